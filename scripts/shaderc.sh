@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds libshaderc_combined.a once, from the sources that the pinned shaderc-sys crate carries, into a cache that every
+# build profile and every clone on this machine shares, and links .shaderc in the checkout to it (.cargo/config.toml
+# points SHADERC_LIB_DIR there).
+#
+# Why not leave it to the crate: its own build takes 27 minutes of processor time, once per cargo profile. This one leaves
+# out what is never linked and precompiles headers; it takes about 6 minutes on two cores and is paid once.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/lib.sh
+
+if [ -n "${SHADERC_LIB_DIR:-}" ]; then
+  say "shaderc: using SHADERC_LIB_DIR=$SHADERC_LIB_DIR, as you asked"
+  exit 0
+fi
+
+version=$(sed -n '/^name = "shaderc-sys"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock)
+[ -n "$version" ] || die "Cargo.lock names no shaderc-sys: is this a whole checkout?"
+# -O1: shaderc's own speed hardly depends on the level, its build time does.
+options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
+  -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
+  -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
+# The recipe is part of the key, so that a changed recipe never links a stale library.
+recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc-pch.cmake; } | sha256sum | cut -c1-8)
+folder="$LANESCOPE_CACHE/shaderc-$version-$(uname -m)-$recipe"
+
+build() {
+  local sources work
+  say "shaderc $version: building the combined library once (about 6 minutes on two idle cores) into $folder"
+  sources=$(cargo metadata --locked --format-version 1 | python3 -c '
+import json, os, sys
+packages = json.load(sys.stdin)["packages"]
+print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "shaderc-sys"))')
+  work=$(mktemp -d "$LANESCOPE_CACHE/shaderc-build.XXXXXX")
+  # shellcheck disable=SC2064 # the folder of now is meant
+  trap "rm -rf '$work'" EXIT
+  cmake -S "$sources/build" -B "$work/build" "${options[@]}" \
+    -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc-pch.cmake" >"$work/log" 2>&1 \
+    && ninja -C "$work/build" libshaderc_combined.a >>"$work/log" 2>&1 \
+    || { tail -n 40 "$work/log" >&2; die "shaderc did not build (the end of its log is above)"; }
+  mkdir "$work/out"
+  cp "$work/build/shaderc/libshaderc/libshaderc_combined.a" "$work/out/"
+  # Renamed when whole: an interrupted build never leaves half a library behind.
+  mv -T "$work/out" "$folder"
+}
+
+mkdir -p "$LANESCOPE_CACHE"
+exec 9>"$LANESCOPE_CACHE/shaderc.lock"
+flock 9 # two clones that build at once share one library
+[ -f "$folder/libshaderc_combined.a" ] || build
+
+if [ "$(readlink .shaderc 2>/dev/null || true)" != "$folder" ]; then
+  ln -sfn "$folder" .shaderc
+  # The crate's build script does not watch the folder: an earlier build may have fallen back to building from source.
+  cargo clean --quiet -p shaderc-sys 2>/dev/null || true
+  cargo clean --quiet --release -p shaderc-sys 2>/dev/null || true
+fi
+say "shaderc $version: $folder"

@@ -1,0 +1,66 @@
+//! Errors that a user can cause or mend. Each says what to do.
+
+use thiserror::Error;
+
+/// An error that ends a command.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A name that nothing bears.
+    #[error("unknown {what} `{given}`{}", suggestion(.nearest))]
+    Unknown {
+        /// What kind of name: `experiment`, `axis`, `device`, `option`.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// The nearest valid names.
+        nearest: Vec<String>,
+    },
+    /// A value that can't be used.
+    #[error("{0}")]
+    Usage(String),
+    /// No device can do the work; the message says what to install or set.
+    #[error("{0}")]
+    NoDevice(String),
+    /// An output that can't be written.
+    #[error("can't write {path}: {source}; nothing was measured")]
+    Output {
+        /// The path as given.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Exit code: every case was measured, or skipped with a reason.
+pub const EXIT_OK: u8 = 0;
+/// Exit code: some case failed.
+pub const EXIT_FAILED: u8 = 1;
+/// Exit code: bad usage, or no usable device.
+pub const EXIT_USAGE: u8 = 2;
+
+fn suggestion(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
+}
+
+/// The names most like the given one, best first, at most three.
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut scored: Vec<(f64, &str)> =
+        names.into_iter().map(|name| (strsim::jaro_winkler(&given.to_lowercase(), &name.to_lowercase()), name)).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.dedup_by(|a, b| a.1 == b.1);
+    scored.into_iter().take_while(|(score, _)| *score > 0.55).take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_comes_first() {
+        assert_eq!(nearest("memory/steam", ["workgroup/linear", "memory/stream"])[0], "memory/stream");
+        assert!(nearest("zzz", ["memory/stream"]).is_empty());
+    }
+}

@@ -1,0 +1,35 @@
+//! Lanescope: a Vulkan-native, low-level compute profiler.
+//!
+//! GLSL compute shaders become SPIR-V, are dispatched through Vulkan between timestamp queries, swept over workgroup sizes and
+//! other axes by specialization constants, checked against a CPU twin, and written as one tidy row per configuration.
+//!
+//! # Data flow
+//!
+//! ```text
+//! arguments -> experiments x axes x device limits = plan (cases)
+//!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
+//!   -> gpu     (resources, pipelines, commands, timestamps)
+//!   -> measure (calibrate, rounds of samples, stop, validate)
+//!   -> record  (one row)
+//!   -> output  (CSV, JSON lines, table, markdown)
+//! ```
+//!
+//! A stage imports the leaves ([`model`], [`units`], [`error`], [`stats`], [`validate`]) and the stages before it, never one
+//! after it; [`cli`] composes them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
+//! types; only [`output`] and [`cli`] print.
+
+pub mod error;
+pub mod model;
+pub mod stats;
+pub mod units;
+pub mod validate;
+
+pub mod experiments;
+pub mod gpu;
+pub mod measure;
+pub mod output;
+pub mod plan;
+pub mod record;
+pub mod shader;
+
+pub mod cli;

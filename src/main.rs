@@ -1,0 +1,2 @@
+//! The `lanescope` command.
+fn main() {}

@@ -1,0 +1,189 @@
+//! Axes, their values, and points of their product.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// One value of an axis. An axis holds values of one variant only, everywhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AxisValue {
+    /// A whole number: a size, a count, a stride.
+    Integer(u64),
+    /// One of a fixed set of words: an operation, a pattern.
+    Choice(Cow<'static, str>),
+}
+
+impl fmt::Display for AxisValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Choice(word) => f.write_str(word),
+        }
+    }
+}
+
+impl Serialize for AxisValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Integer(n) => serializer.serialize_u64(*n),
+            Self::Choice(word) => serializer.serialize_str(word),
+        }
+    }
+}
+
+impl From<u64> for AxisValue {
+    fn from(n: u64) -> Self {
+        Self::Integer(n)
+    }
+}
+
+impl From<u32> for AxisValue {
+    fn from(n: u32) -> Self {
+        Self::Integer(n.into())
+    }
+}
+
+impl From<&'static str> for AxisValue {
+    fn from(word: &'static str) -> Self {
+        Self::Choice(Cow::Borrowed(word))
+    }
+}
+
+/// Which values an axis can take at all; anything else is a usage error, not a skipped row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Every whole number from this one on. What the device can't run becomes a skipped row.
+    AtLeast(u64),
+    /// One of these numbers.
+    Numbers(&'static [u64]),
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+/// A dimension along which an experiment is swept, and a column of its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The column's name. Never the name of a fixed column, except of those that mean the same (`local_size_x` and its kind).
+    pub name: Cow<'static, str>,
+    /// What it varies, with the unit of its numbers.
+    pub description: Cow<'static, str>,
+    /// The values that it can take.
+    pub kind: AxisKind,
+    /// The values that are measured when the user names none.
+    pub defaults: Vec<AxisValue>,
+    /// The value that stands for "as if the axis were not there": it is left out of the case id, so that a new axis keeps the
+    /// ids of old rows.
+    pub neutral: Option<AxisValue>,
+}
+
+impl Axis {
+    /// An axis without a neutral value.
+    pub fn new<V: Into<AxisValue>>(
+        name: &'static str,
+        description: &'static str,
+        kind: AxisKind,
+        defaults: impl IntoIterator<Item = V>,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            description: Cow::Borrowed(description),
+            kind,
+            defaults: defaults.into_iter().map(Into::into).collect(),
+            neutral: None,
+        }
+    }
+
+    /// Whether this axis can take the value.
+    pub fn accepts(&self, value: &AxisValue) -> bool {
+        match (&self.kind, value) {
+            (AxisKind::AtLeast(least), AxisValue::Integer(n)) => n >= least,
+            (AxisKind::Numbers(numbers), AxisValue::Integer(n)) => numbers.contains(n),
+            (AxisKind::Words(words), AxisValue::Choice(word)) => words.contains(&word.as_ref()),
+            _ => false,
+        }
+    }
+}
+
+/// One point of the product of an experiment's axes: a value for each, in the experiment's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Point(Vec<(Cow<'static, str>, AxisValue)>);
+
+impl Point {
+    /// A point from names and values.
+    pub fn new(values: impl IntoIterator<Item = (Cow<'static, str>, AxisValue)>) -> Self {
+        Self(values.into_iter().collect())
+    }
+
+    /// The value of an axis, or nothing where the point has no such axis.
+    pub fn get(&self, axis: &str) -> Option<&AxisValue> {
+        self.0.iter().find(|(name, _)| name == axis).map(|(_, value)| value)
+    }
+
+    /// The number on an axis.
+    ///
+    /// # Panics
+    /// Where the point has no such numeric axis: an experiment asks only for the axes that it declares.
+    pub fn integer(&self, axis: &str) -> u64 {
+        match self.get(axis) {
+            Some(AxisValue::Integer(n)) => *n,
+            other => panic!("axis `{axis}` is not a number here: {other:?}"),
+        }
+    }
+
+    /// The number on an axis, at most `u32::MAX`: anything larger is beyond every limit that Vulkan states in 32 bits, and
+    /// stays beyond it.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn u32(&self, axis: &str) -> u32 {
+        u32::try_from(self.integer(axis)).unwrap_or(u32::MAX)
+    }
+
+    /// The word on an axis.
+    ///
+    /// # Panics
+    /// Where the point has no such axis of words: an experiment asks only for the axes that it declares.
+    pub fn word(&self, axis: &str) -> &str {
+        match self.get(axis) {
+            Some(AxisValue::Choice(word)) => word,
+            other => panic!("axis `{axis}` is not a word here: {other:?}"),
+        }
+    }
+
+    /// Names and values, in the experiment's order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &AxisValue)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), value))
+    }
+}
+
+/// The canonical form `k=v;k=v`, sorted by name, as the column `axes` holds it.
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sorted: Vec<_> = self.iter().collect();
+        sorted.sort();
+        for (i, (name, value)) in sorted.into_iter().enumerate() {
+            write!(f, "{}{name}={value}", if i == 0 { "" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_prints_its_axes_sorted() {
+        let point = Point::new([("n".into(), 4_u64.into()), ("a".into(), "copy".into())]);
+        assert_eq!(point.to_string(), "a=copy;n=4");
+    }
+
+    #[test]
+    fn an_axis_accepts_only_its_kind_of_value() {
+        let axis = Axis::new("width", "words", AxisKind::Numbers(&[1, 2, 4]), [1_u64]);
+        assert!(axis.accepts(&4_u64.into()));
+        assert!(!axis.accepts(&3_u64.into()));
+        assert!(!axis.accepts(&"copy".into()));
+    }
+}

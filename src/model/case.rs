@@ -1,0 +1,280 @@
+//! A case: everything that one measured configuration consists of, as data.
+//!
+//! The gpu stage executes cases and knows nothing of experiments; experiments describe cases and never touch a device.
+
+use std::borrow::Cow;
+
+use super::{Contents, Point};
+
+/// One configuration of one experiment, ready to be compiled and measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The experiment's name, such as `memory/stream`.
+    pub experiment: String,
+    /// The variant's name; empty where the experiment has only one.
+    pub variant: String,
+    /// Where the case lies on the experiment's axes.
+    pub point: Point,
+    /// What is timed.
+    pub measurand: Measurand,
+    /// The kernels that steps bind, by index.
+    pub kernels: Vec<Kernel>,
+    /// The resources that kernels bind and steps touch, by index.
+    pub resources: Vec<Resource>,
+    /// Run before each checked pass: brings everything that the pass writes to a known state that is not the result.
+    pub reset: Vec<Step>,
+    /// What is timed, `batch` times between two timestamps.
+    pub pass: Vec<Step>,
+    /// Whether the pass may follow itself without a reset: it overwrites its outputs whole, from inputs that nobody writes.
+    /// One that isn't is measured with a batch of one and a reset before every sample, outside the timestamps.
+    pub repeatable: bool,
+    /// What one pass does.
+    pub work: Work,
+    /// The figure that the row leads with.
+    pub headline: Headline,
+    /// How the results are checked.
+    pub check: Check,
+}
+
+/// What the time of a case is the time of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measurand {
+    /// The case's pass, by the device's timestamps.
+    Pass,
+    /// The smallest step that the device's timestamps were seen to take.
+    TimerStep,
+    /// The time between two timestamps with nothing in between: the least that a sample can show.
+    TimerFloor,
+    /// The device clock's rate over the host clock's.
+    ClockRate,
+}
+
+/// The SPIR-V version and environment a kernel is compiled for.
+///
+/// The lowest is the default: a Vulkan 1.3 target turns specialized local sizes into `LocalSizeId`, which needs a feature
+/// (maintenance4); the 1.1 form is taken by every driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SpirvTarget {
+    /// SPIR-V 1.3, Vulkan 1.1.
+    #[default]
+    Vulkan1_1,
+    /// SPIR-V 1.5, Vulkan 1.2.
+    Vulkan1_2,
+    /// SPIR-V 1.6, Vulkan 1.3.
+    Vulkan1_3,
+}
+
+/// One compute kernel: a module and how it is specialized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The shader's path below `glsl/`, such as `memory/stream.comp`.
+    pub source: Cow<'static, str>,
+    /// Preprocessor definitions: only for what must change the module (types, resource kinds, capabilities).
+    pub macros: Vec<(String, String)>,
+    /// What it is compiled for.
+    pub target: SpirvTarget,
+    /// Workgroup size, written to the specialization ids that the shader declares for it.
+    pub local_size: [u32; 3],
+    /// Values of further specialization constants, by their GLSL names.
+    pub constants: Vec<(String, Scalar)>,
+    /// The subgroup size that the driver is required to use, where it lets one choose.
+    pub required_subgroup_size: Option<u32>,
+    /// Which resource stands at which descriptor.
+    pub bindings: Vec<Binding>,
+}
+
+/// A resource at a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding within the set.
+    pub binding: u32,
+    /// Index into [`Case::resources`].
+    pub resource: usize,
+}
+
+/// The value of a specialization constant, of the type that the shader declares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// `bool`
+    Bool(bool),
+    /// `uint`
+    U32(u32),
+    /// `int`
+    I32(i32),
+    /// `float`
+    F32(f32),
+    /// `uint64_t`
+    U64(u64),
+    /// `int64_t`
+    I64(i64),
+    /// `double`
+    F64(f64),
+}
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// Memory that the device reaches fastest; filled and read back through staging buffers.
+    #[default]
+    DeviceLocal,
+}
+
+/// Something that kernels and steps work on. Equal resources of different cases may share one allocation: a pass never writes
+/// what another case reads as its input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// A storage buffer.
+    Buffer {
+        /// Its name in captures and validation messages; unique within the case.
+        name: Cow<'static, str>,
+        /// Its size, a multiple of four.
+        bytes: u64,
+        /// Where it lives.
+        memory: MemoryKind,
+        /// What it holds before anything runs.
+        contents: Contents,
+    },
+}
+
+impl Resource {
+    /// A device-local buffer of 32-bit words.
+    pub fn words(name: &'static str, words: u64, contents: Contents) -> Self {
+        Self::Buffer { name: Cow::Borrowed(name), bytes: words * 4, memory: MemoryKind::DeviceLocal, contents }
+    }
+
+    /// Bytes that it occupies.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Buffer { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// One step of a pass or of a reset program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Bind a kernel's pipeline and its descriptor sets.
+    Bind {
+        /// Index into [`Case::kernels`].
+        kernel: usize,
+    },
+    /// Set the push constants of the bound kernel, from offset 0.
+    Push {
+        /// Their bytes, a multiple of four.
+        bytes: Vec<u8>,
+    },
+    /// Dispatch the bound kernel.
+    Dispatch {
+        /// Workgroups in x, y and z.
+        groups: [u32; 3],
+    },
+    /// Fill a buffer with one word.
+    Fill {
+        /// Index into [`Case::resources`].
+        resource: usize,
+        /// The word.
+        word: u32,
+    },
+    /// Make all writes so far, by shaders and by transfers, visible to all that follows.
+    Barrier,
+}
+
+impl Step {
+    /// Push constants from 32-bit words.
+    pub fn push_words(words: &[u32]) -> Self {
+        Self::Push { bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect() }
+    }
+}
+
+/// What one pass does; `None` where the figure has no meaning for the case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Useful bytes moved; a copy counts both directions, over-fetch doesn't count.
+    pub bytes: Option<u64>,
+    /// Floating-point operations; a fused multiply-add counts two.
+    pub flops: Option<u64>,
+    /// Other operations.
+    pub ops: Option<u64>,
+    /// Items processed.
+    pub items: Option<u64>,
+}
+
+/// What a headline figure is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Time per pass.
+    Time,
+    /// Bytes per second.
+    Bandwidth,
+    /// Floating-point operations per second.
+    Flops,
+    /// Operations per second.
+    Ops,
+    /// Items per second.
+    Items,
+    /// The device clock's rate over the host clock's.
+    ClockRate,
+}
+
+/// The figure that a row leads with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// What it is made of.
+    pub metric: Metric,
+    /// Its name in the column `metric`.
+    pub name: &'static str,
+    /// Its unit in the column `unit`.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+}
+
+impl Headline {
+    /// Time per pass in nanoseconds.
+    pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", higher_is_better: false };
+    /// Useful bytes over time, in 10^9 bytes per second.
+    pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", higher_is_better: true };
+    /// Floating-point operations over time, in 10^9 per second.
+    pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", higher_is_better: true };
+    /// Operations over time, in 10^9 per second.
+    pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", higher_is_better: true };
+    /// Items over time, in 10^9 per second.
+    pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", higher_is_better: true };
+    /// Device clock over host clock; one is right, neither direction is better than the other.
+    pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", higher_is_better: true };
+}
+
+/// How the results of a case are checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Every element of these resources (by index) is read back and compared with the CPU twin.
+    Twin(Vec<usize>),
+    /// Nothing is there to check, for this reason.
+    Nothing(&'static str),
+}
+
+impl Check {
+    /// The resources that are read back.
+    pub fn outputs(&self) -> &[usize] {
+        match self {
+            Self::Twin(resources) => resources,
+            Self::Nothing(_) => &[],
+        }
+    }
+}
+
+/// Why a device can't run a configuration: it becomes a skipped row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// The limit or feature that is missing, with its value and the value asked for.
+    pub reason: String,
+}
+
+impl Skip {
+    /// A skip for this reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
+    }
+}

@@ -1,0 +1,265 @@
+//! What is known about a device before anything is dispatched on it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+/// Sixteen bytes that identify a device or a driver build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uuid(pub [u8; 16]);
+
+/// The hyphenated form of RFC 9562.
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, byte) in self.0.iter().enumerate() {
+            let hyphen = if matches!(i, 4 | 6 | 8 | 10) { "-" } else { "" };
+            write!(f, "{hyphen}{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Uuid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What kind of device it is (`VkPhysicalDeviceType`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the host's memory.
+    Integrated,
+    /// A GPU in a virtual machine.
+    Virtual,
+    /// Software on the host's processor.
+    Cpu,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl DeviceKind {
+    /// As written in a row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Cpu => "cpu",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A device of an installed driver: identity, limits and features, as plain data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// Its place in the enumeration, as `--device` takes it.
+    pub index: usize,
+    /// The device's own name.
+    pub name: String,
+    /// What kind of device it is.
+    pub kind: DeviceKind,
+    /// PCI vendor id, or a Khronos vendor id.
+    pub vendor_id: u32,
+    /// The vendor's device id.
+    pub device_id: u32,
+    /// Identifies the device.
+    pub device_uuid: Uuid,
+    /// Which driver serves it.
+    pub driver: DriverIdentity,
+    /// What it allows.
+    pub limits: Limits,
+    /// Subgroup properties.
+    pub subgroup: Subgroup,
+    /// Optional features that Lanescope knows how to use, where the device has them.
+    pub features: BTreeSet<Feature>,
+    /// All queue families.
+    pub queues: Vec<QueueFamily>,
+    /// Nanoseconds per timestamp tick, as the driver states it.
+    pub timestamp_period: f64,
+    /// All memory heaps.
+    pub heaps: Vec<Heap>,
+    /// Names of known driver faults that apply to it.
+    pub quirks: Vec<String>,
+    /// Why it can't be used; `None` for a usable device.
+    pub unusable: Option<String>,
+}
+
+/// Identity of the driver, of the loader and of what stands between.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DriverIdentity {
+    /// Identifies the driver build.
+    pub uuid: Uuid,
+    /// `VkDriverId` as the specification names it, such as `MESA_LLVMPIPE`.
+    pub id: String,
+    /// The driver's name.
+    pub name: String,
+    /// The driver's own description of its build.
+    pub info: String,
+    /// The version, decoded as the vendor packs it.
+    pub version: String,
+    /// The device's Vulkan version, such as `1.3.230`.
+    pub api_version: String,
+    /// The loader's Vulkan version.
+    pub loader_version: String,
+}
+
+/// Limits that plans depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// `maxComputeWorkGroupSize`
+    pub workgroup_size: [u32; 3],
+    /// `maxComputeWorkGroupInvocations`
+    pub workgroup_invocations: u32,
+    /// `maxComputeWorkGroupCount`
+    pub workgroup_count: [u32; 3],
+    /// `maxComputeSharedMemorySize`, bytes
+    pub shared_bytes: u32,
+    /// `maxStorageBufferRange`, bytes
+    pub storage_buffer_range: u64,
+    /// `maxPushConstantsSize`, bytes
+    pub push_constant_bytes: u32,
+    /// `maxBoundDescriptorSets`
+    pub descriptor_sets: u32,
+    /// `maxMemoryAllocationSize`, bytes
+    pub allocation_bytes: u64,
+}
+
+/// Subgroup properties.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Subgroup {
+    /// The size that shaders see unless one is required.
+    pub size: u32,
+    /// The smallest size that can be required.
+    pub min_size: u32,
+    /// The largest size that can be required.
+    pub max_size: u32,
+    /// Whether a size can be required for compute shaders.
+    pub size_control: bool,
+    /// Whether compute shaders can be required to have full subgroups.
+    pub full_subgroups: bool,
+    /// Whether compute shaders may use subgroup operations at all.
+    pub in_compute: bool,
+    /// Which classes of operations there are.
+    pub classes: BTreeSet<SubgroupClass>,
+}
+
+/// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is the specification's own name")]
+pub enum SubgroupClass {
+    Basic,
+    Vote,
+    Arithmetic,
+    Ballot,
+    Shuffle,
+    ShuffleRelative,
+    Clustered,
+    Quad,
+    Rotate,
+    RotateClustered,
+}
+
+/// An optional feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Feature {
+    /// `shaderFloat16`
+    Float16,
+    /// `shaderFloat64`
+    Float64,
+    /// `shaderInt8`
+    Int8,
+    /// `shaderInt16`
+    Int16,
+    /// `shaderInt64`
+    Int64,
+    /// `storageBuffer8BitAccess`
+    Storage8,
+    /// `storageBuffer16BitAccess`
+    Storage16,
+    /// `shaderSubgroupClock` or `shaderDeviceClock`
+    ShaderClock,
+    /// `VK_KHR_cooperative_matrix`
+    CooperativeMatrix,
+    /// `shaderIntegerDotProduct`
+    IntegerDotProduct,
+    /// `shaderBFloat16Type`
+    BFloat16,
+    /// `VK_KHR_pipeline_executable_properties`
+    PipelineExecutableProperties,
+    /// `VK_EXT_calibrated_timestamps` or its KHR form
+    CalibratedTimestamps,
+    /// `robustBufferAccess`
+    RobustBufferAccess,
+    /// `synchronization2`
+    Synchronization2,
+    /// `maintenance4`
+    Maintenance4,
+    /// `timelineSemaphore`
+    TimelineSemaphore,
+}
+
+/// A queue family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct QueueFamily {
+    /// Its index, as `--queue` takes it.
+    pub index: u32,
+    /// Queues in it.
+    pub count: u32,
+    /// Whether it does compute.
+    pub compute: bool,
+    /// Whether it does graphics.
+    pub graphics: bool,
+    /// Whether it does transfers (compute and graphics queues always do).
+    pub transfer: bool,
+    /// Valid bits of its timestamps; 0 where it has none.
+    pub timestamp_valid_bits: u32,
+}
+
+/// A memory heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Heap {
+    /// Its size.
+    pub bytes: u64,
+    /// Whether it is the device's own.
+    pub device_local: bool,
+}
+
+impl DeviceInfo {
+    /// Whether a feature is there.
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    /// The queue family that work runs on unless the user names one: the first that does compute, one without graphics last,
+    /// since the main family is what most applications use.
+    pub fn default_queue(&self) -> Option<&QueueFamily> {
+        let compute = || self.queues.iter().filter(|family| family.compute);
+        compute().find(|family| family.graphics).or_else(|| compute().next())
+    }
+
+    /// Bytes of the largest heap of the device's own, or of the largest heap at all.
+    pub fn local_heap_bytes(&self) -> u64 {
+        let largest = |local: bool| self.heaps.iter().filter(|heap| heap.device_local || !local).map(|heap| heap.bytes).max();
+        largest(true).or_else(|| largest(false)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_prints_hyphenated() {
+        let uuid = Uuid(std::array::from_fn(|i| u8::try_from(i).unwrap()));
+        assert_eq!(uuid.to_string(), "00010203-0405-0607-0809-0a0b0c0d0e0f");
+    }
+}

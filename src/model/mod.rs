@@ -1,0 +1,15 @@
+//! The vocabulary that all stages share: axes and points, cases as data, devices, and how a case can end.
+
+mod axis;
+mod case;
+mod device;
+mod outcome;
+mod sequence;
+
+pub use axis::{Axis, AxisKind, AxisValue, Point};
+pub use case::{
+    Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, Resource, Scalar, Skip, SpirvTarget, Step, Work,
+};
+pub use device::{DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
+pub use outcome::{Failure, Flag, Status};
+pub use sequence::{Contents, Sequence};

@@ -1,0 +1,95 @@
+//! How a case can end, and what can be said against a measured row.
+
+use std::fmt;
+
+/// The column `status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Measured, and where something can be checked, right.
+    Ok,
+    /// The device can't run it: the reason names the limit or the feature.
+    Skipped,
+    /// A dry run: it would be measured.
+    Planned,
+    /// It ran and gave a wrong result; no speed is published.
+    WrongResult,
+    /// It did not end in time.
+    Timeout,
+    /// The driver took the process down.
+    Crashed,
+    /// The driver reported the device lost.
+    DeviceLost,
+    /// An allocation failed.
+    OutOfMemory,
+    /// The shader did not compile.
+    CompileError,
+    /// Anything else that failed.
+    Error,
+}
+
+impl Status {
+    /// As written in a row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Skipped => "skipped",
+            Self::Planned => "planned",
+            Self::WrongResult => "wrong_result",
+            Self::Timeout => "timeout",
+            Self::Crashed => "crashed",
+            Self::DeviceLost => "device_lost",
+            Self::OutOfMemory => "out_of_memory",
+            Self::CompileError => "compile_error",
+            Self::Error => "error",
+        }
+    }
+
+    /// Whether a run with such a row has failed (exit code 1).
+    pub fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::Skipped | Self::Planned)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a case has no figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// How it ended; one of the failures.
+    pub status: Status,
+    /// What happened, and what to try, in words.
+    pub reason: String,
+}
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(status: Status, reason: impl Into<String>) -> Self {
+        Self { status, reason: reason.into() }
+    }
+}
+
+/// A reason to doubt a measured row; the column `flags` joins them by `;`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flag {
+    /// A sample is shorter than 20 timer floors.
+    NearFloor,
+    /// A pass takes less than 20 empty passes: the launch is a visible part of it.
+    LaunchBound,
+    /// The precision asked for was not reached.
+    Noisy,
+}
+
+impl Flag {
+    /// As written in a row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NearFloor => "near_floor",
+            Self::LaunchBound => "launch_bound",
+            Self::Noisy => "noisy",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::Case;
+
+/// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
+#[derive(Debug)]
+pub struct Module {
+    /// The SPIR-V words.
+    pub words: Vec<u32>,
+    /// SHA-256 over everything that the compiler read (all sources, macros, target), 16 hex digits.
+    pub source_hash: String,
+    /// SHA-256 over the words, 16 hex digits.
+    pub spirv_hash: String,
+    /// How long the GLSL compiler took.
+    pub compile_time: Duration,
+    /// What the module declares.
+    pub reflection: Reflection,
+}
+
+/// placeholder
+#[derive(Debug)]
+pub struct Reflection {}
+
+/// A module with the values of its specialization constants, as a pipeline needs them.
+#[derive(Clone, Debug)]
+pub struct Specialized {
+    /// The module.
+    pub module: Arc<Module>,
+    /// The entry point.
+    pub entry: String,
+    /// Specialization map entries into `data`.
+    pub entries: Vec<SpecializationEntry>,
+    /// The constants' bytes.
+    pub data: Vec<u8>,
+    /// The workgroup size that results.
+    pub local_size: [u32; 3],
+    /// Bytes of Workgroup memory under these values.
+    pub shared_bytes: u64,
+    /// Bytes of push constants.
+    pub push_bytes: u32,
+    /// The subgroup size that the pipeline must have, where one is required.
+    pub required_subgroup_size: Option<u32>,
+}
+
+/// Where a specialization constant's value lies in the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecializationEntry {
+    /// `constant_id`
+    pub id: u32,
+    /// Offset in bytes.
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// A case with its kernels compiled and specialized: all that a device needs.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The case.
+    pub case: Case,
+    /// Its kernels, in the case's order.
+    pub kernels: Vec<Specialized>,
+}
