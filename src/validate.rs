@@ -35,58 +35,91 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares every 32-bit word of an output with the twin's word at the same index.
-pub fn compare_words(output: &str, bytes: &[u8], expected: impl Fn(u64) -> u32) -> Verdict {
-    compare(output, bytes, expected, |word| word, |word| format!("{word:#010x}"))
+/// What an output must hold, as a CPU twin computed it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expected {
+    /// 32-bit words, compared exactly.
+    Words(Vec<u32>),
+    /// `f32` values, compared bit by bit: test data are chosen so that no intermediate rounds.
+    Floats(Vec<f32>),
 }
 
-/// Compares every `f32` of an output, bit by bit, with the twin's.
-pub fn compare_floats(output: &str, bytes: &[u8], expected: impl Fn(u64) -> f32) -> Verdict {
-    compare(output, bytes, expected, f32::to_bits, |bits| format!("{:?}", f32::from_bits(bits)))
+impl Expected {
+    /// The bytes that a right device would write.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Words(words) => bytemuck::cast_slice(words),
+            Self::Floats(floats) => bytemuck::cast_slice(floats),
+        }
+    }
+
+    fn show(&self, bits: u32) -> String {
+        match self {
+            Self::Words(_) => format!("{bits:#010x}"),
+            Self::Floats(_) => format!("{:?}", f32::from_bits(bits)),
+        }
+    }
 }
 
-fn compare<T>(
-    output: &str,
-    bytes: &[u8],
-    expected: impl Fn(u64) -> T,
-    bits: impl Fn(T) -> u32,
-    show: impl Fn(u32) -> String,
-) -> Verdict {
-    let mut first = None;
-    let mut wrong = 0;
-    let mut total = 0;
-    for (index, word) in (0_u64..).zip(bytes.chunks_exact(4)) {
-        let got = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-        let want = bits(expected(index));
-        total += 1;
-        if got != want {
-            wrong += 1;
-            first.get_or_insert((index, got, want));
-        }
+/// Compares every element of an output with what it must hold.
+pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
+    let want = expected.bytes();
+    if got == want {
+        return Verdict::Right;
     }
-    match first {
-        None => Verdict::Right,
-        Some((index, got, want)) => {
-            Verdict::Wrong(Mismatch { output: output.to_owned(), index, got: show(got), expected: show(want), wrong, total })
-        }
+    let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let pairs = || got.chunks_exact(4).zip(want.chunks_exact(4)).map(|(got, want)| (word(got), word(want)));
+    let wrong = pairs().filter(|(got, want)| got != want).count();
+    match (0_u64..).zip(pairs()).find(|(_, (got, want))| got != want) {
+        Some((index, (got, want))) => Verdict::Wrong(Mismatch {
+            output: output.to_owned(),
+            index,
+            got: expected.show(got),
+            expected: expected.show(want),
+            wrong: wrong as u64,
+            total: element_count(expected),
+        }),
+        None => Verdict::Wrong(Mismatch {
+            output: output.to_owned(),
+            index: (got.len().min(want.len()) / 4) as u64,
+            got: format!("{} bytes in all", got.len()),
+            expected: format!("{} bytes in all", want.len()),
+            wrong: got.len().abs_diff(want.len()).div_ceil(4) as u64,
+            total: element_count(expected),
+        }),
     }
+}
+
+fn element_count(expected: &Expected) -> u64 {
+    (expected.bytes().len() / 4) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn bytes(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
     #[test]
     fn the_first_wrong_element_is_named_and_all_are_counted() {
-        let bytes: Vec<u8> = [1_u32, 9, 3, 9].iter().flat_map(|w| w.to_ne_bytes()).collect();
-        assert_eq!(compare_words("out", &bytes[..4], |i| i as u32 + 1), Verdict::Right);
-        let Verdict::Wrong(mismatch) = compare_words("out", &bytes, |i| i as u32 + 1) else { panic!("wrong words pass") };
+        let expected = Expected::Words(vec![1, 2, 3, 4]);
+        assert_eq!(compare("out", &bytes(&[1, 2, 3, 4]), &expected), Verdict::Right);
+        let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 9, 3, 9]), &expected) else { panic!("wrong words pass") };
         assert_eq!((mismatch.index, mismatch.wrong, mismatch.total), (1, 2, 4));
+        assert_eq!(mismatch.to_string(), "out[1] is 0x00000009, should be 0x00000002 (2 of 4 elements are wrong)");
+    }
+
+    #[test]
+    fn a_missing_tail_is_wrong() {
+        let expected = Expected::Words(vec![1, 2]);
+        let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1]), &expected) else { panic!("a short output passes") };
+        assert_eq!((mismatch.index, mismatch.wrong), (1, 1));
     }
 
     #[test]
     fn floats_differ_in_sign_of_zero() {
-        let bytes = 0.0_f32.to_ne_bytes();
-        assert!(matches!(compare_floats("out", &bytes, |_| -0.0), Verdict::Wrong(_)));
+        assert!(matches!(compare("out", &0.0_f32.to_ne_bytes(), &Expected::Floats(vec![-0.0])), Verdict::Wrong(_)));
     }
 }

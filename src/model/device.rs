@@ -246,6 +246,11 @@ impl DeviceInfo {
         compute().find(|family| family.graphics).or_else(|| compute().next())
     }
 
+    /// Whether sizes are chosen for a processor: software drivers.
+    pub fn is_cpu(&self) -> bool {
+        self.kind == DeviceKind::Cpu
+    }
+
     /// Bytes of the largest heap of the device's own, or of the largest heap at all.
     pub fn local_heap_bytes(&self) -> u64 {
         let largest = |local: bool| self.heaps.iter().filter(|heap| heap.device_local || !local).map(|heap| heap.bytes).max();

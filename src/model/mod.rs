@@ -4,6 +4,7 @@ mod axis;
 mod case;
 mod device;
 mod outcome;
+mod preset;
 mod sequence;
 
 pub use axis::{Axis, AxisKind, AxisValue, Point};
@@ -12,4 +13,5 @@ pub use case::{
 };
 pub use device::{DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
 pub use outcome::{Failure, Flag, Status};
+pub use preset::Preset;
 pub use sequence::{Contents, Sequence};

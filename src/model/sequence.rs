@@ -35,7 +35,6 @@ impl Sequence {
 
 /// SplitMix64's output function (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) at a given index,
 /// upper half: statistically good, and any element costs the same.
-#[expect(clippy::cast_possible_truncation, reason = "the upper 32 bits of 64 fit")]
 fn scramble(seed: u64, index: u64) -> u32 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
