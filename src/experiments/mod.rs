@@ -1,1 +1,107 @@
-//! (being built)
+//! The catalogue: what Lanescope can measure.
+//!
+//! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
+//! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
+
+mod grid;
+
+use crate::model::{Axis, Case, DeviceInfo, Point, Preset, Skip};
+use crate::validate::{Expected, Verdict, compare};
+
+pub use grid::{fold_groups, powers_of_two};
+
+/// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The device that will run it.
+    pub device: &'a DeviceInfo,
+    /// How much is measured.
+    pub preset: Preset,
+    /// Selects the test data.
+    pub seed: u64,
+}
+
+impl Setting<'_> {
+    /// A size that fits the device's class: software drivers are a thousand times slower.
+    pub fn by_class<T>(&self, cpu: T, gpu: T) -> T {
+        if self.device.is_cpu() { cpu } else { gpu }
+    }
+}
+
+/// One question to a device.
+pub trait Experiment: Sync {
+    /// `family/name`, as filters match it and rows carry it.
+    fn name(&self) -> &str;
+
+    /// What it answers, in one line.
+    fn summary(&self) -> &str;
+
+    /// What it measures and how to read the figures, in a few paragraphs.
+    fn description(&self) -> &str;
+
+    /// Its variants, in the order of a ladder; one nameless variant unless it says otherwise.
+    fn variants(&self) -> &[&str] {
+        &[""]
+    }
+
+    /// Its axes with the values that are measured by default.
+    fn axes(&self, setting: &Setting) -> Vec<Axis>;
+
+    /// The case at a point, or why the device can't run it. Pure: compiles nothing, touches no device. Limits that every case
+    /// must keep (workgroup size, group counts, buffer ranges) are checked by the plan.
+    ///
+    /// # Errors
+    /// A limit or a feature that this experiment in particular needs and the device hasn't got.
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip>;
+
+    /// The CPU twin: what each of the case's outputs must hold after a pass.
+    fn expected(&self, case: &Case) -> Vec<Expected>;
+
+    /// Compares the outputs, in the order of the case's check, with what they must hold.
+    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name());
+        names
+            .zip(outputs)
+            .zip(self.expected(case))
+            .map(|((name, got), expected)| compare(name, got, &expected))
+            .find(|verdict| *verdict != Verdict::Right)
+            .unwrap_or(Verdict::Right)
+    }
+}
+
+/// Declares the modules and the catalogue, in catalogue order.
+macro_rules! registry {
+    ($($family:ident: $($name:ident),+;)+) => {
+        $(#[doc = concat!("Experiments of the family `", stringify!($family), "`.")]
+        pub mod $family { $(pub mod $name;)+ })+
+
+        /// Every experiment, in catalogue order.
+        pub const CATALOGUE: &[&dyn Experiment] = &[$($($family::$name::EXPERIMENT),+),+];
+    };
+}
+
+registry! {
+    calibration: timer, clock, empty, barrier, sentinel;
+    workgroup: linear, tile2d;
+    memory: stream;
+}
+
+/// The experiment of this name.
+pub fn find(name: &str) -> Option<&'static dyn Experiment> {
+    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_sorted_into_families() {
+        let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).collect();
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), names.len());
+        assert!(names.iter().all(|name| name.split('/').count() == 2));
+    }
+}

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Contents, Point};
+use super::{Contents, Point, Sequence};
 
 /// One configuration of one experiment, ready to be compiled and measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,50 @@ pub struct Case {
     pub headline: Headline,
     /// How the results are checked.
     pub check: Check,
+}
+
+/// The word that outputs hold before a checked pass: a kernel that writes nothing can't pass for one that wrote the result.
+/// As a float it is a NaN, which no twin produces.
+pub const POISON: u32 = 0xFFDE_AD01;
+
+impl Case {
+    /// A case of one experiment that dispatches one kernel over one grid and overwrites its `outputs` whole: by far the most
+    /// common shape. Its reset poisons the outputs.
+    pub fn single_dispatch(
+        experiment: &str,
+        point: &Point,
+        kernel: Kernel,
+        groups: [u32; 3],
+        push: &[u32],
+        resources: Vec<Resource>,
+        outputs: Vec<usize>,
+    ) -> Self {
+        let mut pass = vec![Step::Bind { kernel: 0 }];
+        if !push.is_empty() {
+            pass.push(Step::push_words(push));
+        }
+        pass.push(Step::Dispatch { groups });
+        Self {
+            experiment: experiment.to_owned(),
+            variant: String::new(),
+            point: point.clone(),
+            measurand: Measurand::Pass,
+            kernels: vec![kernel],
+            resources,
+            reset: outputs.iter().map(|&resource| Step::Fill { resource, word: POISON }).collect(),
+            pass,
+            repeatable: true,
+            work: Work::default(),
+            headline: Headline::TIME,
+            check: Check::Twin(outputs),
+        }
+    }
+
+    /// Workgroups of the first dispatch; all zero where the pass dispatches nothing.
+    pub fn groups(&self) -> [u32; 3] {
+        let dispatch = |step: &Step| if let Step::Dispatch { groups } = step { Some(*groups) } else { None };
+        self.pass.iter().find_map(dispatch).unwrap_or_default()
+    }
 }
 
 /// What the time of a case is the time of.
@@ -144,11 +188,59 @@ impl Resource {
         Self::Buffer { name: Cow::Borrowed(name), bytes: words * 4, memory: MemoryKind::DeviceLocal, contents }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Buffer { name, .. } => name,
+        }
+    }
+
+    /// The sequence that it is filled with.
+    ///
+    /// # Panics
+    /// Where it is filled with none: a twin asks only for its experiment's inputs.
+    pub fn sequence(&self) -> Sequence {
+        match self {
+            Self::Buffer { contents: Contents::Sequence(sequence), .. } => *sequence,
+            Self::Buffer { name, .. } => panic!("`{name}` holds no sequence"),
+        }
+    }
+
     /// Bytes that it occupies.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Buffer { bytes, .. } => *bytes,
         }
+    }
+}
+
+impl Kernel {
+    /// A kernel of the catalogue that binds resources 0, 1, ... at bindings 0, 1, ... of descriptor set 0.
+    pub fn new(source: &'static str, local_size: [u32; 3], buffers: usize) -> Self {
+        let bindings = (0..).zip(0..buffers).map(|(binding, resource)| Binding { set: 0, binding, resource }).collect();
+        Self {
+            source: Cow::Borrowed(source),
+            macros: Vec::new(),
+            target: SpirvTarget::default(),
+            local_size,
+            constants: Vec::new(),
+            required_subgroup_size: None,
+            bindings,
+        }
+    }
+
+    /// The same with a specialization constant set.
+    #[must_use]
+    pub fn constant(mut self, name: &str, value: Scalar) -> Self {
+        self.constants.push((name.to_owned(), value));
+        self
+    }
+
+    /// The same with a preprocessor definition.
+    #[must_use]
+    pub fn define(mut self, name: &str, value: impl ToString) -> Self {
+        self.macros.push((name.to_owned(), value.to_string()));
+        self
     }
 }
 

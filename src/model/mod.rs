@@ -9,7 +9,8 @@ mod sequence;
 
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use case::{
-    Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, Resource, Scalar, Skip, SpirvTarget, Step, Work,
+    Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget, Step,
+    Work,
 };
 pub use device::{DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
 pub use outcome::{Failure, Flag, Status};

@@ -1,0 +1,56 @@
+//! `calibration/barrier`: the cost of a barrier with nothing in flight.
+
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, Case, Check, Headline, Measurand, Point, Skip, Step, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Barrier;
+
+/// Barriers per pass: enough that the barrier between passes hardly counts.
+const BARRIERS: u32 = 16;
+
+struct Barrier;
+
+impl Experiment for Barrier {
+    fn name(&self) -> &'static str {
+        "calibration/barrier"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a pipeline barrier with nothing in flight"
+    }
+
+    fn description(&self) -> &'static str {
+        "The time of a pass of 16 memory barriers (compute and transfer, writes made visible to everything that follows) with \
+         nothing in flight, and of the one barrier between passes.\n\
+         \n\
+         How to read it: `items` counts the 17 barriers, so `time_ns / items` is one of them. Drivers may merge barriers that \
+         have no work between them; a figure near zero says that they do."
+    }
+
+    fn axes(&self, _: &Setting) -> Vec<Axis> {
+        Vec::new()
+    }
+
+    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        Ok(Case {
+            experiment: self.name().to_owned(),
+            variant: String::new(),
+            point: point.clone(),
+            measurand: Measurand::Pass,
+            kernels: Vec::new(),
+            resources: Vec::new(),
+            reset: Vec::new(),
+            pass: vec![Step::Barrier; BARRIERS as usize],
+            repeatable: true,
+            work: Work { items: Some(u64::from(BARRIERS) + 1), ..Work::default() },
+            headline: Headline::TIME,
+            check: Check::Nothing("nothing is computed"),
+        })
+    }
+
+    fn expected(&self, _: &Case) -> Vec<Expected> {
+        Vec::new()
+    }
+}

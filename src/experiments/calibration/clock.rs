@@ -1,0 +1,40 @@
+//! `calibration/clock`: does the device's clock agree with the host's?
+
+use super::timer::instrument_case;
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, Case, Headline, Measurand, Point, Skip};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Clock;
+
+struct Clock;
+
+impl Experiment for Clock {
+    fn name(&self) -> &'static str {
+        "calibration/clock"
+    }
+
+    fn summary(&self) -> &'static str {
+        "rate of the device's clock over the host's"
+    }
+
+    fn description(&self) -> &'static str {
+        "The rate of the device's timestamp clock over the host's monotonic clock, across several submissions of real work.\n\
+         \n\
+         How to read it: 1 is right. Before anything is measured, 200 ms of work must agree within 1 %; where it doesn't, the \
+         driver's timestampPeriod is wrong, the host's clock is used for the whole run, and rows say `timer=host`."
+    }
+
+    fn axes(&self, _: &Setting) -> Vec<Axis> {
+        Vec::new()
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        instrument_case(self.name(), variant, point, setting, Measurand::ClockRate, Headline::CLOCK_RATE)
+    }
+
+    fn expected(&self, _: &Case) -> Vec<Expected> {
+        Vec::new()
+    }
+}

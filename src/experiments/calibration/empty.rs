@@ -1,0 +1,42 @@
+//! `calibration/empty`: the cost of launching nothing.
+
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, Case, Check, Kernel, Point, Skip};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Empty;
+
+struct Empty;
+
+impl Experiment for Empty {
+    fn name(&self) -> &'static str {
+        "calibration/empty"
+    }
+
+    fn summary(&self) -> &'static str {
+        "an empty pass: one workgroup that does nothing"
+    }
+
+    fn description(&self) -> &'static str {
+        "The time of a pass that dispatches one workgroup of one invocation that does nothing, barrier to the next pass \
+         included.\n\
+         \n\
+         How to read it: this is the least that any pass can take. Other rows report it, measured with their own batch, as \
+         `overhead_ns`; it is never subtracted. A row below 20 of it is flagged `launch_bound`."
+    }
+
+    fn axes(&self, _: &Setting) -> Vec<Axis> {
+        Vec::new()
+    }
+
+    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        let kernel = Kernel::new("calibration/empty.comp", [1, 1, 1], 0);
+        let case = Case::single_dispatch(self.name(), point, kernel, [1, 1, 1], &[], Vec::new(), Vec::new());
+        Ok(Case { check: Check::Nothing("nothing is computed"), ..case })
+    }
+
+    fn expected(&self, _: &Case) -> Vec<Expected> {
+        Vec::new()
+    }
+}

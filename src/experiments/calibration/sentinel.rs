@@ -1,0 +1,90 @@
+//! `calibration/sentinel`: a fixed amount of arithmetic, whose time follows the core clock.
+
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Resource, Scalar, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Sentinel;
+
+const LOCAL_SIZE: u32 = 64;
+/// Numerical Recipes' quick linear congruential generator; any odd multiplier would do.
+const MULTIPLIER: u32 = 1_664_525;
+const INCREMENT: u32 = 1_013_904_223;
+
+struct Sentinel;
+
+impl Experiment for Sentinel {
+    fn name(&self) -> &'static str {
+        "calibration/sentinel"
+    }
+
+    fn summary(&self) -> &'static str {
+        "fixed integer arithmetic that follows the core clock"
+    }
+
+    fn description(&self) -> &'static str {
+        "A chain of dependent integer multiply-adds in every invocation: no memory traffic but one store at the end, so its \
+         time follows the core clock.\n\
+         \n\
+         How to read it: it warms the device up before measuring, and supplies the work for `calibration/clock`. A row that is \
+         slower than in another run of the same device and driver says that the clocks were lower."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        // At least three waves of 2048 invocations on the largest devices of today; a software driver takes about 1 ms.
+        let groups = setting.by_class(64_u64, 16_384);
+        // 65,535 iterations are the most that some software drivers run (see the quirk llvmpipe-loop-cap).
+        let steps = setting.by_class(256_u64, 2048);
+        vec![
+            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]),
+            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        let groups = point.u32("groups");
+        let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
+        let kernel =
+            Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(point.u32("steps")));
+        let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
+        let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &[], resources, vec![0]);
+        let work = Work { ops: invocations.checked_mul(point.integer("steps")), items: Some(invocations), ..Work::default() };
+        Ok(Case { work, headline: Headline::OPS, ..case })
+    }
+
+    fn expected(&self, case: &Case) -> Vec<Expected> {
+        let (multiplier, increment) = jump(case.point.u32("steps"));
+        let invocations = case.point.u32("groups") * LOCAL_SIZE;
+        vec![Expected::Words((0..invocations).map(|i| i.wrapping_mul(multiplier).wrapping_add(increment)).collect())]
+    }
+}
+
+/// The multiplier and the increment of `steps` steps at once (Brown: Random Number Generation with Arbitrary Strides, 1994).
+fn jump(steps: u32) -> (u32, u32) {
+    let (mut step_multiplier, mut step_increment) = (MULTIPLIER, INCREMENT);
+    let (mut multiplier, mut increment) = (1_u32, 0_u32);
+    let mut left = steps;
+    while left > 0 {
+        if left & 1 == 1 {
+            multiplier = multiplier.wrapping_mul(step_multiplier);
+            increment = increment.wrapping_mul(step_multiplier).wrapping_add(step_increment);
+        }
+        step_increment = step_increment.wrapping_mul(step_multiplier.wrapping_add(1));
+        step_multiplier = step_multiplier.wrapping_mul(step_multiplier);
+        left >>= 1;
+    }
+    (multiplier, increment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_equals_its_steps() {
+        let (multiplier, increment) = jump(1000);
+        let stepped = (0..1000).fold(7_u32, |x, _| x.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
+        assert_eq!(7_u32.wrapping_mul(multiplier).wrapping_add(increment), stepped);
+    }
+}

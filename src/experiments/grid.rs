@@ -1,0 +1,36 @@
+//! Sizes of grids and of sweeps.
+
+/// Spreads `total` workgroups of a one-dimensional grid over x and y, since many devices allow no more than 65,535 along one
+/// dimension. The grid may be larger than `total`; `glsl/include/grid.glsl` has the other half.
+///
+/// Counts beyond 32 bits saturate: the plan then skips the case by the device's limit.
+pub fn fold_groups(total: u64, limit_x: u32) -> [u32; 3] {
+    let x = total.clamp(1, limit_x.max(1).into());
+    let y = total.div_ceil(x).max(1);
+    [x, y, 1].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// The powers of two from `first` to `last`, both included where they are powers of two.
+pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(first.next_power_of_two()), |n| n.checked_mul(2)).take_while(move |n| *n <= last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folded_grid_holds_all_groups() {
+        assert_eq!(fold_groups(10, 65_535), [10, 1, 1]);
+        assert_eq!(fold_groups(65_536, 65_535), [65_535, 2, 1]);
+        assert_eq!(fold_groups(0, 65_535), [1, 1, 1]);
+        assert_eq!(fold_groups(u64::MAX, u32::MAX), [u32::MAX, u32::MAX, 1]);
+    }
+
+    #[test]
+    fn powers_include_both_ends() {
+        assert_eq!(powers_of_two(1, 8).collect::<Vec<_>>(), [1, 2, 4, 8]);
+        assert_eq!(powers_of_two(3, 7).collect::<Vec<_>>(), [4]);
+        assert_eq!(powers_of_two(1, u64::MAX).count(), 64);
+    }
+}

@@ -1,0 +1,168 @@
+//! `memory/stream`: how fast does the device move memory in order?
+
+use std::ops::Add;
+
+use rayon::prelude::*;
+
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Stream;
+
+/// The operations. All but `read` are values of the shader's specialization constant, in this order.
+const OPS: &[&str] = &["read", "init", "copy", "scale", "triad", "3-point", "5-point"];
+
+/// A whole number, so that results are exact.
+const SCALAR: f32 = 3.0;
+
+/// Sums of 64 elements of 4 words stay below 2^24, where every whole number is an exact f32.
+const MAGNITUDE: u32 = 1 << 15;
+
+struct Stream;
+
+/// The sizes that a point stands for.
+struct Shape {
+    /// Words per element.
+    width: u64,
+    /// Elements in the whole.
+    elements: u64,
+    /// Invocations of the whole grid.
+    invocations: u64,
+    local_size: u64,
+    unroll: u64,
+    groups: [u32; 3],
+}
+
+impl Shape {
+    fn new(point: &Point, limit_x: u32) -> Self {
+        let [width, local_size, unroll] = ["width", "local_size_x", "unroll"].map(|axis| point.integer(axis));
+        let elements = point.integer("n") / width;
+        let groups = fold_groups(elements.div_ceil(local_size.saturating_mul(unroll)), limit_x);
+        let invocations = local_size.saturating_mul(groups.iter().map(|&count| u64::from(count)).product());
+        Self { width, elements, invocations, local_size, unroll, groups }
+    }
+}
+
+impl Experiment for Stream {
+    fn name(&self) -> &'static str {
+        "memory/stream"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bandwidth of reading, writing and combining arrays in order"
+    }
+
+    fn description(&self) -> &'static str {
+        "n floats are written (init), read (read), or read and written: copy c=a, scale c=3a, triad c=a+3b, and stencils of 3 \
+         and 5 neighbours. Each invocation handles `unroll` elements of `width` words, which lie a workgroup apart, so that \
+         neighbouring lanes touch neighbouring elements and several loads are in flight. `read` writes one sum per invocation, \
+         which counts.\n\
+         \n\
+         How to read it: bytes are useful bytes, a copy counts both directions, and neighbours that a stencil reads again \
+         count once. Where n is well beyond the last cache, read and copy bound what any kernel on this device can reach. A \
+         narrow width that is slower says that the device needs more bytes in flight per lane; a 5-point stencil that is \
+         slower than copy says that its reuse does not come from cache for free. On processors, sizes are small enough to stay \
+         in cache: there the figure is the cache's."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
+        let widths: &[u64] = if quick { &[1, 4] } else { &[1, 2, 4] };
+        vec![
+            Axis::new("op", "what is done", AxisKind::Words(OPS), OPS.iter().copied()),
+            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [16_u64]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (n, op) = (point.integer("n"), point.word("op"));
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        if n % shape.width != 0 {
+            return Err(Skip::new(format!("n={n} is not a whole number of elements of width={}", shape.width)));
+        }
+        let input = |seed| Contents::Sequence(Sequence::WholeFloats { seed, magnitude: MAGNITUDE });
+        let written = if op == "read" { shape.invocations } else { n };
+        let mut resources = vec![
+            Resource::words("c", written, Contents::Undefined),
+            Resource::words("a", n, input(setting.seed)),
+            Resource::words("b", n, input(!setting.seed)),
+        ];
+        resources.truncate(if op == "read" { 2 } else { 3 });
+        let kernel = Kernel::new("memory/stream.comp", [point.u32("local_size_x"), 1, 1], resources.len())
+            .define("WIDTH", shape.width)
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
+        let kernel = match (0..).zip(&OPS[1..]).find(|(_, name)| **name == op) {
+            Some((code, _)) => kernel.constant("OP", Scalar::U32(code)),
+            None => kernel.define("READ", ""),
+        };
+        let push = [u32::try_from(shape.elements).unwrap_or(u32::MAX), SCALAR.to_bits()];
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, ..case })
+    }
+
+    fn expected(&self, case: &Case) -> Vec<Expected> {
+        let shape = Shape::new(&case.point, case.groups()[0]);
+        let op = case.point.word("op");
+        let a = case.resources[1].sequence();
+        let values: Vec<f32> = if op == "read" {
+            (0..shape.invocations).into_par_iter().map(|i| sum(&shape, a, i)).collect()
+        } else {
+            let b = case.resources[2].sequence();
+            (0..case.point.integer("n")).into_par_iter().map(|i| value(op, &shape, a, b, i)).collect()
+        };
+        vec![Expected::Floats(values)]
+    }
+}
+
+fn work(op: &str, n: u64, written: u64) -> Work {
+    let (arrays_read, flops_per_word) = match op {
+        "init" => (0, None),
+        "read" => (1, Some(1)),
+        "copy" => (1, None),
+        "scale" => (1, Some(1)),
+        "triad" => (2, Some(2)),
+        "3-point" => (1, Some(2)),
+        _ => (1, Some(4)),
+    };
+    Work {
+        bytes: Some(4 * (arrays_read * n + written)),
+        flops: flops_per_word.map(|flops: u64| flops * n),
+        items: Some(n),
+        ..Work::default()
+    }
+}
+
+/// What the shader's function of the same name gives, for one word of an element.
+#[expect(clippy::cast_precision_loss, reason = "16 bits are exact in f32")]
+fn value(op: &str, shape: &Shape, a: Sequence, b: Sequence, word: u64) -> f32 {
+    let (element, component) = (word / shape.width, word % shape.width);
+    let at = |offset: i64| {
+        let neighbour = element.saturating_add_signed(offset).min(shape.elements - 1);
+        a.float(neighbour * shape.width + component)
+    };
+    match op {
+        "init" => (element & 0xFFFF) as f32 + SCALAR,
+        "copy" => a.float(word),
+        "scale" => SCALAR * a.float(word),
+        "triad" => a.float(word) + SCALAR * b.float(word),
+        "3-point" => (-1..=1).map(at).fold(0.0, f32::add),
+        _ => (-2..=2).map(at).fold(0.0, f32::add),
+    }
+}
+
+/// What one invocation of `read` sums up.
+fn sum(shape: &Shape, a: Sequence, invocation: u64) -> f32 {
+    let (group, lane) = (invocation / shape.local_size, invocation % shape.local_size);
+    let first = group * shape.local_size * shape.unroll + lane;
+    (0..shape.unroll)
+        .map(|k| first + k * shape.local_size)
+        .take_while(|element| *element < shape.elements)
+        .flat_map(|element| (0..shape.width).map(move |component| a.float(element * shape.width + component)))
+        .fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
+}

@@ -1,0 +1,76 @@
+//! `workgroup/linear`: how large should a one-dimensional workgroup be?
+
+use rayon::prelude::*;
+
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Sequence, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Linear;
+
+/// The factor of saxpy: a whole number, so that every result is exact, with or without a fused multiply-add.
+const A: f32 = 3.0;
+
+struct Linear;
+
+impl Linear {
+    fn x(seed: u64) -> Sequence {
+        Sequence::WholeFloats { seed, magnitude: 1 << 16 }
+    }
+
+    fn y(seed: u64) -> Sequence {
+        Sequence::WholeFloats { seed: !seed, magnitude: 1 << 16 }
+    }
+}
+
+impl Experiment for Linear {
+    fn name(&self) -> &'static str {
+        "workgroup/linear"
+    }
+
+    fn summary(&self) -> &'static str {
+        "workgroup size of a one-dimensional kernel (saxpy)"
+    }
+
+    fn description(&self) -> &'static str {
+        "z = a x + y over n floats, one invocation per element, swept over the workgroup size: one SPIR-V module, specialized.\n\
+         \n\
+         How to read it: bandwidth rises with local_size_x until a workgroup fills whole subgroups and the device holds enough \
+         of them to hide the latency of memory, then stays flat, and may fall again where large workgroups leave processors \
+         partly empty. Choose the smallest size on the flat part. Below the subgroup size, lanes go unused."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
+        let n = match setting.preset {
+            Preset::Quick => setting.by_class(1_u64 << 12, 1 << 24),
+            _ => setting.by_class(1_u64 << 16, 1 << 24),
+        };
+        vec![
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), powers_of_two(1, largest.into())),
+            Axis::new("n", "elements", AxisKind::AtLeast(1), [n]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (n, local_size) = (point.integer("n"), point.u32("local_size_x"));
+        let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
+        let kernel = Kernel::new("workgroup/linear.comp", [local_size, 1, 1], 3);
+        let resources = vec![
+            Resource::words("x", n, Contents::Sequence(Self::x(setting.seed))),
+            Resource::words("y", n, Contents::Sequence(Self::y(setting.seed))),
+            Resource::words("z", n, Contents::Undefined),
+        ];
+        let push = [point.u32("n"), A.to_bits()];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![2]);
+        let work = Work { bytes: Some(3 * 4 * n), flops: Some(2 * n), items: Some(n), ..Work::default() };
+        Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
+    }
+
+    fn expected(&self, case: &Case) -> Vec<Expected> {
+        let (x, y) = (case.resources[0].sequence(), case.resources[1].sequence());
+        let n = case.point.integer("n");
+        vec![Expected::Floats((0..n).into_par_iter().map(|i| A * x.float(i) + y.float(i)).collect())]
+    }
+}
