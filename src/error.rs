@@ -51,7 +51,10 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec
         names.into_iter().map(|name| (strsim::jaro_winkler(&given.to_lowercase(), &name.to_lowercase()), name)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     scored.dedup_by(|a, b| a.1 == b.1);
-    scored.into_iter().take_while(|(score, _)| *score > 0.55).take(3).map(|(_, name)| name.to_owned()).collect()
+    let best = scored.first().map_or(0.0, |(score, _)| *score);
+    // Names of one family share a beginning and all look a little alike: only those about as near as the best help.
+    let near = |score: f64| score > 0.7 && score > best - 0.06;
+    scored.into_iter().take_while(|(score, _)| near(*score)).take(3).map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]

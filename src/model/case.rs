@@ -183,9 +183,9 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// A device-local buffer of 32-bit words.
+    /// A device-local buffer of 32-bit words. A size beyond 64 bits saturates: no device has that much, so the plan skips it.
     pub fn words(name: &'static str, words: u64, contents: Contents) -> Self {
-        Self::Buffer { name: Cow::Borrowed(name), bytes: words * 4, memory: MemoryKind::DeviceLocal, contents }
+        Self::Buffer { name: Cow::Borrowed(name), bytes: words.saturating_mul(4), memory: MemoryKind::DeviceLocal, contents }
     }
 
     /// Its name.

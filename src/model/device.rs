@@ -234,6 +234,45 @@ pub struct Heap {
 }
 
 impl DeviceInfo {
+    /// The mock device: a discrete GPU with the limits that are common among them. It computes nothing and proves plumbing
+    /// only; its rows say `mock`.
+    pub fn mock() -> Self {
+        Self {
+            name: "mock".to_owned(),
+            kind: DeviceKind::Discrete,
+            driver: DriverIdentity {
+                id: "MOCK".to_owned(),
+                name: "mock".to_owned(),
+                info: "proves plumbing only".to_owned(),
+                version: "1".to_owned(),
+                api_version: "1.1.0".to_owned(),
+                ..DriverIdentity::default()
+            },
+            limits: Limits {
+                workgroup_size: [1024, 1024, 64],
+                workgroup_invocations: 1024,
+                workgroup_count: [u32::MAX >> 1, 65_535, 65_535],
+                shared_bytes: 48 << 10,
+                storage_buffer_range: u32::MAX.into(),
+                push_constant_bytes: 256,
+                descriptor_sets: 8,
+                allocation_bytes: 4 << 30,
+            },
+            subgroup: Subgroup { size: 32, min_size: 32, max_size: 32, in_compute: true, ..Subgroup::default() },
+            queues: vec![QueueFamily {
+                index: 0,
+                count: 1,
+                compute: true,
+                graphics: true,
+                transfer: true,
+                timestamp_valid_bits: 64,
+            }],
+            timestamp_period: 1.0,
+            heaps: vec![Heap { bytes: 16 << 30, device_local: true }],
+            ..Self::default()
+        }
+    }
+
     /// Whether a feature is there.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)

@@ -1,1 +1,325 @@
-//! (being built)
+//! From what a user asks for to the list of cases: complete and countable before the first dispatch, held nowhere.
+
+mod limits;
+mod values;
+
+use globset::GlobBuilder;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, nearest};
+use crate::experiments::{CATALOGUE, Experiment, Setting};
+use crate::model::{Axis, AxisValue, Case, Point, Skip};
+
+pub use values::parse_values;
+
+/// What a user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Globs over experiment names, or over `name:variant`; empty means all.
+    pub filters: Vec<String>,
+    /// `NAME=VALUES` each.
+    pub axes: Vec<String>,
+}
+
+/// All cases of a run, computable one by one.
+pub struct Plan<'a> {
+    setting: Setting<'a>,
+    selections: Vec<Selection>,
+}
+
+/// One experiment's share of a plan.
+pub struct Selection {
+    /// The experiment.
+    pub experiment: &'static dyn Experiment,
+    /// Its selected variants.
+    pub variants: Vec<&'static str>,
+    /// Its axes, their defaults replaced by what the user asked for.
+    pub axes: Vec<Axis>,
+}
+
+/// One case of a plan, or why there is none.
+pub struct Planned {
+    /// The experiment.
+    pub experiment: &'static dyn Experiment,
+    /// The variant.
+    pub variant: &'static str,
+    /// Where it lies on the axes.
+    pub point: Point,
+    /// Identifies the case among all runs: see [`case_id`].
+    pub case_id: String,
+    /// The case, or why the device can't run it.
+    pub case: Result<Case, Skip>,
+}
+
+impl Selection {
+    /// The number of its cases, saturating.
+    pub fn len(&self) -> u64 {
+        let values = self.axes.iter().map(|axis| axis.defaults.len() as u64);
+        values.fold(self.variants.len() as u64, u64::saturating_mul)
+    }
+
+    /// Whether it has no case.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The variant and the point at an index; the last axis varies fastest, the variant slowest.
+    fn at(&self, index: u64) -> (&'static str, Point) {
+        let mut rest = index;
+        let mut values: Vec<_> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let count = axis.defaults.len() as u64;
+                let value = &axis.defaults[to_index(rest % count)];
+                rest /= count;
+                (axis.name.clone(), value.clone())
+            })
+            .collect();
+        values.reverse();
+        (self.variants[to_index(rest)], Point::new(values))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "an index into a list in memory fits")]
+fn to_index(n: u64) -> usize {
+    n as usize
+}
+
+impl<'a> Plan<'a> {
+    /// Resolves a request for a device.
+    ///
+    /// # Errors
+    /// Unknown experiments, axes and values, with the nearest valid names.
+    pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
+        let mut selections = select(&request.filters, &setting)?;
+        for text in &request.axes {
+            set_axis(&mut selections, text)?;
+        }
+        Ok(Self { setting, selections })
+    }
+
+    /// The number of cases, those that will be skipped included.
+    pub fn len(&self) -> u64 {
+        self.selections.iter().map(Selection::len).fold(0, u64::saturating_add)
+    }
+
+    /// Whether there is no case.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The axes of the selected experiments, each name once, sorted.
+    pub fn axis_names(&self) -> Vec<String> {
+        let axes = self.selections.iter().flat_map(|selection| &selection.axes);
+        let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The case at an index below [`Plan::len`].
+    pub fn get(&self, index: u64) -> Option<Planned> {
+        let mut rest = index;
+        for selection in &self.selections {
+            if rest < selection.len() {
+                return Some(self.planned(selection, rest));
+            }
+            rest -= selection.len();
+        }
+        None
+    }
+
+    /// All cases, in catalogue order, made as they are asked for.
+    pub fn iter(&self) -> impl Iterator<Item = Planned> {
+        (0..self.len()).map_while(|index| self.get(index))
+    }
+
+    fn planned(&self, selection: &Selection, index: u64) -> Planned {
+        let (variant, point) = selection.at(index);
+        let experiment = selection.experiment;
+        let case = experiment.case(variant, &point, &self.setting).and_then(|case| {
+            limits::check_limits(&case, self.setting.device)?;
+            Ok(case)
+        });
+        let case_id = case_id(experiment.name(), variant, &selection.axes, &point);
+        Planned { experiment, variant, point, case_id, case }
+    }
+}
+
+/// The experiments, and of them the variants, that match any of the filters.
+///
+/// # Errors
+/// A filter that matches nothing, or is no valid glob.
+pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, Error> {
+    let matchers = filters.iter().map(|filter| Filter::new(filter)).collect::<Result<Vec<_>, _>>()?;
+    let mut selections = Vec::new();
+    for experiment in CATALOGUE {
+        let matches = |variant: &&&str| matchers.is_empty() || matchers.iter().any(|m| m.matches(*experiment, variant));
+        let variants: Vec<&'static str> = experiment.variants().iter().filter(matches).copied().collect();
+        if !variants.is_empty() {
+            selections.push(Selection { experiment: *experiment, variants, axes: experiment.axes(setting) });
+        }
+    }
+    Ok(selections)
+}
+
+/// A glob over `family/name`, or over `family/name:variant`.
+struct Filter {
+    glob: globset::GlobMatcher,
+    of_variants: bool,
+}
+
+impl Filter {
+    fn new(text: &str) -> Result<Self, Error> {
+        // `shared/*` shall not match `shared/a/b`, should there ever be one.
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| Error::Usage(format!("`{text}` is no valid filter: {}", error.kind())))?;
+        let filter = Self { glob: glob.compile_matcher(), of_variants: text.contains(':') };
+        let any = CATALOGUE.iter().any(|experiment| experiment.variants().iter().any(|v| filter.matches(*experiment, v)));
+        if any { Ok(filter) } else { Err(unknown_experiment(text)) }
+    }
+
+    fn matches(&self, experiment: &dyn Experiment, variant: &str) -> bool {
+        if self.of_variants {
+            self.glob.is_match(format!("{}:{variant}", experiment.name()))
+        } else {
+            self.glob.is_match(experiment.name())
+        }
+    }
+}
+
+/// The error for a name that no experiment bears.
+pub fn unknown_experiment(given: &str) -> Error {
+    let mut names: Vec<String> = Vec::new();
+    for experiment in CATALOGUE {
+        names.push(experiment.name().to_owned());
+        let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
+        names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
+    }
+    Error::Unknown { what: "experiment", given: given.to_owned(), nearest: nearest(given, names.iter().map(String::as_str)) }
+}
+
+/// Replaces an axis's values in every selected experiment that has it.
+fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
+    let Some((name, values)) = text.split_once('=') else {
+        return Err(Error::Usage(format!("`{text}` is not NAME=VALUES, such as local_size_x=32..1024:*2")));
+    };
+    let name = name.trim();
+    let known: Vec<String> =
+        selections.iter().flat_map(|selection| &selection.axes).map(|axis| axis.name.to_string()).collect();
+    let mut found = false;
+    for axis in selections.iter_mut().flat_map(|selection| &mut selection.axes).filter(|axis| axis.name == name) {
+        axis.defaults = parse_values(axis, values)?;
+        found = true;
+    }
+    if found {
+        return Ok(());
+    }
+    Err(Error::Unknown {
+        what: "axis (of the selected experiments)",
+        given: name.to_owned(),
+        nearest: nearest(name, known.iter().map(String::as_str)),
+    })
+}
+
+/// Identifies a configuration across runs, devices and versions: a letter, so that no reader takes it for a number, and 64
+/// bits of a hash over experiment, variant, and the axes that are not at their neutral value.
+pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point) -> String {
+    let neutral =
+        |name: &str, value: &AxisValue| axes.iter().any(|axis| axis.name == name && axis.neutral.as_ref() == Some(value));
+    let hashed = Point::new(
+        point.iter().filter(|(name, value)| !neutral(name, value)).map(|(name, value)| (name.to_owned().into(), value.clone())),
+    );
+    // The cache mode is part of the identity: cold rows will have ids of their own.
+    let digest = Sha256::digest(format!("{experiment}\n{variant}\n{hashed}\ncache=warm"));
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("c{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::model::{AxisKind, DeviceInfo, Preset};
+
+    fn device() -> DeviceInfo {
+        DeviceInfo::mock()
+    }
+
+    fn plan<'a>(device: &'a DeviceInfo, filters: &[&str], axes: &[&str]) -> Result<Plan<'a>, Error> {
+        let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        let request = Request { filters: owned(filters), axes: owned(axes) };
+        Plan::new(&request, Setting { device, preset: Preset::Default, seed: 1 })
+    }
+
+    #[test]
+    fn a_plan_counts_what_it_yields_and_ids_are_unique() {
+        let device = device();
+        for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
+            let plan = Plan::new(&Request::default(), Setting { device: &device, preset, seed: 1 }).unwrap();
+            let ids: HashSet<String> = plan.iter().map(|planned| planned.case_id).collect();
+            assert_eq!(ids.len() as u64, plan.len());
+        }
+    }
+
+    #[test]
+    fn a_limit_becomes_a_skip_that_names_it() {
+        let device = device();
+        let plan = plan(&device, &["workgroup/linear"], &["local_size_x=2048", "n=1024"]).unwrap();
+        let skip = plan.get(0).unwrap().case.unwrap_err();
+        assert_eq!(skip.reason, "maxComputeWorkGroupSize[0] is 1024, the case needs 2048");
+    }
+
+    #[test]
+    fn huge_numbers_are_skipped_not_wrapped() {
+        let device = device();
+        let plan = plan(&device, &["*/*"], &["n=18446744073709551612", "groups=2^63", "size=2^40"]).unwrap();
+        let measured =
+            plan.iter().filter(|planned| !planned.experiment.name().starts_with("calibration") && planned.case.is_ok());
+        assert_eq!(measured.count(), 0);
+    }
+
+    #[test]
+    fn a_widened_plan_is_counted_not_held() {
+        let device = device();
+        let plan = plan(&device, &["memory/stream"], &["n=4..4000000:+4", "local_size_x=1..1024"]).unwrap();
+        assert_eq!(plan.len(), 7 * 3 * 1_000_000 * 1024);
+        assert!(plan.get(plan.len() - 1).is_some());
+        assert!(plan.get(plan.len()).is_none());
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_nearest() {
+        let device = device();
+        let error = |filters: &[&str], axes: &[&str]| plan(&device, filters, axes).err().unwrap().to_string();
+        assert_eq!(error(&["memory/steam"], &[]), "unknown experiment `memory/steam`; did you mean memory/stream?");
+        assert!(error(&["calibration/timer:flor"], &[]).contains("calibration/timer:floor"));
+        assert!(error(&["memory/stream"], &["widht=1"]).contains("did you mean width?"));
+        assert!(error(&["memory/stream"], &["width=3"]).contains("it takes 1, 2, 4"));
+        assert!(error(&["memory/[stream"], &[]).contains("no valid filter"));
+    }
+
+    #[test]
+    fn a_variant_can_be_chosen() {
+        let device = device();
+        let plan = plan(&device, &["calibration/timer:floor"], &[]).unwrap();
+        assert_eq!(plan.iter().map(|planned| planned.variant).collect::<Vec<_>>(), ["floor"]);
+    }
+
+    #[test]
+    fn a_neutral_value_keeps_the_id() {
+        let point = |values: &[(&'static str, u64)]| Point::new(values.iter().map(|(name, n)| ((*name).into(), (*n).into())));
+        let mut padding = Axis::new("padding", "", AxisKind::AtLeast(0), [0_u64]);
+        padding.neutral = Some(0_u64.into());
+        let axes = [Axis::new("n", "", AxisKind::AtLeast(1), [1_u64]), padding];
+        let old = case_id("a/b", "", &axes[..1], &point(&[("n", 4)]));
+        assert_eq!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 0)])), old);
+        assert_ne!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 1)])), old);
+        assert!(old.starts_with('c') && old.len() == 17);
+    }
+}

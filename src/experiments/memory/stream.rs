@@ -40,7 +40,7 @@ impl Shape {
         let [width, local_size, unroll] = ["width", "local_size_x", "unroll"].map(|axis| point.integer(axis));
         let elements = point.integer("n") / width;
         let groups = fold_groups(elements.div_ceil(local_size.saturating_mul(unroll)), limit_x);
-        let invocations = local_size.saturating_mul(groups.iter().map(|&count| u64::from(count)).product());
+        let invocations = local_size.saturating_mul(groups.iter().map(|&count| u64::from(count)).fold(1, u64::saturating_mul));
         Self { width, elements, invocations, local_size, unroll, groups }
     }
 }
@@ -131,8 +131,8 @@ fn work(op: &str, n: u64, written: u64) -> Work {
         _ => (1, Some(4)),
     };
     Work {
-        bytes: Some(4 * (arrays_read * n + written)),
-        flops: flops_per_word.map(|flops: u64| flops * n),
+        bytes: n.checked_mul(arrays_read).and_then(|read| read.checked_add(written)?.checked_mul(4)),
+        flops: flops_per_word.and_then(|flops: u64| n.checked_mul(flops)),
         items: Some(n),
         ..Work::default()
     }

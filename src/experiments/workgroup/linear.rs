@@ -64,7 +64,7 @@ impl Experiment for Linear {
         ];
         let push = [point.u32("n"), A.to_bits()];
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![2]);
-        let work = Work { bytes: Some(3 * 4 * n), flops: Some(2 * n), items: Some(n), ..Work::default() };
+        let work = Work { bytes: n.checked_mul(3 * 4), flops: n.checked_mul(2), items: Some(n), ..Work::default() };
         Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
     }
 

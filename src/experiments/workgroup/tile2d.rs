@@ -58,7 +58,7 @@ impl Experiment for Tile2d {
         // The image is square, so the grid is the same in both orders.
         let groups = [size.div_ceil(x), size.div_ceil(y), 1];
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size, size], resources, vec![1]);
-        let work = Work { bytes: Some(2 * 4 * pixels), items: Some(pixels), ..Work::default() };
+        let work = Work { bytes: pixels.checked_mul(2 * 4), items: Some(pixels), ..Work::default() };
         Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
     }
 
