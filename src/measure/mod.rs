@@ -1,1 +1,84 @@
-//! (being built)
+//! Measuring: calibrate, visit cases in shuffled rounds, judge, validate.
+//!
+//! The spread within one visit to a case understates the error from visit to visit by 2 to 5 times. So cases are taken in
+//! blocks; a block is visited in at least six rounds, each in a new seeded order; and the interval comes from the medians of
+//! the rounds.
+
+mod dispatcher;
+mod instrument;
+mod mock;
+mod session;
+mod stop;
+mod vulkan;
+
+use std::time::Duration;
+
+use crate::model::Flag;
+use crate::stats::{self, Interval, Summary};
+use crate::units::Nanos;
+
+pub use dispatcher::Dispatcher;
+pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, Tools};
+pub use mock::{Mock, MockOptions};
+pub use session::{BLOCK_CASES, Event, Options, Outcome, Session};
+pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
+pub use vulkan::Vulkan;
+
+/// What was measured of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Of each round, the samples: nanoseconds per pass (or, for a clock rate, the ratio).
+    pub rounds: Vec<Vec<f64>>,
+    /// Passes per sample.
+    pub batch: u32,
+    /// Where the times come from.
+    pub timer: Timer,
+    /// Why measuring ended.
+    pub stop: Stop,
+    /// An empty pass in the same batch form; `None` where nothing is dispatched.
+    pub overhead: Option<Nanos>,
+    /// Host time per pass, submission and wait included.
+    pub host_time: Nanos,
+    /// Making pipelines, and the first dispatch, in which some drivers compile.
+    pub pipeline_time: Duration,
+    /// Reasons to doubt the figures.
+    pub flags: Vec<Flag>,
+}
+
+impl Measured {
+    /// The median of each round.
+    pub fn round_medians(&self) -> Vec<f64> {
+        round_medians(&self.rounds)
+    }
+
+    /// The figure: the median of the round medians.
+    pub fn value(&self) -> f64 {
+        stats::median(&self.round_medians())
+    }
+
+    /// The 95 % interval of the figure.
+    pub fn interval(&self) -> Option<Interval> {
+        stats::median_interval(&self.round_medians())
+    }
+
+    /// Over all samples alike.
+    pub fn summary(&self) -> Summary {
+        let samples: Vec<f64> = self.rounds.iter().flatten().copied().collect();
+        stats::summary(&samples)
+    }
+
+    /// Samples in all.
+    pub fn samples(&self) -> usize {
+        self.rounds.iter().map(Vec::len).sum()
+    }
+}
+
+fn round_medians(rounds: &[Vec<f64>]) -> Vec<f64> {
+    rounds.iter().map(|samples| stats::median(samples)).collect()
+}
+
+/// Half the interval of the round medians over their median; infinite below six rounds.
+fn noise(rounds: &[Vec<f64>]) -> f64 {
+    let medians = round_medians(rounds);
+    stats::median_interval(&medians).map_or(f64::INFINITY, |interval| stats::noise(interval, stats::median(&medians)))
+}

@@ -348,6 +348,11 @@ pub enum Check {
 }
 
 impl Check {
+    /// Whether results are compared with a twin.
+    pub fn is_twin(&self) -> bool {
+        matches!(self, Self::Twin(_))
+    }
+
     /// The resources that are read back.
     pub fn outputs(&self) -> &[usize] {
         match self {

@@ -1,0 +1,62 @@
+//! The narrow waist between measuring and devices.
+
+use std::time::Duration;
+
+use crate::gpu::{Loaded, Slot, Submission};
+use crate::model::{DeviceInfo, Failure};
+use crate::shader::Prepared;
+use crate::units::TickScale;
+
+/// Something that runs cases. Calibration, rounds and stop rules know only this; they never know whether a GPU is there.
+pub trait Dispatcher {
+    /// The device.
+    fn info(&self) -> &DeviceInfo;
+
+    /// The queue family that work runs on.
+    fn queue_family(&self) -> u32;
+
+    /// How the queue's timestamps become durations; `None` where it has no usable ones.
+    fn tick_scale(&self) -> Option<TickScale>;
+
+    /// The host's monotonic clock. Budgets are kept by it, so a device that simulates time is measured reproducibly.
+    fn now(&self) -> Duration;
+
+    /// Bytes of device memory that the cases loaded at one time may use.
+    fn memory_budget(&self) -> u64;
+
+    /// Bytes that loading this case would add to what is loaded.
+    fn bytes_to_load(&self, prepared: &Prepared) -> u64;
+
+    /// Makes resources and pipelines.
+    ///
+    /// # Errors
+    /// What the device refused.
+    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure>;
+
+    /// The reset program alone.
+    ///
+    /// # Errors
+    /// What the device refused, or that it didn't end.
+    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure>;
+
+    /// The reset program and one pass; how long the host waited for it.
+    ///
+    /// # Errors
+    /// What the device refused, or that it didn't end.
+    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure>;
+
+    /// A resource's bytes as they are now.
+    ///
+    /// # Errors
+    /// What the device refused.
+    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure>;
+
+    /// `samples` samples of `batch` passes each, in one submission. A batch of 0 is two timestamps back to back.
+    ///
+    /// # Errors
+    /// What the device refused, or that it didn't end.
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure>;
+
+    /// Frees everything that was loaded.
+    fn unload(&mut self);
+}

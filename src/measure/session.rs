@@ -1,0 +1,435 @@
+//! A block of cases from loading to outcome.
+
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::instrument::{self, FLOORS_PER_SAMPLE};
+use super::stop::{self, LAST_ROUND, Progress, Stop};
+use super::{Dispatcher, Instrument, Measured, Timer, Tools, noise};
+use crate::gpu::Slot;
+use crate::model::{Case, Failure, Flag, Measurand, Status};
+use crate::shader::Prepared;
+use crate::stats;
+use crate::units::Nanos;
+use crate::validate::Verdict;
+
+/// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
+pub const BLOCK_CASES: usize = 64;
+
+/// One submission stays below this: graphics watchdogs end those that last seconds.
+const MAX_SUBMISSION: Nanos = Nanos(100e6);
+
+/// Beyond this many passes per sample nothing is gained: a pass that short is all launch.
+const MAX_BATCH: u32 = 1024;
+
+/// The most samples of one visit. More would only narrow the error within the visit, which isn't the one that counts.
+const MAX_SAMPLES: f64 = 31.0;
+
+/// A device that had nothing to do for this long may have lowered its clocks.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// A sample below this many floors is flagged.
+const NEAR_FLOORS: f64 = 20.0;
+
+/// A pass below this many empty passes is flagged.
+const LAUNCH_BOUND: f64 = 20.0;
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The noise that is precise enough.
+    pub max_noise: f64,
+    /// The time that may be spent on timing one case.
+    pub max_time: Duration,
+    /// How long the device is kept busy before it is believed to run at its clocks.
+    pub warm_up: Duration,
+    /// Selects the order of visits.
+    pub seed: u64,
+}
+
+/// How a case ended.
+pub type Outcome = Result<Measured, Failure>;
+
+/// What happens meanwhile, for whoever shows progress.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A case is compiled by the driver and checked.
+    Loading(&'a Case),
+    /// A case is timed.
+    Timing(&'a Case, u32),
+    /// A case has an outcome.
+    Ended(&'a Case),
+}
+
+/// Compares the outputs of the case with this index in the block with what they must hold.
+pub type Check<'a> = dyn FnMut(usize, &[Vec<u8>]) -> Verdict + 'a;
+
+/// One device, calibrated, ready to measure blocks of cases.
+pub struct Session<'a> {
+    device: &'a mut dyn Dispatcher,
+    tools: ToolCases,
+    options: Options,
+    instrument: Instrument,
+    rng: ChaCha8Rng,
+    last_busy: Duration,
+}
+
+/// The cases that the instrument needs, compiled.
+#[derive(Clone, Debug)]
+pub struct ToolCases {
+    /// One workgroup that does nothing.
+    pub empty: Prepared,
+    /// A fixed amount of arithmetic.
+    pub sentinel: Prepared,
+}
+
+/// A case of a block, on its way to an outcome.
+struct Entry<'c> {
+    prepared: &'c Prepared,
+    /// Its place in the block.
+    index: usize,
+    slot: Slot,
+    pipeline_time: Duration,
+    batch: u32,
+    samples: u32,
+    /// Samples that one submission may hold.
+    samples_at_once: u32,
+    overhead: Option<Nanos>,
+    rounds: Vec<Vec<f64>>,
+    host_times: Vec<f64>,
+    noise: Vec<f64>,
+    spent: Duration,
+    ended: Option<Result<Stop, Failure>>,
+}
+
+impl<'a> Session<'a> {
+    /// Calibrates a device.
+    ///
+    /// # Errors
+    /// What the device refused.
+    pub fn new(device: &'a mut dyn Dispatcher, tools: ToolCases, options: Options) -> Result<Self, Failure> {
+        let loaded = load_tools(device, &tools)?;
+        let instrument = Instrument::calibrate(device, loaded);
+        device.unload();
+        let last_busy = device.now();
+        let rng = ChaCha8Rng::seed_from_u64(options.seed);
+        Ok(Self { device, tools, options, instrument: instrument?, rng, last_busy })
+    }
+
+    /// What is known about the instrument.
+    pub fn instrument(&self) -> &Instrument {
+        &self.instrument
+    }
+
+    /// The device.
+    pub fn device(&self) -> &dyn Dispatcher {
+        self.device
+    }
+
+    /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each,
+    /// in their order.
+    pub fn measure(&mut self, cases: &[Prepared], check: &mut Check, observe: &mut dyn FnMut(Event)) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(cases.len());
+        while outcomes.len() < cases.len() {
+            let first = outcomes.len();
+            outcomes.extend(self.measure_what_fits(&cases[first..], first, check, observe));
+            self.device.unload();
+        }
+        outcomes
+    }
+
+    /// Measures as many of the cases as memory holds at one time, at least one.
+    fn measure_what_fits(
+        &mut self,
+        cases: &[Prepared],
+        first: usize,
+        check: &mut Check,
+        observe: &mut dyn FnMut(Event),
+    ) -> Vec<Outcome> {
+        let tools = match load_tools(self.device, &self.tools) {
+            Ok(tools) => tools,
+            Err(failure) => return cases.iter().map(|_| Err(failure.clone())).collect(),
+        };
+        let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+        let mut entries = Vec::new();
+        let mut bytes_left = self.device.memory_budget();
+        for (index, prepared) in (first..).zip(cases) {
+            let bytes = self.device.bytes_to_load(prepared);
+            if bytes > bytes_left && !outcomes.is_empty() {
+                break;
+            }
+            bytes_left = bytes_left.saturating_sub(bytes);
+            observe(Event::Loading(&prepared.case));
+            outcomes.push(match self.load(prepared, index, check) {
+                Ok(entry) => {
+                    entries.push(entry);
+                    None
+                }
+                Err(failure) => {
+                    observe(Event::Ended(&prepared.case));
+                    Some(Err(failure))
+                }
+            });
+        }
+        self.time(&mut entries, tools, check, observe);
+        for entry in entries {
+            let place = entry.index - first;
+            outcomes[place] = Some(self.outcome(entry));
+        }
+        outcomes.into_iter().flatten().collect()
+    }
+
+    /// Loads a case, runs one pass after a reset, and compares the results. Only what is right is timed at all.
+    fn load<'c>(&mut self, prepared: &'c Prepared, index: usize, check: &mut Check) -> Result<Entry<'c>, Failure> {
+        let loaded = self.device.load(prepared)?;
+        let first_pass = self.device.run_checked(loaded.slot)?;
+        self.compare(prepared, index, loaded.slot, check, "after one pass")?;
+        Ok(Entry {
+            prepared,
+            index,
+            slot: loaded.slot,
+            pipeline_time: loaded.pipeline_time + first_pass,
+            batch: 1,
+            samples: 1,
+            samples_at_once: 1,
+            overhead: None,
+            rounds: Vec::new(),
+            host_times: Vec::new(),
+            noise: Vec::new(),
+            spent: Duration::ZERO,
+            ended: None,
+        })
+    }
+
+    fn compare(
+        &mut self,
+        prepared: &Prepared,
+        index: usize,
+        slot: Slot,
+        check: &mut Check,
+        when: &str,
+    ) -> Result<(), Failure> {
+        let outputs = prepared.case.check.outputs();
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let bytes = outputs.iter().map(|&output| self.device.read(slot, output)).collect::<Result<Vec<_>, _>>()?;
+        match check(index, &bytes) {
+            Verdict::Right => Ok(()),
+            Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
+        }
+    }
+
+    /// Times all entries in rounds until each has ended.
+    fn time(&mut self, entries: &mut [Entry], tools: Tools, check: &mut Check, observe: &mut dyn FnMut(Event)) {
+        for entry in entries.iter_mut() {
+            let sized = self.warm_up_if_idle(tools).and_then(|()| self.choose_sizes(entry, tools));
+            end_on_failure(entry, sized);
+        }
+        for round in 1..=LAST_ROUND {
+            let mut order: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].ended.is_none()).collect();
+            if order.is_empty() {
+                break;
+            }
+            order.shuffle(&mut self.rng);
+            for i in order {
+                let entry = &mut entries[i];
+                observe(Event::Timing(&entry.prepared.case, round));
+                let visited = self.warm_up_if_idle(tools).and_then(|()| self.visit(entry, tools));
+                end_on_failure(entry, visited);
+            }
+            if stop::is_judged(round) {
+                entries.iter_mut().for_each(|entry| self.judge(entry, round, check, observe));
+            }
+        }
+    }
+
+    /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise.
+    fn warm_up_if_idle(&mut self, tools: Tools) -> Result<(), Failure> {
+        if self.device.now().saturating_sub(self.last_busy) < IDLE {
+            return Ok(());
+        }
+        let until = self.device.now() + self.options.warm_up;
+        while self.device.now() < until {
+            self.device.sample(tools.sentinel, 1, 8)?;
+        }
+        self.last_busy = self.device.now();
+        Ok(())
+    }
+
+    /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
+    /// all rounds fit the case's time.
+    fn choose_sizes(&mut self, entry: &mut Entry, tools: Tools) -> Result<(), Failure> {
+        if entry.prepared.case.measurand != Measurand::Pass {
+            entry.samples = if entry.prepared.case.measurand == Measurand::ClockRate { 1 } else { 31 };
+            entry.samples_at_once = entry.samples + 1;
+            return Ok(());
+        }
+        let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
+        let mut time = self.sample_time(entry)?;
+        while entry.prepared.case.repeatable && time < target && entry.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
+            entry.batch = next_batch(entry.batch, time, target);
+            time = self.sample_time(entry)?;
+        }
+        let visit = Nanos::from_duration(self.options.max_time).0 / f64::from(LAST_ROUND);
+        entry.samples = whole(visit / time, MAX_SAMPLES);
+        entry.samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(entry.samples + 1));
+        entry.overhead = Some(self.instrument.empty_pass(self.device, tools, entry.batch)?);
+        Ok(())
+    }
+
+    /// The time of one sample of the entry's batch, the one before it discarded.
+    fn sample_time(&mut self, entry: &Entry) -> Result<f64, Failure> {
+        self.device.sample(entry.slot, entry.batch, 1)?;
+        let submission = self.device.sample(entry.slot, entry.batch, 1)?;
+        self.last_busy = self.device.now();
+        Ok(self.instrument.timer.durations(&submission).last().map_or(0.0, |time| time.0))
+    }
+
+    /// One visit: a discarded sample, then the entry's number of samples.
+    fn visit(&mut self, entry: &mut Entry, tools: Tools) -> Result<(), Failure> {
+        let started = self.device.now();
+        let samples = match entry.prepared.case.measurand {
+            Measurand::Pass => self.sample_passes(entry)?,
+            Measurand::TimerFloor => self.sample_floor(entry)?,
+            Measurand::TimerStep => vec![self.sample_step(entry)?],
+            Measurand::ClockRate => vec![self.sample_clock(tools)?],
+        };
+        entry.rounds.push(samples);
+        self.last_busy = self.device.now();
+        entry.spent += self.last_busy.saturating_sub(started);
+        Ok(())
+    }
+
+    fn sample_passes(&mut self, entry: &mut Entry) -> Result<Vec<f64>, Failure> {
+        let timer = self.instrument.timer;
+        let wanted = entry.samples as usize + 1;
+        let mut times = Vec::with_capacity(wanted);
+        while times.len() < wanted {
+            let left = u32::try_from(wanted - times.len()).unwrap_or(u32::MAX);
+            let count = if timer == Timer::Host { 1 } else { left.min(entry.samples_at_once) };
+            let submission = self.device.sample(entry.slot, entry.batch, count)?;
+            let passes = f64::from(entry.batch) * f64::from(count);
+            entry.host_times.push(Nanos::from_duration(submission.host).0 / passes);
+            times.extend(timer.durations(&submission).iter().map(|time| time.0 / f64::from(entry.batch)));
+        }
+        times.remove(0);
+        Ok(times)
+    }
+
+    fn sample_floor(&mut self, entry: &mut Entry) -> Result<Vec<f64>, Failure> {
+        let submission = self.device.sample(entry.slot, 0, entry.samples + 1)?;
+        entry.host_times.push(Nanos::from_duration(submission.host).0 / f64::from(entry.samples + 1));
+        Ok(self.instrument.timer.durations(&submission).iter().skip(1).map(|time| time.0).collect())
+    }
+
+    fn sample_step(&mut self, entry: &mut Entry) -> Result<f64, Failure> {
+        let submission = self.device.sample(entry.slot, 0, entry.samples + 1)?;
+        entry.host_times.push(Nanos::from_duration(submission.host).0 / f64::from(entry.samples + 1));
+        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
+        Ok(instrument::step(&submission, scale).0)
+    }
+
+    fn sample_clock(&mut self, tools: Tools) -> Result<f64, Failure> {
+        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
+        instrument::clock_rate(self.device, tools, scale, self.options.max_time.min(Duration::from_millis(100)))
+    }
+
+    /// Decides whether an entry leaves, and checks the results of one that does.
+    fn judge(&mut self, entry: &mut Entry, round: u32, check: &mut Check, observe: &mut dyn FnMut(Event)) {
+        if entry.ended.is_some() {
+            return;
+        }
+        entry.noise.push(noise(&entry.rounds));
+        let progress = Progress {
+            round,
+            noise: &entry.noise,
+            max_noise: self.options.max_noise,
+            spent: entry.spent,
+            max_time: self.options.max_time,
+        };
+        if let Some(reason) = stop::judge(&progress) {
+            entry.ended = Some(self.check_batch(entry, check).map(|()| reason));
+            observe(Event::Ended(&entry.prepared.case));
+        }
+    }
+
+    /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the entry's
+    /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
+    fn check_batch(&mut self, entry: &Entry, check: &mut Check) -> Result<(), Failure> {
+        if entry.prepared.case.check.outputs().is_empty() {
+            return Ok(());
+        }
+        self.device.run_reset(entry.slot)?;
+        self.device.sample(entry.slot, entry.batch, 1)?;
+        self.compare(entry.prepared, entry.index, entry.slot, check, "after a timed batch")
+    }
+
+    fn outcome(&self, entry: Entry) -> Outcome {
+        let stop = entry.ended.clone().unwrap_or(Ok(Stop::Budget))?;
+        let flags = self.flags(&entry);
+        Ok(Measured {
+            batch: entry.batch,
+            timer: self.instrument.timer,
+            stop,
+            overhead: entry.overhead,
+            host_time: Nanos(if entry.host_times.is_empty() { 0.0 } else { stats::median(&entry.host_times) }),
+            pipeline_time: entry.pipeline_time,
+            flags,
+            rounds: entry.rounds,
+        })
+    }
+
+    fn flags(&self, entry: &Entry) -> Vec<Flag> {
+        let mut flags = Vec::new();
+        if entry.prepared.case.measurand == Measurand::Pass {
+            let time = stats::median(&super::round_medians(&entry.rounds));
+            let launches = !entry.prepared.case.kernels.is_empty() && entry.prepared.case.check.is_twin();
+            if time * f64::from(entry.batch) < NEAR_FLOORS * self.instrument.floor.0 {
+                flags.push(Flag::NearFloor);
+            }
+            if launches && entry.overhead.is_some_and(|empty| time < LAUNCH_BOUND * empty.0) {
+                flags.push(Flag::LaunchBound);
+            }
+        }
+        if entry.noise.last().is_none_or(|noise| !(*noise <= self.options.max_noise)) {
+            flags.push(Flag::Noisy);
+        }
+        flags
+    }
+}
+
+fn load_tools(device: &mut dyn Dispatcher, tools: &ToolCases) -> Result<Tools, Failure> {
+    let empty = device.load(&tools.empty)?.slot;
+    let sentinel = device.load(&tools.sentinel)?.slot;
+    // The first dispatch, in which some drivers compile.
+    device.run_checked(empty)?;
+    device.run_checked(sentinel)?;
+    Ok(Tools { empty, sentinel })
+}
+
+fn no_timestamps() -> Failure {
+    Failure::new(Status::Error, "the queue has no timestamps")
+}
+
+fn end_on_failure(entry: &mut Entry, result: Result<(), Failure>) {
+    if let Err(failure) = result {
+        entry.ended = Some(Err(failure));
+    }
+}
+
+/// A power of two, so that few batch sizes need an empty pass measured; at most sixteen times the last, since a time near the
+/// floor says little.
+fn next_batch(batch: u32, time: f64, target: f64) -> u32 {
+    let factor = whole(target / time.max(1.0), 16.0).max(2).next_power_of_two();
+    (batch * factor).min(MAX_BATCH)
+}
+
+/// A count between 1 and `most`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a small range; NaN becomes 1")]
+fn whole(count: f64, most: f64) -> u32 {
+    count.max(1.0).min(most) as u32
+}

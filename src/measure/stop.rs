@@ -1,0 +1,118 @@
+//! When a case has been measured enough. Pure, so that synthetic streams can test it.
+
+use std::time::Duration;
+
+/// Why measuring a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The precision asked for was reached.
+    Precise,
+    /// More rounds no longer made it more precise.
+    Stable,
+    /// Its time, or the last round, was spent.
+    Budget,
+}
+
+impl Stop {
+    /// As written in a row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Precise => "precise",
+            Self::Stable => "stable",
+            Self::Budget => "budget",
+        }
+    }
+}
+
+/// The numbers of rounds after which precision is judged. Judging after every round would stop at lucky moments and make
+/// intervals too narrow; these four keep their coverage (tested). Six is the least for which minimum to maximum of the round
+/// medians is a 95 % interval.
+pub const JUDGED_ROUNDS: [u32; 4] = [6, 9, 13, 19];
+
+/// The most rounds that a case is visited in.
+pub const LAST_ROUND: u32 = JUDGED_ROUNDS[JUDGED_ROUNDS.len() - 1];
+
+/// Whether cases may leave after this round.
+pub fn is_judged(round: u32) -> bool {
+    JUDGED_ROUNDS.contains(&round)
+}
+
+/// What is known about a case when it is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Rounds so far: one of [`JUDGED_ROUNDS`].
+    pub round: u32,
+    /// Noise (half the interval over the median) at each judgement so far, this one included.
+    pub noise: &'a [f64],
+    /// The noise that is precise enough.
+    pub max_noise: f64,
+    /// Time spent on the case so far.
+    pub spent: Duration,
+    /// Time that may be spent on it.
+    pub max_time: Duration,
+}
+
+/// Noise that fell by less than this share since a judgement ago has stopped falling.
+const FALLING: f64 = 0.05;
+
+/// Whether a case leaves, and why.
+pub fn judge(progress: &Progress) -> Option<Stop> {
+    let noise = progress.noise.last().copied().unwrap_or(f64::INFINITY);
+    if noise <= progress.max_noise {
+        return Some(Stop::Precise);
+    }
+    if has_stopped_falling(progress.noise) {
+        return Some(Stop::Stable);
+    }
+    match JUDGED_ROUNDS.iter().find(|round| **round > progress.round) {
+        Some(next) if fits(progress, *next) => None,
+        _ => Some(Stop::Budget),
+    }
+}
+
+/// Noise must fail to fall twice in a row: once happens by chance.
+fn has_stopped_falling(noise: &[f64]) -> bool {
+    let flat = |pair: &[f64]| pair[1] > pair[0] * (1.0 - FALLING);
+    noise.len() >= 3 && noise[noise.len() - 3..].windows(2).all(flat)
+}
+
+/// Whether the rounds up to the next judgement fit the time, if they take as long as those so far.
+fn fits(progress: &Progress, next: u32) -> bool {
+    let per_round = progress.spent / progress.round.max(1);
+    per_round * next <= progress.max_time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(round: u32, noise: &[f64]) -> Progress<'_> {
+        let [spent, max_time] = [Duration::from_millis(u64::from(round) * 10), Duration::from_secs(1)];
+        Progress { round, noise, max_noise: 0.01, spent, max_time }
+    }
+
+    #[test]
+    fn a_precise_case_leaves_at_once() {
+        assert_eq!(judge(&progress(6, &[0.01])), Some(Stop::Precise));
+        assert_eq!(judge(&progress(6, &[0.02])), None);
+    }
+
+    #[test]
+    fn noise_that_stays_is_stable_only_after_two_looks() {
+        assert_eq!(judge(&progress(9, &[0.05, 0.05])), None);
+        assert_eq!(judge(&progress(13, &[0.05, 0.05, 0.05])), Some(Stop::Stable));
+        assert_eq!(judge(&progress(13, &[0.05, 0.05, 0.03])), None);
+    }
+
+    #[test]
+    fn the_last_round_and_the_budget_end_it() {
+        assert_eq!(judge(&progress(19, &[0.08, 0.06, 0.04, 0.03])), Some(Stop::Budget));
+        let poor = Progress { max_time: Duration::from_millis(80), ..progress(6, &[0.05]) };
+        assert_eq!(judge(&poor), Some(Stop::Budget));
+    }
+
+    #[test]
+    fn noise_that_is_no_number_is_not_precise() {
+        assert_eq!(judge(&progress(6, &[f64::NAN])), None);
+    }
+}

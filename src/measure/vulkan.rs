@@ -1,0 +1,91 @@
+//! The dispatcher of real devices.
+
+use std::time::{Duration, Instant};
+
+use super::Dispatcher;
+use crate::gpu::{Device, Error, Loaded, Slot, Submission};
+use crate::model::{DeviceInfo, Failure, Status};
+use crate::shader::Prepared;
+use crate::units::TickScale;
+
+/// A Vulkan device.
+pub struct Vulkan {
+    device: Device,
+    started: Instant,
+}
+
+impl Vulkan {
+    /// Measures on this device.
+    pub fn new(device: Device) -> Self {
+        Self { device, started: Instant::now() }
+    }
+
+    /// Turns an error into a row's failure, and a validation message as well: a case that the layer objects to has undefined
+    /// behaviour, and its figures mean nothing.
+    fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
+        let messages = self.device.messages();
+        let value = result.map_err(|error| Failure::new(error.status(), error.to_string()))?;
+        if messages.is_empty() {
+            Ok(value)
+        } else {
+            Err(Failure::new(Status::Error, format!("validation: {}", messages.join(" | "))))
+        }
+    }
+}
+
+impl Dispatcher for Vulkan {
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    fn queue_family(&self) -> u32 {
+        self.device.queue_family().index
+    }
+
+    fn tick_scale(&self) -> Option<TickScale> {
+        let valid_bits = self.device.queue_family().timestamp_valid_bits;
+        let period = self.device.info().timestamp_period;
+        (valid_bits > 0 && period.is_finite() && period > 0.0).then_some(TickScale { valid_bits, period })
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn memory_budget(&self) -> u64 {
+        self.device.memory_budget()
+    }
+
+    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
+        self.device.bytes_to_load(prepared)
+    }
+
+    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
+        let result = self.device.load(prepared);
+        self.done(result)
+    }
+
+    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
+        let result = self.device.run_reset(slot);
+        self.done(result)
+    }
+
+    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        let result = self.device.run_checked(slot);
+        self.done(result)
+    }
+
+    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+        let result = self.device.read(slot, resource);
+        self.done(result)
+    }
+
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        let result = self.device.sample(slot, batch, samples);
+        self.done(result)
+    }
+
+    fn unload(&mut self) {
+        self.device.unload();
+    }
+}
