@@ -48,6 +48,7 @@ build() {
 import json, os, sys
 packages = json.load(sys.stdin)["packages"]
 print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "shaderc-sys"))')
+  rm -rf "$LANESCOPE_CACHE"/shaderc-build.* # a killed build's; whoever holds the lock is alone
   work=$(mktemp -d "$LANESCOPE_CACHE/shaderc-build.XXXXXX")
   # shellcheck disable=SC2064 # the folder of now is meant
   trap "rm -rf '$work'" EXIT
