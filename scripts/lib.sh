@@ -1,57 +1,111 @@
-# Shared by the scripts beside it; meant to be sourced.
+# Shared by the scripts beside it; meant to be sourced from the root of the checkout.
 # shellcheck shell=bash
 
-LANESCOPE_CACHE=${LANESCOPE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/lanescope}
-export PATH="$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin"
+HOME=${HOME:-/root}
+LANESCOPE_CACHE=${LANESCOPE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lanescope}
+MINIMUM_RUST=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+CARGO_BIN=${CARGO_HOME:-$HOME/.cargo}/bin
 
 say() { printf '==> %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Runs a command as root: directly, or through sudo where we are somebody else.
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"
-  elif command -v sudo >/dev/null; then sudo "$@"
-  else die "this needs root, and there is no sudo: run as root: $*"
-  fi
-}
+has_command() { command -v "$1" >/dev/null 2>&1; }
 
 package_manager() {
   local manager
   for manager in apt-get dnf pacman; do
-    if command -v "$manager" >/dev/null; then echo "$manager"; return; fi
+    if has_command "$manager"; then echo "$manager"; return; fi
   done
   echo none
 }
 
-# Whether a package is installed, by the package manager's own word.
-installed() {
-  case $(package_manager) in
-    apt-get) dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' ;;
-    dnf) rpm -q "$1" >/dev/null 2>&1 ;;
-    pacman) pacman -Q "$1" >/dev/null 2>&1 ;;
-    *) false ;;
-  esac
+# Runs a command as root: directly, or through sudo where we are somebody else.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"
+  elif has_command sudo; then sudo "$@"
+  else die "this needs root, and there is no sudo: run as root: $*"
+  fi
+}
+
+# Keeps a command's many words to itself, unless it fails. In a subshell, so that a die in it is shown as well.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  ("$@") >"$log" 2>&1 || status=$?
+  [ "$status" -eq 0 ] || tail -n 40 "$log" >&2
+  rm -f "$log"
+  return "$status"
 }
 
 # Refreshes apt's lists once per script run: a bare machine has none, and an old list names packages that are gone.
 refresh_lists() {
-  [ -z "${LISTS_FRESH:-}" ] || return 0
-  [ "$(package_manager)" != apt-get ] || as_root apt-get -q update >&2
+  [ -z "${LISTS_FRESH:-}" ] && [ "$(package_manager)" = apt-get ] || return 0
+  say "refreshing apt's package lists"
+  # One broken list of many need not be the one that counts: what is really missing fails by name, below.
+  quietly as_root apt-get -qq update || say "apt-get update failed (above); going on with the lists that are there"
   LISTS_FRESH=1
 }
 
-# Installs those of the packages that are not installed yet, and says which.
 install_packages() {
-  local missing=() package
-  for package; do installed "$package" || missing+=("$package"); done
-  [ ${#missing[@]} -gt 0 ] || return 0
-  say "installing: ${missing[*]}"
+  [ $# -gt 0 ] || return 0
+  refresh_lists
+  say "installing: $*"
   case $(package_manager) in
     apt-get)
-      refresh_lists
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}" >&2 ;;
-    dnf) as_root dnf -q -y install "${missing[@]}" >&2 ;;
-    pacman) as_root pacman -S --noconfirm --needed "${missing[@]}" >&2 ;;
-    *) die "no apt-get, dnf or pacman here: install by hand what corresponds to: ${missing[*]}" ;;
-  esac
+      quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+        --no-install-recommends install "$@" ;;
+    dnf) quietly as_root dnf -q -y install "$@" ;;
+    pacman) quietly as_root pacman -S --noconfirm --needed "$@" ;;
+    *) die "no apt-get, dnf or pacman here: install by hand what corresponds to: $*" ;;
+  esac || die "could not install: $*"
+}
+
+# Whether the rustc and cargo that stand first in PATH are new enough.
+rust_is_new_enough() {
+  local tool version
+  for tool in rustc cargo; do
+    version=$("$tool" --version 2>/dev/null | cut -d' ' -f2) || return 1
+    printf '%s\n' "$MINIMUM_RUST" "${version:-0}" | sort --check=quiet --version-sort || return 1
+  done
+}
+
+# Puts a Rust that is new enough first in PATH, wherever it is, and leaves the user's own choice alone if it will do.
+use_rust() {
+  local path=$PATH folder
+  rust_is_new_enough && return
+  # rustup's usual folder, which a shell that was open during its installation lacks; Ubuntu's versioned packages.
+  while read -r folder; do
+    PATH=$folder:$path
+    rust_is_new_enough && return
+  done < <(echo "$CARGO_BIN"; compgen -G '/usr/lib/rust-*/bin' | sort --version-sort --reverse)
+  PATH=$path:$CARGO_BIN
+  if has_command rustup && rustup toolchain list 2>/dev/null | grep '^stable' >/dev/null; then
+    export RUSTUP_TOOLCHAIN=stable
+    rust_is_new_enough && return
+    unset RUSTUP_TOOLCHAIN
+  fi
+  return 1
+}
+
+# Where the Vulkan loader looks for drivers when nobody tells it otherwise.
+driver_folders() {
+  local base
+  for base in "${XDG_CONFIG_HOME:-$HOME/.config}" /etc/xdg /usr/local/etc /etc \
+    "${XDG_DATA_HOME:-$HOME/.local/share}" /usr/local/share /usr/share; do
+    echo "$base/vulkan/icd.d"
+  done
+}
+
+# The driver files of the loader's folders whose names match a pattern, one a line; fails where there is none.
+driver_files() {
+  local folder found=1
+  while read -r folder; do
+    compgen -G "$folder/$1" && found=0
+  done < <(driver_folders)
+  return "$found"
+}
+
+# lavapipe's driver file: distributions name it with and without the architecture.
+lavapipe_file() {
+  { driver_files "lvp_icd.$(uname -m).json" || driver_files 'lvp_icd.json' || driver_files 'lvp_icd*.json'; } | head -n 1 | grep .
 }

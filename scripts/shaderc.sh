@@ -8,6 +8,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
+use_rust || die "Rust $MINIMUM_RUST or newer is needed: scripts/setup.sh installs it"
 
 if [ -n "${SHADERC_LIB_DIR:-}" ]; then
   say "shaderc: using SHADERC_LIB_DIR=$SHADERC_LIB_DIR, as you asked"
@@ -24,20 +25,34 @@ options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DND
 recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc-pch.cmake; } | sha256sum | cut -c1-8)
 folder="$LANESCOPE_CACHE/shaderc-$version-$(uname -m)-$recipe"
 
+compile() { # SOURCES WORK
+  cmake -S "$1/build" -B "$2/build" "${options[@]}" \
+    -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc-pch.cmake" >"$2/log" 2>&1 || return
+  NINJA_STATUS='[%f/%t] ' ninja -C "$2/build" libshaderc_combined.a 2>&1 | tee -a "$2/log" | show_progress
+}
+
+# Ninja's count, on one line of a terminal: minutes of silence look like a hang.
+show_progress() {
+  local line
+  while read -r line; do
+    [ ! -t 2 ] || printf '\r%-20s' "    ${line%% *}" >&2
+  done
+  [ ! -t 2 ] || printf '\r%20s\r' '' >&2
+}
+
 build() {
   local sources work
   say "shaderc $version: building the combined library once (about 6 minutes on two idle cores) into $folder"
-  sources=$(cargo metadata --locked --format-version 1 | python3 -c '
+  # One platform's packages: without the filter this downloads Windows' as well.
+  sources=$(cargo metadata --locked --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" | python3 -c '
 import json, os, sys
 packages = json.load(sys.stdin)["packages"]
 print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "shaderc-sys"))')
+  rm -rf "$LANESCOPE_CACHE"/shaderc-build.* # a killed build's; whoever holds the lock is alone
   work=$(mktemp -d "$LANESCOPE_CACHE/shaderc-build.XXXXXX")
   # shellcheck disable=SC2064 # the folder of now is meant
   trap "rm -rf '$work'" EXIT
-  cmake -S "$sources/build" -B "$work/build" "${options[@]}" \
-    -DCMAKE_PROJECT_native-shaderc_INCLUDE="$PWD/scripts/shaderc-pch.cmake" >"$work/log" 2>&1 \
-    && ninja -C "$work/build" libshaderc_combined.a >>"$work/log" 2>&1 \
-    || { tail -n 40 "$work/log" >&2; die "shaderc did not build (the end of its log is above)"; }
+  compile "$sources" "$work" || { tail -n 40 "$work/log" >&2; die "shaderc did not build (the end of its log is above)"; }
   mkdir "$work/out"
   cp "$work/build/shaderc/libshaderc/libshaderc_combined.a" "$work/out/"
   # Renamed when whole: an interrupted build never leaves half a library behind.

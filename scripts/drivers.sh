@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Gets the Vulkan drivers that the tests run on, and prints the environment that names them:
+#
+#   eval "$(scripts/drivers.sh)" && cargo test
+#
+# lavapipe is the system's. SwiftShader comes out of Debian's chromium-common package, into the cache; nothing of
+# Chromium is installed, and a later run needs no network. On a machine with a GPU the GPU's own drivers join them.
+#
+# LANESCOPE_TEST_DRIVERS is the promise: a test fails where one of these is absent. Set it beforehand to narrow it
+# (LANESCOPE_TEST_DRIVERS=lavapipe scripts/test.sh).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/lib.sh
+# eval "$(...)" succeeds whatever happened in it; this way it does not.
+trap 'status=$?; [ "$status" -eq 0 ] || echo false' EXIT
+
+swiftshader=$LANESCOPE_CACHE/drivers/swiftshader
+
+# Debian's package is whole; other distributions' packages of that name are stubs or absent.
+swiftshader_is_to_be_had() {
+  [ -f "$swiftshader/vk_swiftshader_icd.json" ] || { [ "$(system_id)" = debian ] && [ "$(uname -m)" = x86_64 ]; }
+}
+
+system_id() { sed -n 's/^ID="\{0,1\}\([a-z]*\)"\{0,1\}$/\1/p' /etc/os-release 2>/dev/null; }
+
+default_drivers() {
+  if swiftshader_is_to_be_had; then
+    echo lavapipe,swiftshader
+  else
+    say "test drivers: lavapipe alone; SwiftShader is packaged for Debian on x86-64 only"
+    echo lavapipe
+  fi
+}
+
+fetch_swiftshader() {
+  local work package
+  say "fetching SwiftShader (a package of 30 MB) into $swiftshader"
+  has_command apt-get || die "SwiftShader is fetched with Debian's apt-get, which is not here: set LANESCOPE_TEST_DRIVERS=lavapipe"
+  mkdir -p "${swiftshader%/*}"
+  work=$(mktemp -d "$swiftshader.XXXXXX")
+  # shellcheck disable=SC2064 # the folder of now is meant
+  trap "status=\$?; rm -rf '$work'; [ \$status -eq 0 ] || echo false" EXIT
+  (cd "$work" && { download 2>/dev/null || { refresh_lists && quietly download; }; }) \
+    || die "could not fetch the package chromium-common; to test without SwiftShader, set LANESCOPE_TEST_DRIVERS=lavapipe"
+  package=$(echo "$work"/chromium-common_*.deb)
+  mkdir "$work/out"
+  dpkg-deb --fsys-tarfile "$package" | tar -x -C "$work/out" --strip-components=4 --wildcards \
+    './usr/lib/chromium/libvk_swiftshader.so' './usr/lib/chromium/vk_swiftshader_icd.json' \
+    || die "$(basename "$package") carries no SwiftShader; to test without it, set LANESCOPE_TEST_DRIVERS=lavapipe"
+  # Renamed when whole, and kept if another run was faster.
+  mv -T "$work/out" "$swiftshader" 2>/dev/null || [ -f "$swiftshader/vk_swiftshader_icd.json" ]
+}
+
+# As the user himself: apt's own download user may not write here.
+download() { apt-get -q -o APT::Sandbox::User="$(id -un)" download chromium-common >&2; }
+
+# A GPU's driver files, on a machine with a GPU: without one they only slow the loader down.
+hardware_files() {
+  compgen -G '/dev/dri/renderD*' >/dev/null || compgen -G '/dev/nvidia[0-9]*' >/dev/null || return 0
+  driver_files '*.json' | grep -v '/lvp_icd' || true
+}
+
+promised=${LANESCOPE_TEST_DRIVERS:-$(default_drivers)}
+files=()
+for driver in ${promised//,/ }; do
+  case $driver in
+    lavapipe)
+      files+=("$(lavapipe_file)") || die "lavapipe is not installed: scripts/setup.sh --tests installs it" ;;
+    swiftshader)
+      [ -f "$swiftshader/vk_swiftshader_icd.json" ] || fetch_swiftshader
+      files+=("$swiftshader/vk_swiftshader_icd.json") ;;
+    *) die "LANESCOPE_TEST_DRIVERS names $driver: known are lavapipe and swiftshader" ;;
+  esac
+done
+mapfile -t -O ${#files[@]} files < <(hardware_files)
+
+joined=$(IFS=:; echo "${files[*]}")
+# Loaders before 1.3.207 know only the second name.
+printf 'export VK_DRIVER_FILES=%q\nexport VK_ICD_FILENAMES=%q\nexport LANESCOPE_TEST_DRIVERS=%q\n' "$joined" "$joined" "$promised"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs what the tests need and this machine lacks, then checks format, lints, documentation and tests, on every
+# Vulkan driver that scripts/drivers.sh provides. Arguments go to cargo test: scripts/test.sh --test cli
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/lib.sh
+
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  say "$name"
+  "$@" || die "$name: failed after $((SECONDS - start)) s: $*"
+  say "$name: $((SECONDS - start)) s"
+}
+
+step "setting up" scripts/setup.sh --tests
+use_rust
+step "shaderc" scripts/shaderc.sh
+environment=$(scripts/drivers.sh)
+eval "$environment"
+say "test drivers: $VK_DRIVER_FILES"
+
+step "format" cargo fmt --check
+step "lints" cargo clippy --locked --all-targets -- -D warnings
+step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+say "tests"
+# Last, and alone: what ends the output is cargo's own count.
+exec cargo test --locked "$@"
