@@ -1,2 +1,7 @@
 //! The `lanescope` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(lanescope::cli::main())
+}

@@ -1,1 +1,58 @@
-//! (being built)
+//! The commands: what the stages are composed into. One small file each.
+
+mod args;
+mod catalogue;
+mod devices;
+mod host;
+mod packaging;
+mod run;
+mod schema;
+mod target;
+
+use std::io::{self, ErrorKind, Write};
+
+use clap::Parser;
+
+use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_USAGE, Error};
+use args::{Arguments, Command};
+
+/// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
+pub fn main() -> u8 {
+    match dispatch(Arguments::parse()) {
+        Ok(code) => code,
+        // A reader that has seen enough (`| head`) is no error.
+        Err(error) if is_closed_pipe(&error) => EXIT_OK,
+        Err(error) => {
+            // Where the error stream is gone too, the exit code still tells.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            if error.downcast_ref::<Error>().is_some() { EXIT_USAGE } else { EXIT_FAILED }
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
+    match arguments.command {
+        Command::Devices(devices) => devices::devices(&devices),
+        Command::List(list) => catalogue::list(&list),
+        Command::Describe(describe) => catalogue::describe(&describe),
+        Command::Run(run) => run::run(&run),
+        Command::Schema(schema) => schema::schema(&schema),
+        Command::Completions { shell } => packaging::completions(shell),
+        Command::Man { folder } => packaging::man(folder.as_deref()),
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    };
+    error.chain().any(is_closed)
+}
+
+/// Prints a command's text whole.
+fn print(text: &str) -> anyhow::Result<u8> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(EXIT_OK)
+}

@@ -234,12 +234,12 @@ pub struct Heap {
 }
 
 impl DeviceInfo {
-    /// The mock device: a discrete GPU with the limits that are common among them. It computes nothing and proves plumbing
+    /// The mock device, with limits that are common among GPUs. It computes nothing and proves plumbing
     /// only; its rows say `mock`.
     pub fn mock() -> Self {
         Self {
             name: "mock".to_owned(),
-            kind: DeviceKind::Discrete,
+            kind: DeviceKind::Other,
             driver: DriverIdentity {
                 id: "MOCK".to_owned(),
                 name: "mock".to_owned(),
@@ -285,9 +285,9 @@ impl DeviceInfo {
         compute().find(|family| family.graphics).or_else(|| compute().next())
     }
 
-    /// Whether sizes are chosen for a processor: software drivers.
+    /// Whether sizes are chosen for a processor: software drivers, and devices that don't say what they are.
     pub fn is_cpu(&self) -> bool {
-        self.kind == DeviceKind::Cpu
+        matches!(self.kind, DeviceKind::Cpu | DeviceKind::Other)
     }
 
     /// Bytes of the largest heap of the device's own, or of the largest heap at all.

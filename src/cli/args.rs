@@ -1,0 +1,183 @@
+//! The command line, literally: what each flag means is resolved elsewhere, against devices and files.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::model::Preset;
+use crate::output::{Format, Mode};
+
+/// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
+#[derive(Debug, Parser)]
+#[command(name = "lanescope", version, about, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show every device of every installed driver, and why one can't be used
+    Devices(Devices),
+    /// List the experiments with their axes
+    List(List),
+    /// Explain what an experiment measures and how to read it
+    Describe(Describe),
+    /// Measure: all experiments in a quick overview, or those that match
+    Run(Run),
+    /// Show the columns of a row
+    Schema(Schema),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write those of all commands into a folder
+    Man {
+        /// The folder; it must exist
+        folder: Option<PathBuf>,
+    },
+}
+
+/// `lanescope devices`
+#[derive(Debug, Args)]
+pub struct Devices {
+    /// As JSON, with every limit and feature
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lanescope list`
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only experiments that match this glob
+    pub filter: Option<String>,
+}
+
+/// `lanescope describe`
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// The experiment, such as memory/stream
+    pub name: String,
+}
+
+/// `lanescope schema`
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lanescope run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Globs over names such as memory/stream or calibration/timer:floor (none: all, with the preset quick)
+    pub filters: Vec<String>,
+
+    /// Device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one; `all` is all usable ones
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Vec<String>,
+
+    /// Queue family to run on (default: the first that does compute and graphics, else the first that does compute)
+    #[arg(long, value_name = "FAMILY")]
+    pub queue: Option<u32>,
+
+    /// Values of an axis: local_size_x=32..1024:*2, width=1,4, n=2^20, op=copy
+    #[arg(short, long, value_name = "NAME=VALUES")]
+    pub axis: Vec<String>,
+
+    /// File to write, its format by its ending (.csv, .jsonl, .md, .txt); `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of standard output, and of files whose ending doesn't tell (default: table on a terminal, else csv)
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+
+    /// How much to measure (default: quick without a filter, else default)
+    #[arg(long, value_enum)]
+    pub preset: Option<Preset>,
+
+    /// Noise that is precise enough: half the 95 % interval over the median, as 1% or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub max_noise: Option<f64>,
+
+    /// Time that may be spent on timing one case, such as 500ms or 2s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_time: Option<Duration>,
+
+    /// Selects test data and the order of visits
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Write the plan instead of measuring: rows with status `planned` or `skipped`
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Turn on the Khronos validation layer with synchronization validation: any message fails its case
+    #[arg(long)]
+    pub validation: bool,
+
+    /// No progress and no remarks
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// More remarks
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl Run {
+    /// How much to say.
+    pub fn mode(&self) -> Mode {
+        match (self.quiet, self.verbose) {
+            (true, _) => Mode::Quiet,
+            (_, true) => Mode::Verbose,
+            _ => Mode::Normal,
+        }
+    }
+
+    /// The preset that applies.
+    pub fn preset(&self) -> Preset {
+        self.preset.unwrap_or(if self.filters.is_empty() { Preset::Quick } else { Preset::Default })
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
+    let share = number.parse::<f64>().map(|number| number * unit).ok();
+    share
+        .filter(|share| *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
+    if duration.is_zero() { Err("it must be longer than 0".to_owned()) } else { Ok(duration) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_ratio() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.01"), Ok(0.01));
+        for wrong in ["1", "0", "-1%", "200%", "x", "", "nan"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `lanescope list` and `lanescope describe`: the catalogue, without touching a driver.
+
+use std::fmt::Write;
+
+use super::args::{Describe, List};
+use super::print;
+use crate::experiments::{self, Experiment, Setting};
+use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
+use crate::plan;
+
+/// More values than this are shown by both ends.
+const SHOWN_VALUES: usize = 12;
+
+/// Prints the experiments that match.
+pub fn list(arguments: &List) -> anyhow::Result<u8> {
+    let device = nominal_device();
+    let filters: Vec<String> = arguments.filter.iter().cloned().collect();
+    let mut text = String::new();
+    for selection in plan::select(&filters, &setting(&device))? {
+        writeln!(text, "{:24} {}", selection.experiment.name(), selection.experiment.summary())?;
+        let variants: Vec<&str> = selection.variants.into_iter().filter(|variant| !variant.is_empty()).collect();
+        if !variants.is_empty() {
+            writeln!(text, "    variants: {}", variants.join(", "))?;
+        }
+        for axis in &selection.axes {
+            writeln!(text, "    {} = {}", axis.name, defaults(axis))?;
+        }
+    }
+    text.push_str("\nValues are the defaults for a discrete GPU; `lanescope run --dry-run` shows those for your device.\n");
+    print(&text)
+}
+
+/// Prints what there is to know about one experiment.
+pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
+    let experiment = experiments::find(&arguments.name).ok_or_else(|| plan::unknown_experiment(&arguments.name))?;
+    print(&description(experiment)?)
+}
+
+fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
+    let device = nominal_device();
+    let mut text = format!("{}: {}\n\n", experiment.name(), experiment.summary());
+    for paragraph in experiment.description().split('\n') {
+        writeln!(text, "{}", wrapped(paragraph, 100))?;
+    }
+    let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
+    if !variants.is_empty() {
+        writeln!(text, "\nVariants: {}", variants.join(", "))?;
+    }
+    let axes = experiment.axes(&setting(&device));
+    if !axes.is_empty() {
+        text.push_str("\nAxes (with the defaults for a discrete GPU):\n");
+    }
+    for axis in &axes {
+        writeln!(text, "  {} = {}\n      {}; {}", axis.name, defaults(axis), axis.description, range(axis))?;
+    }
+    Ok(text)
+}
+
+fn range(axis: &Axis) -> String {
+    match &axis.kind {
+        AxisKind::AtLeast(least) => format!("any whole number from {least}"),
+        AxisKind::Numbers(numbers) => {
+            format!("one of {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        }
+        AxisKind::Words(words) => format!("one of {}", words.join(", ")),
+    }
+}
+
+fn defaults(axis: &Axis) -> String {
+    let values: Vec<String> = axis.defaults.iter().map(ToString::to_string).collect();
+    match values.len() {
+        0..=SHOWN_VALUES => values.join(", "),
+        count => format!("{}, ..., {} ({count} values)", values[..4].join(", "), values[count - 1]),
+    }
+}
+
+/// Breaks a line at spaces.
+fn wrapped(line: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}
+
+/// What defaults are shown for: no driver is asked, so that the catalogue is there without one.
+fn nominal_device() -> DeviceInfo {
+    DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() }
+}
+
+fn setting(device: &DeviceInfo) -> Setting<'_> {
+    Setting { device, preset: Preset::Default, seed: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_says_how_to_read_it() {
+        for experiment in experiments::CATALOGUE {
+            assert!(experiment.description().contains("How to read it:"), "{}", experiment.name());
+            assert!(description(*experiment).unwrap().lines().all(|line| line.chars().count() <= 100), "{}", experiment.name());
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What is recorded of the machine and of the run.
+
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+use sysinfo::{CpuRefreshKind, RefreshKind, System};
+
+use crate::record::Record;
+
+/// Variables that change what a driver, a layer or the loader does begin like this.
+const DRIVER_PREFIXES: &[&str] = &[
+    "ACO_", "AMD_", "AMDVLK_", "ANV_", "DRI_", "ENABLE_", "DISABLE_", "GALLIUM_", "INTEL_", "LP_", "MESA_", "NIR_", "NVK_",
+    "PVR_", "RADV_", "TU_", "V3D_", "VK_", "__GL_", "__NV_",
+];
+
+/// Fills the columns that are the same in all rows of a run on this machine.
+pub fn describe_host(row: &mut Record) {
+    let system = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
+    row.run_id = run_id();
+    row.host = System::host_name().unwrap_or_default();
+    row.os = [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    row.cpu_name = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
+    row.cpu_threads = Some(system.cpus().len() as u64);
+    row.environment = environment(env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
+}
+
+/// Fixed values in place of all that differs from run to run, so that the mock device gives the same bytes anywhere.
+pub fn describe_mock_host(row: &mut Record) {
+    row.run_id = "mock".to_owned();
+    row.host = "mock".to_owned();
+    row.os = "mock".to_owned();
+    row.cpu_name = "mock".to_owned();
+    row.cpu_threads = Some(1);
+    row.loader_version = "mock".to_owned();
+}
+
+/// A letter and 64 bits that no other run on any machine is likely to have.
+fn run_id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let digest = Sha256::digest(format!("{:?} {} {}", now, std::process::id(), System::host_name().unwrap_or_default()));
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("r{hex}")
+}
+
+fn environment(variables: impl Iterator<Item = (String, String)>) -> String {
+    let matters = |name: &str| DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let mut found: Vec<String> =
+        variables.filter(|(name, _)| matters(name)).map(|(name, value)| format!("{name}={value}")).collect();
+    found.sort_unstable();
+    found.join(";")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_drivers_read_is_kept() {
+        let variables = [("LP_NUM_THREADS", "2"), ("HOME", "/root"), ("ACO_DEBUG", "x")];
+        let owned = variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(environment(owned), "ACO_DEBUG=x;LP_NUM_THREADS=2");
+    }
+}

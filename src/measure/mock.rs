@@ -1,0 +1,260 @@
+//! A device that simulates time and computes nothing: it proves plumbing, and only that.
+
+use std::time::Duration;
+
+use globset::{Glob, GlobMatcher};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::Dispatcher;
+use crate::error::{Error, nearest};
+use crate::gpu::{Loaded, Slot, Submission};
+use crate::model::{Case, DeviceInfo, Failure, Measurand, Status, Step};
+use crate::shader::Prepared;
+use crate::units::{TickScale, Ticks};
+
+/// Two timestamps back to back.
+const FLOOR_NS: f64 = 500.0;
+/// What a submission costs the host beyond the device's time.
+const SUBMIT_NS: f64 = 20_000.0;
+/// A dispatch of nothing.
+const DISPATCH_NS: f64 = 2000.0;
+/// A barrier.
+const BARRIER_NS: f64 = 100.0;
+
+/// What the mock simulates besides a perfect device.
+#[derive(Clone, Debug)]
+pub struct MockOptions {
+    /// Relative standard deviation of samples within a submission.
+    pub noise: f64,
+    /// Relative standard deviation between submissions.
+    pub spread: f64,
+    /// By how much of itself a pass gets slower per simulated second.
+    pub drift: f64,
+    /// The device clock's rate over the host's.
+    pub clock: f64,
+    /// Valid bits of timestamps; 0 for none.
+    pub bits: u32,
+    /// Experiments whose results are wrong.
+    pub wrong: Option<GlobMatcher>,
+    /// Experiments at which the device is lost.
+    pub lost: Option<GlobMatcher>,
+    /// Experiments for which there is no memory.
+    pub memory: Option<GlobMatcher>,
+}
+
+impl Default for MockOptions {
+    fn default() -> Self {
+        Self { noise: 0.01, spread: 0.0, drift: 0.0, clock: 1.0, bits: 64, wrong: None, lost: None, memory: None }
+    }
+}
+
+impl MockOptions {
+    /// From `KEY=VALUE,...`, as it follows `mock:` on the command line.
+    ///
+    /// # Errors
+    /// An unknown key or an unusable value.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        const KEYS: [&str; 8] = ["noise", "spread", "drift", "clock", "bits", "wrong", "lost", "memory"];
+        let mut options = Self::default();
+        for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match key {
+                "noise" => options.noise = number(key, value, 0.0, 1.0)?,
+                "spread" => options.spread = number(key, value, 0.0, 1.0)?,
+                "drift" => options.drift = number(key, value, -1.0, 1.0)?,
+                "clock" => options.clock = number(key, value, 0.01, 100.0)?,
+                "bits" => options.bits = bits(value)?,
+                "wrong" => options.wrong = Some(glob(key, value)?),
+                "lost" => options.lost = Some(glob(key, value)?),
+                "memory" => options.memory = Some(glob(key, value)?),
+                _ => {
+                    return Err(Error::Unknown {
+                        what: "option of the mock device",
+                        given: key.to_owned(),
+                        nearest: nearest(key, KEYS),
+                    });
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn number(key: &str, text: &str, least: f64, most: f64) -> Result<f64, Error> {
+    let value = text.parse().ok().filter(|value| (least..=most).contains(value));
+    value.ok_or_else(|| Error::Usage(format!("mock:{key}={text}: a number from {least} to {most} is needed")))
+}
+
+fn bits(text: &str) -> Result<u32, Error> {
+    let value = text.parse().ok().filter(|bits| *bits == 0 || (16..=64).contains(bits));
+    value.ok_or_else(|| Error::Usage(format!("mock:bits={text}: 0, or 16 to 64 is needed")))
+}
+
+fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {
+    let glob = Glob::new(text).map_err(|error| Error::Usage(format!("mock:{key}={text}: {}", error.kind())))?;
+    Ok(glob.compile_matcher())
+}
+
+/// Says what a case's outputs must hold: what a right device would have written.
+pub type Oracle = Box<dyn Fn(&Case) -> Vec<Vec<u8>>>;
+
+/// The mock device.
+pub struct Mock {
+    info: DeviceInfo,
+    options: MockOptions,
+    oracle: Oracle,
+    /// Simulated nanoseconds since the start.
+    now: f64,
+    rng: ChaCha8Rng,
+    slots: Vec<Case>,
+}
+
+impl Mock {
+    /// A mock whose noise is selected by the seed.
+    pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
+        let mut info = DeviceInfo::mock();
+        info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = options.bits);
+        Self { info, options, oracle, now: 0.0, rng: ChaCha8Rng::seed_from_u64(seed), slots: Vec::new() }
+    }
+
+    /// Twelve uniform numbers sum up to nearly a normal one, alike on every platform.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.rng.random::<f64>()).sum::<f64>() - 6.0
+    }
+
+    fn pass_ns(&self, case: &Case) -> f64 {
+        let steps: f64 = case.pass.iter().map(step_ns).sum();
+        (steps + work_ns(case)) * (1.0 + self.options.drift * self.now * 1e-9)
+    }
+
+    fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
+        matcher.is_some_and(|matcher| matcher.is_match(&self.slots[slot.0].experiment))
+    }
+
+    fn advance(&mut self, nanos: f64) -> Duration {
+        self.now += nanos.max(0.0);
+        Duration::from_secs_f64(nanos.max(0.0) * 1e-9)
+    }
+
+    /// The device's clock: it may run at another rate than the host's, and wraps at its valid bits.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "simulated time is small and positive")]
+    fn ticks(&self) -> Ticks {
+        let ticks = (self.now * self.options.clock) as u64;
+        Ticks(if self.options.bits >= 64 { ticks } else { ticks & ((1 << self.options.bits) - 1) })
+    }
+}
+
+fn step_ns(step: &Step) -> f64 {
+    match step {
+        Step::Dispatch { .. } => DISPATCH_NS,
+        Step::Barrier => BARRIER_NS,
+        Step::Bind { .. } | Step::Push { .. } | Step::Fill { .. } => 0.0,
+    }
+}
+
+/// 1 TB/s and 10 Top/s, and workgroups of 32 at least.
+#[expect(clippy::cast_precision_loss, reason = "a simulation")]
+fn work_ns(case: &Case) -> f64 {
+    let lanes: u32 = case.kernels.first().map_or(32, |kernel| kernel.local_size.iter().product());
+    let idle = (32.0 / f64::from(lanes)).max(1.0);
+    idle * (case.work.bytes.unwrap_or(0) as f64 / 1000.0 + case.work.ops.unwrap_or(0) as f64 / 10_000.0)
+}
+
+impl Dispatcher for Mock {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn queue_family(&self) -> u32 {
+        0
+    }
+
+    fn tick_scale(&self) -> Option<TickScale> {
+        (self.options.bits > 0).then_some(TickScale { valid_bits: self.options.bits, period: self.info.timestamp_period })
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_secs_f64(self.now * 1e-9)
+    }
+
+    fn memory_budget(&self) -> u64 {
+        self.info.local_heap_bytes()
+    }
+
+    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
+        prepared.case.resources.iter().map(crate::model::Resource::bytes).sum()
+    }
+
+    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
+        let slot = Slot(self.slots.len());
+        self.slots.push(prepared.case.clone());
+        if self.fails(self.options.memory.as_ref(), slot) {
+            return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
+        }
+        Ok(Loaded { slot, pipeline_time: self.advance(1e6) })
+    }
+
+    fn run_reset(&mut self, _: Slot) -> Result<(), Failure> {
+        self.advance(SUBMIT_NS);
+        Ok(())
+    }
+
+    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        if self.fails(self.options.lost.as_ref(), slot) {
+            return Err(Failure::new(Status::DeviceLost, "the mock device was told to be lost"));
+        }
+        let nanos = SUBMIT_NS + self.pass_ns(&self.slots[slot.0]);
+        Ok(self.advance(nanos))
+    }
+
+    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+        let case = &self.slots[slot.0];
+        let outputs = (self.oracle)(case);
+        let place = case.check.outputs().iter().position(|output| *output == resource);
+        let mut bytes = place.and_then(|place| outputs.into_iter().nth(place)).unwrap_or_default();
+        if self.fails(self.options.wrong.as_ref(), slot) {
+            bytes.last_mut().into_iter().for_each(|byte| *byte ^= 1);
+        }
+        Ok(bytes)
+    }
+
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        let case = &self.slots[slot.0];
+        let is_timer = case.measurand != Measurand::Pass;
+        let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
+        let spread = 1.0 + self.options.spread * self.normal();
+        let started = self.now;
+        self.advance(SUBMIT_NS);
+        let mut stamps = Vec::new();
+        for _ in 0..samples {
+            let start = self.ticks();
+            let noise = 1.0 + self.options.noise * self.normal();
+            self.advance((FLOOR_NS + work) * spread * noise);
+            stamps.push((start, self.ticks()));
+        }
+        if self.options.bits == 0 {
+            stamps.clear();
+        }
+        Ok(Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps })
+    }
+
+    fn unload(&mut self) {
+        self.slots.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_refused_with_the_nearest() {
+        let options = MockOptions::parse("noise=0.2,wrong=memory/*,bits=0").unwrap();
+        assert_eq!((options.noise, options.bits), (0.2, 0));
+        assert!(options.wrong.unwrap().is_match("memory/stream"));
+        assert!(MockOptions::parse("noize=1").unwrap_err().to_string().contains("did you mean noise?"));
+        assert!(MockOptions::parse("noise=x").is_err());
+        assert!(MockOptions::parse("bits=3").is_err());
+    }
+}
