@@ -1,1 +1,291 @@
-//! (being built)
+//! Rows go out: CSV, JSON lines, tables for people; and progress on the error stream.
+//!
+//! All outputs are opened before anything is measured, and every row reaches all of them at once and whole (a table's rows once
+//! their experiment is complete).
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use crate::error::Error;
+use crate::record::{Header, Record};
+
+mod csv;
+mod jsonl;
+mod progress;
+mod table;
+#[cfg(test)]
+mod testing;
+mod view;
+
+pub use csv::Csv;
+pub use jsonl::Jsonl;
+pub use progress::{Mode, Progress};
+pub use table::{Style, Table};
+
+/// Something that rows are written to.
+pub trait Writer {
+    /// Takes the next row.
+    ///
+    /// # Errors
+    /// What the system says where it can't be written.
+    fn write(&mut self, record: &Record) -> io::Result<()>;
+
+    /// Writes what is held back; no row follows.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values, every column
+    Csv,
+    /// One JSON object per row, every column that isn't empty
+    Jsonl,
+    /// For people: the columns that matter
+    Table,
+    /// The same as Markdown
+    Markdown,
+}
+
+impl Format {
+    /// The format that a file's ending stands for.
+    ///
+    /// # Errors
+    /// A usage error that lists the endings.
+    pub fn from_path(path: &Path) -> Result<Self, Error> {
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        match ending.as_str() {
+            "csv" => Ok(Self::Csv),
+            "jsonl" | "ndjson" => Ok(Self::Jsonl),
+            "md" | "markdown" => Ok(Self::Markdown),
+            "txt" => Ok(Self::Table),
+            _ => Err(Error::Usage(format!(
+                "can't tell the format of output `{}` by its ending: use .csv, .jsonl or .ndjson, .md or .markdown, or .txt (a table)",
+                path.display()
+            ))),
+        }
+    }
+
+    /// The format for standard output where none is asked for: a table for eyes, CSV for pipes.
+    pub fn for_stdout(is_terminal: bool) -> Self {
+        if is_terminal { Self::Table } else { Self::Csv }
+    }
+
+    fn writer<W: Write + 'static>(self, out: W, header: &Header) -> io::Result<Box<dyn Writer>> {
+        Ok(match self {
+            Self::Csv => Box::new(Csv::new(out, header)?),
+            Self::Jsonl => Box::new(Jsonl::new(out, header)),
+            Self::Table => Box::new(Table::new(out, Style::Plain)),
+            Self::Markdown => Box::new(Table::new(out, Style::Markdown)),
+        })
+    }
+}
+
+/// Where rows go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output.
+    Stdout,
+    /// A file, which is created or overwritten.
+    File(PathBuf),
+}
+
+impl Target {
+    /// As `--output` takes it: `-` is standard output.
+    pub fn from_argument(path: &Path) -> Self {
+        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Stdout => "standard output".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "where nobody reads any more, measuring is to end"]
+pub enum WriteOutcome {
+    /// An output took it.
+    Written,
+    /// Standard output was the last output, and its reader has gone: a reason to end quietly.
+    Closed,
+}
+
+struct Sink {
+    name: String,
+    writer: Box<dyn Writer>,
+}
+
+/// All outputs of a command.
+pub struct Outputs {
+    sinks: Vec<Sink>,
+    closed: bool,
+}
+
+/// Opens all outputs. No file is emptied before all of them could be opened.
+///
+/// # Errors
+/// [`Error::Output`] for the first that can't be written, a usage error where one is named twice.
+pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Error> {
+    let mut files = Vec::new();
+    for (i, (target, _)) in targets.iter().enumerate() {
+        if targets[..i].iter().any(|(earlier, _)| earlier == target) {
+            return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
+        }
+        files.push(match target {
+            Target::Stdout => None,
+            Target::File(path) => Some(open_file(path).map_err(|source| Error::Output { path: target.name(), source })?),
+        });
+    }
+    let mut outputs = Outputs { sinks: Vec::new(), closed: false };
+    for ((target, format), file) in targets.iter().zip(files) {
+        let opened = match file {
+            None => format.writer(io::stdout(), header),
+            Some(file) => empty(&file).and_then(|()| format.writer(file, header)),
+        };
+        match opened {
+            Ok(writer) => outputs.sinks.push(Sink { name: target.name(), writer }),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
+            Err(source) => return Err(Error::Output { path: target.name(), source }),
+        }
+    }
+    Ok(outputs)
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+}
+
+/// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
+fn empty(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
+}
+
+impl Outputs {
+    /// Writes a row to all outputs. A pipe that nobody reads any more is dropped; the other outputs go on.
+    ///
+    /// # Errors
+    /// Where an output can't be written, with its name; the others have the row nevertheless.
+    pub fn write(&mut self, record: &Record) -> io::Result<WriteOutcome> {
+        self.each(|writer| writer.write(record))
+    }
+
+    /// Writes what is held back. Nothing may be written after it.
+    ///
+    /// # Errors
+    /// As [`Outputs::write`].
+    pub fn finish(&mut self) -> io::Result<WriteOutcome> {
+        self.each(|writer| writer.finish())
+    }
+
+    fn each(&mut self, mut act: impl FnMut(&mut dyn Writer) -> io::Result<()>) -> io::Result<WriteOutcome> {
+        let mut failed = None;
+        let mut closed = self.closed;
+        self.sinks.retain_mut(|sink| match act(sink.writer.as_mut()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                closed = true;
+                false
+            }
+            Err(error) => {
+                failed.get_or_insert_with(|| io::Error::new(error.kind(), format!("can't write {}: {error}", sink.name)));
+                true
+            }
+            Ok(()) => true,
+        });
+        self.closed = closed;
+        match failed {
+            Some(error) => Err(error),
+            None if closed && self.sinks.is_empty() => Ok(WriteOutcome::Closed),
+            None => Ok(WriteOutcome::Written),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{Shared, measured};
+    use super::*;
+
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn sink(out: impl Write + 'static) -> Sink {
+        Sink { name: "rows".to_owned(), writer: Box::new(Jsonl::new(out, &Header::new(["n"]))) }
+    }
+
+    #[test]
+    fn endings_tell_the_format() {
+        let format = |path: &str| Format::from_path(Path::new(path));
+        assert_eq!(format("a/b.CSV").unwrap(), Format::Csv);
+        assert_eq!(format("b.ndjson").unwrap(), Format::Jsonl);
+        assert_eq!(format("b.md").unwrap(), Format::Markdown);
+        assert_eq!(format("b.txt").unwrap(), Format::Table);
+        insta::assert_snapshot!(format("rows.xlsx").unwrap_err(), @"can't tell the format of output `rows.xlsx` by its ending: use .csv, .jsonl or .ndjson, .md or .markdown, or .txt (a table)");
+    }
+
+    #[test]
+    fn no_file_is_emptied_where_another_cant_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, missing) = (folder.path().join("kept.csv"), folder.path().join("no/such.csv"));
+        std::fs::write(&kept, "old").unwrap();
+        let targets = [kept.clone(), missing].map(|path| (Target::File(path), Format::Csv));
+        let error = open(&targets, &Header::new(["n"])).err().unwrap();
+        assert!(matches!(&error, Error::Output { path, .. } if path.ends_with("such.csv")), "{error}");
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "old");
+        let twice = [&targets[0], &targets[0]].map(Clone::clone);
+        assert!(matches!(open(&twice, &Header::new(["n"])), Err(Error::Usage(_))));
+    }
+
+    #[test]
+    fn every_output_has_every_row_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["rows.csv", "rows.jsonl"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], "something older and longer than what comes now".repeat(100)).unwrap();
+        let targets = paths.clone().map(|path| (Target::File(path.clone()), Format::from_path(&path).unwrap()));
+        let mut outputs = open(&targets, &Header::new(["n"])).unwrap();
+        let lines = || paths.each_ref().map(|path| std::fs::read_to_string(path).unwrap().lines().count());
+        assert_eq!(lines(), [1, 0]);
+        assert_eq!(outputs.write(&measured("memory/stream", 1.0)).unwrap(), WriteOutcome::Written);
+        assert_eq!(lines(), [2, 1]);
+        assert_eq!(outputs.finish().unwrap(), WriteOutcome::Written);
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_the_run_only_if_nothing_else_is_written() {
+        let row = measured("memory/stream", 1.0);
+        let shared = Shared::default();
+        let mut both = Outputs { sinks: vec![sink(Failing(ErrorKind::BrokenPipe)), sink(shared.clone())], closed: false };
+        assert_eq!(both.write(&row).unwrap(), WriteOutcome::Written);
+        assert_eq!(shared.text().lines().count(), 1);
+        let mut alone = Outputs { sinks: vec![sink(Failing(ErrorKind::BrokenPipe))], closed: false };
+        assert_eq!(alone.write(&row).unwrap(), WriteOutcome::Closed);
+        assert_eq!(alone.finish().unwrap(), WriteOutcome::Closed);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_by_name_and_spares_the_others() {
+        let shared = Shared::default();
+        let mut outputs = Outputs { sinks: vec![sink(Failing(ErrorKind::StorageFull)), sink(shared.clone())], closed: false };
+        let error = outputs.write(&measured("memory/stream", 1.0)).unwrap_err();
+        assert!(error.to_string().starts_with("can't write rows: "), "{error}");
+        assert_eq!(shared.text().lines().count(), 1);
+    }
+}

@@ -1,1 +1,14 @@
-//! (being built)
+//! The row: one table of columns, records that fill it, and the way back from a file.
+//!
+//! [`schema`] is the one place that defines the fixed columns. A [`Record`] is all that writers, merging, comparison and
+//! derivation know of a measurement; a [`Header`] lays it out as cells, a [`Reader`] reads it back.
+
+mod cell;
+mod header;
+mod reader;
+pub mod schema;
+
+pub use cell::{Cell, Kind};
+pub use header::Header;
+pub use reader::{ReadError, Reader};
+pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};

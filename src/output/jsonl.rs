@@ -1,0 +1,75 @@
+//! Rows as JSON lines: one object per row, keys in the order of the columns, typed values; an empty cell has no key.
+
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+
+use super::Writer;
+use crate::record::{Header, Record};
+
+/// Writes JSON lines.
+pub struct Jsonl<W> {
+    out: W,
+    header: Header,
+}
+
+impl<W: Write> Jsonl<W> {
+    /// A writer of rows with these columns.
+    pub fn new(out: W, header: &Header) -> Self {
+        Self { out, header: header.clone() }
+    }
+}
+
+impl<W: Write> Writer for Jsonl<W> {
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Row { header: &self.header, record })?;
+        line.push(b'\n');
+        self.out.write_all(&line)?;
+        self.out.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+struct Row<'a> {
+    header: &'a Header,
+    record: &'a Record,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.header.row(self.record).filter(|(_, cell)| !cell.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Point;
+    use crate::output::testing::Shared;
+
+    #[test]
+    fn a_row_is_an_object_of_typed_values() {
+        let shared = Shared::default();
+        let mut record = Record {
+            host: "null".to_owned(),
+            robustness: Some(false),
+            status: "ok".to_owned(),
+            time_ns: Some(1000.0),
+            noise: Some(f64::NAN),
+            samples: Some(u64::MAX),
+            ..Record::new()
+        };
+        record.set_axes(&Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]));
+        let mut jsonl = Jsonl::new(shared.clone(), &Header::new(["op", "n", "stride"]));
+        jsonl.write(&record).unwrap();
+        jsonl.write(&Record::new()).unwrap();
+        jsonl.finish().unwrap();
+        insta::assert_snapshot!(shared.text(), @r#"
+        {"schema":"1.0","host":"(null)","axes":"n=4;op=copy","robustness":false,"status":"ok","time_ns":1000.0,"samples":18446744073709551615,"n":4,"op":"copy"}
+        {"schema":"1.0"}
+        "#);
+    }
+}

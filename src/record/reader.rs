@@ -1,0 +1,208 @@
+//! Reads rows back from CSV, by the names in the header line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use csv::StringRecord;
+use thiserror::Error;
+
+use super::cell::Cell;
+use super::schema::{COLUMNS, Column, Record, SCHEMA_VERSION, position};
+use crate::model::AxisValue;
+
+/// What is wrong with a file of rows, and where.
+#[derive(Debug, Error)]
+#[error("{file}{place}: {problem}")]
+pub struct ReadError {
+    file: String,
+    place: Place,
+    problem: String,
+}
+
+/// Where in a file, as far as it is known.
+#[derive(Debug, Default)]
+struct Place {
+    line: Option<u64>,
+    column: Option<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, ", column `{column}`")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a column of the file is to us.
+#[derive(Debug)]
+enum Role {
+    /// The fixed column at this place.
+    Fixed(usize),
+    /// An axis, if a row's `axes` names it; else somebody else's column, which is passed over.
+    Other,
+}
+
+/// Reads the rows of a CSV file, one by one.
+///
+/// Columns are found by name, in any order: a fixed column that is missing stays empty (an older minor version didn't have it),
+/// an unknown one is passed over (a newer minor version, or a user's own) unless the row's `axes` names it.
+pub struct Reader<R> {
+    file: String,
+    names: StringRecord,
+    roles: Vec<Role>,
+    rows: csv::StringRecordsIntoIter<R>,
+}
+
+impl Reader<File> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Where it can't be opened, or as [`Reader::new`].
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = path.display().to_string();
+        match File::open(path) {
+            Ok(input) => Self::new(file, input),
+            Err(error) => Err(ReadError { file, place: Place::default(), problem: format!("can't be opened: {error}") }),
+        }
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header line; `file` is what errors call the input.
+    ///
+    /// # Errors
+    /// Where the input can't be read, a column comes twice, or it isn't a file of rows at all.
+    pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
+        let file = file.into();
+        let mut csv = csv::Reader::from_reader(input);
+        let names = csv.headers().cloned().map_err(|error| csv_error(&file, &error))?;
+        let wrong = |column: &str, problem: &str| ReadError {
+            file: file.clone(),
+            place: Place { line: Some(1), column: Some(column.to_owned()) },
+            problem: problem.to_owned(),
+        };
+        for (i, name) in names.iter().enumerate() {
+            if names.iter().take(i).any(|earlier| earlier == name) {
+                return Err(wrong(name, "comes twice"));
+            }
+        }
+        if let Some(missing) = ["schema", "case_id", "axes"].into_iter().find(|name| !names.iter().any(|n| n == *name)) {
+            return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
+        }
+        let roles = names.iter().map(|name| position(name).map_or(Role::Other, Role::Fixed)).collect();
+        Ok(Self { file, names, roles, rows: csv.into_records() })
+    }
+
+    fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
+        let wrong = |column: &str, problem: String| ReadError {
+            file: self.file.clone(),
+            place: Place { line: row.position().map(csv::Position::line), column: Some(column.to_owned()) },
+            problem,
+        };
+        let mut record = Record::default();
+        let fields = record.fields_mut();
+        for (role, text) in self.roles.iter().zip(row) {
+            let Role::Fixed(place) = role else { continue };
+            if !fields[*place].read(text) {
+                let Column { name, kind, .. } = COLUMNS[*place];
+                return Err(wrong(name, format!("`{text}` is not of type {kind}")));
+            }
+        }
+        check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
+        record.axis_values = parse_axes(&record.axes).map_err(|problem| wrong("axes", problem))?;
+        for ((name, role), text) in self.names.iter().zip(&self.roles).zip(row) {
+            let axis = matches!(role, Role::Other).then(|| record.axis_values.get(name)).flatten();
+            if axis.is_some_and(|value| Cell::from(value).to_string() != text) {
+                return Err(wrong(name, format!("`{text}` contradicts the column `axes`: {}", record.axes)));
+            }
+        }
+        Ok(record)
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.rows.next()?;
+        Some(row.map_err(|error| csv_error(&self.file, &error)).and_then(|row| self.record(&row)))
+    }
+}
+
+/// Rows of the same major version can be read, whatever their minor version.
+fn check_version(version: &str) -> Result<(), String> {
+    let major = |version: &str| version.split('.').next().unwrap_or_default().to_owned();
+    if major(version) == major(SCHEMA_VERSION) {
+        return Ok(());
+    }
+    Err(format!("version `{version}` can't be read by this lanescope, which knows {SCHEMA_VERSION}"))
+}
+
+/// The inverse of a point's canonical form. A value of decimal digits is a number: no axis of words has such a word.
+fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
+    let mut values = BTreeMap::new();
+    for pair in axes.split(';').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is not of the form name=value"))?;
+        let value = value.parse().map_or_else(|_| AxisValue::Choice(value.to_owned().into()), AxisValue::Integer);
+        if values.insert(name.to_owned(), value).is_some() {
+            return Err(format!("`{name}` comes twice"));
+        }
+    }
+    Ok(values)
+}
+
+fn csv_error(file: &str, error: &csv::Error) -> ReadError {
+    let line = error.position().map(csv::Position::line);
+    let problem = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("the row has {len} cells, the header {expected_len}; was the file cut off?")
+        }
+        csv::ErrorKind::Utf8 { .. } => "this is not UTF-8".to_owned(),
+        csv::ErrorKind::Io(error) => format!("can't be read: {error}"),
+        _ => error.to_string(),
+    };
+    ReadError { file: file.to_owned(), place: Place { line, column: None }, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Record>, String> {
+        let reader = Reader::new("rows.csv", text.as_bytes()).map_err(|error| error.to_string())?;
+        reader.collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let records = read("time_ns,note,axes,n,schema,case_id\n2.5,mine,n=8;op=copy,8,1.7,c1\n,,,,1.0,c2\n").unwrap();
+        assert_eq!((records[0].time_ns, records[0].case_id.as_str()), (Some(2.5), "c1"));
+        assert_eq!(records[0].axis_values["n"], AxisValue::Integer(8));
+        assert_eq!(records[0].axis_values["op"], AxisValue::Choice("copy".into()));
+        assert_eq!((records[1].time_ns, records[1].axis_values.len()), (None, 0));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_column() {
+        let error = |text: &str| read(text).unwrap_err();
+        insta::assert_snapshot!(error("schema,case_id,axes,time_ns\n1.0,c1,,1\n1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
+        insta::assert_snapshot!(error("schema,case_id,axes,n\n1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
+        insta::assert_snapshot!(error("schema,case_id,axes\n1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
+        insta::assert_snapshot!(error("schema,case_id,axes\n2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `2.0` can't be read by this lanescope, which knows 1.0");
+        insta::assert_snapshot!(error("schema,case_id,axes\n1.0,c1,\n1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
+        insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
+        insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");
+        assert!(
+            Reader::open(Path::new("no/such.csv"))
+                .is_err_and(|error| error.to_string().starts_with("no/such.csv: can't be opened"))
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! The fixed columns of a row: the one table that defines their order, names, units, types and meaning.
+//!
+//! Adding a column raises the minor version, renaming or removing one the major version. The axes of the selected experiments
+//! follow the fixed columns, one column each, sorted by name (see [`super::Header`]).
+
+use std::collections::BTreeMap;
+
+use super::cell::{Cell, Field, Kind};
+use crate::model::{AxisValue, Point};
+
+/// The version of the table below, as the column `schema` holds it.
+pub const SCHEMA_VERSION: &str = "1.0";
+
+/// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
+const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
+
+/// A fixed column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, in the header line and as a key of JSON lines.
+    pub name: &'static str,
+    /// What kind of statement it makes: `identity`, `case`, `outcome`, `time`, `how`, `work`, `headline`.
+    pub group: &'static str,
+    /// The unit of its numbers; empty where they have none, and for text.
+    pub unit: &'static str,
+    /// What its cells hold.
+    pub kind: Kind,
+    /// What it says.
+    pub description: &'static str,
+}
+
+macro_rules! columns {
+    (@type text) => { String };
+    (@type integer) => { Option<u64> };
+    (@type real) => { Option<f64> };
+    (@type boolean) => { Option<bool> };
+    (@kind text) => { Kind::Text };
+    (@kind integer) => { Kind::Integer };
+    (@kind real) => { Kind::Real };
+    (@kind boolean) => { Kind::Boolean };
+    ($($group:ident { $($name:ident: $kind:ident $(in $unit:literal)?, $description:literal;)* })*) => {
+        /// All fixed columns, in order.
+        pub const COLUMNS: &[Column] = &[$($(Column {
+            name: stringify!($name),
+            group: stringify!($group),
+            unit: concat!($($unit)?),
+            kind: columns!(@kind $kind),
+            description: $description,
+        }),*),*];
+
+        /// One row: a field per fixed column, and the axes. Empty text and `None` are empty cells: not applicable.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Record {
+            $($(
+                #[doc = $description]
+                $(#[doc = concat!("\n\nUnit: ", $unit)])?
+                pub $name: columns!(@type $kind),
+            )*)*
+            /// The value of every axis of the experiment, also of those that a fixed column holds.
+            pub axis_values: BTreeMap<String, AxisValue>,
+        }
+
+        impl Record {
+            /// The fixed fields, in the order of the columns.
+            pub(super) fn fields(&self) -> [&dyn Field; COLUMNS.len()] {
+                [$($(&self.$name),*),*]
+            }
+
+            /// The fixed fields, in the order of the columns, to be read into.
+            pub(super) fn fields_mut(&mut self) -> [&mut dyn Field; COLUMNS.len()] {
+                [$($(&mut self.$name),*),*]
+            }
+        }
+    };
+}
+
+columns! {
+    identity {
+        schema: text, "Version of this table of columns, MAJOR.MINOR.";
+        tool_version: text, "Version of lanescope.";
+        glsl_compiler: text, "The GLSL compiler and its version.";
+        run_id: text, "Identifies the run: the same in all of its rows.";
+        timestamp: text, "When the row was written (RFC 3339, UTC).";
+        host: text, "The host's name.";
+        os: text, "Operating system, its version and architecture.";
+        cpu_name: text, "The host's processor.";
+        cpu_threads: integer, "Logical processors of the host.";
+        device_name: text, "The device's own name.";
+        device_type: text, "discrete, integrated, virtual, cpu or other.";
+        vendor_id: integer, "PCI vendor id, or a Khronos vendor id.";
+        device_id: integer, "The vendor's device id.";
+        device_uuid: text, "Identifies the device (deviceUUID).";
+        driver_uuid: text, "Identifies the driver build (driverUUID).";
+        driver_id: text, "VkDriverId as the specification names it.";
+        driver_name: text, "The driver's name.";
+        driver_info: text, "The driver's own description of its build.";
+        driver_version: text, "The driver's version, decoded as its vendor packs it.";
+        api_version: text, "The device's Vulkan version.";
+        loader_version: text, "The Vulkan loader's version.";
+        layers: text, "Active Vulkan layers, joined by `;`.";
+        environment: text, "Variables set that drivers and the loader read, as `NAME=VALUE` joined by `;`.";
+        queue_family: integer, "Index of the queue family that the work ran on.";
+    }
+    case {
+        row_kind: text, "measured, or derived (computed from finished rows).";
+        experiment: text, "The experiment's name, FAMILY/NAME.";
+        variant: text, "The experiment's variant; empty where it has only one.";
+        case_id: text, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
+        axes: text, "All axes as `name=value` joined by `;`, sorted by name.";
+        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target.";
+        spirv_hash: text, "Hash of the SPIR-V words before specialization.";
+        local_size_x: integer in "invocations", "Workgroup size in x, of the first kernel.";
+        local_size_y: integer in "invocations", "Workgroup size in y, of the first kernel.";
+        local_size_z: integer in "invocations", "Workgroup size in z, of the first kernel.";
+        groups_x: integer in "workgroups", "Workgroups in x, of the first dispatch.";
+        groups_y: integer in "workgroups", "Workgroups in y, of the first dispatch.";
+        groups_z: integer in "workgroups", "Workgroups in z, of the first dispatch.";
+        subgroup_size: integer in "invocations", "Subgroup size that the kernel ran with.";
+        cache: text, "warm, or cold (caches evicted before every sample).";
+        validation: boolean, "Whether the validation layer was active, which slows everything down.";
+        robustness: boolean, "Whether robust buffer access was enabled.";
+        seed: integer, "Seed of the data and of the order.";
+    }
+    outcome {
+        status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error or error.";
+        reason: text, "Why there is no figure, in words; empty for ok.";
+        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy and others.";
+        checked: text, "true (every output element was compared), invariant, or false.";
+        check_note: text, "Why nothing was checked, or what the invariant is.";
+    }
+    time {
+        time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
+        time_min_ns: real in "ns", "Smallest sample, per pass.";
+        time_mean_ns: real in "ns", "Mean of the samples, per pass.";
+        time_p05_ns: real in "ns", "5 % quantile of the samples, per pass.";
+        time_p95_ns: real in "ns", "95 % quantile of the samples, per pass.";
+        time_max_ns: real in "ns", "Largest sample, per pass.";
+        time_mad_ns: real in "ns", "Median absolute deviation of the samples, per pass, unscaled.";
+        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns.";
+        ci_high_ns: real in "ns", "Upper end of the 95 % confidence interval of time_ns.";
+        noise: real in "ratio", "Half the confidence interval over time_ns.";
+        overhead_ns: real in "ns", "Time of an empty pass in the same batch form; reported, never subtracted.";
+        host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
+    }
+    how {
+        timer: text, "device (timestamp queries) or host.";
+        processes: integer, "Processes that the rounds were dealt over.";
+        rounds: integer, "Visits of the case; each gives one median.";
+        samples: integer, "Samples kept, over all rounds.";
+        batch: integer in "passes", "Passes per sample.";
+        stop: text, "Why measuring ended: precise, stable or budget.";
+        clock_ratio: real in "ratio", "Time of the sentinel case over its time at the start.";
+        clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
+        compile_ms: real in "ms", "GLSL to SPIR-V.";
+        pipeline_ms: real in "ms", "Creating the pipelines, first dispatch included.";
+        pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
+        statistics: text, "The driver's pipeline statistics as one JSON object.";
+        registers: integer, "Registers per invocation, as the driver tells.";
+        spill_bytes: integer in "bytes", "Spilled registers per invocation, as the driver tells.";
+        shared_bytes: integer in "bytes", "Workgroup memory of the first kernel.";
+        code_bytes: integer in "bytes", "Machine code of the first kernel, as the driver tells.";
+    }
+    work {
+        bytes: integer in "bytes", "Useful bytes moved per pass; a copy counts both directions.";
+        flops: integer, "Floating-point operations per pass; a fused multiply-add counts two.";
+        ops: integer, "Other operations per pass.";
+        items: integer, "Items processed per pass.";
+        gb_per_s: real in "GB/s", "bytes over time_ns, in 10^9 per second.";
+        gflop_per_s: real in "GFLOP/s", "flops over time_ns, in 10^9 per second.";
+        gop_per_s: real in "Gop/s", "ops over time_ns, in 10^9 per second.";
+        gitems_per_s: real in "Gitems/s", "items over time_ns, in 10^9 per second.";
+    }
+    headline {
+        metric: text, "What value is: the figure that the experiment is about.";
+        value: real, "The headline figure, in the unit of the column unit.";
+        unit: text, "Unit of value, value_ci_low and value_ci_high.";
+        better: text, "higher or lower: which value is the better one.";
+        value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
+        value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
+        relative: real in "ratio", "value over the value of the case that relative_to names.";
+        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run.";
+        pair_base: text, "The case that this one was measured alternately with.";
+        ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
+        ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
+        ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
+    }
+}
+
+impl Record {
+    /// An empty row of this schema.
+    pub fn new() -> Self {
+        Self { schema: SCHEMA_VERSION.to_owned(), ..Self::default() }
+    }
+
+    /// Takes the axes of a point: the column `axes`, and a column for each; an axis that a fixed column holds fills that.
+    pub fn set_axes(&mut self, point: &Point) {
+        self.axes = point.to_string();
+        self.axis_values = point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let held = [&mut self.local_size_x, &mut self.local_size_y, &mut self.local_size_z, &mut self.subgroup_size];
+        for (name, field) in ALSO_AXES.iter().zip(held) {
+            if let Some(AxisValue::Integer(n)) = self.axis_values.get(*name) {
+                *field = Some(*n);
+            }
+        }
+    }
+
+    /// The cells of the fixed columns, in order.
+    pub fn fixed_cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        self.fields().into_iter().map(Field::cell)
+    }
+}
+
+/// The place of a fixed column.
+pub fn position(name: &str) -> Option<usize> {
+    COLUMNS.iter().position(|column| column.name == name)
+}
+
+/// Whether an axis may bear this name: no fixed column does (in any case: SQL ignores it), or one that means the same.
+pub fn may_name_axis(name: &str) -> bool {
+    ALSO_AXES.contains(&name) || !COLUMNS.iter().any(|column| column.name.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_plain() {
+        for (i, column) in COLUMNS.iter().enumerate() {
+            assert_eq!(position(column.name), Some(i));
+            assert!(column.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{}", column.name);
+            assert!(column.description.ends_with('.'), "{}", column.name);
+        }
+    }
+
+    #[test]
+    fn a_name_that_tells_a_unit_tells_the_right_one() {
+        for (ending, unit) in [("_ns", "ns"), ("_ms", "ms"), ("_mhz", "MHz"), ("_bytes", "bytes")] {
+            for column in COLUMNS.iter().filter(|column| column.name.ends_with(ending)) {
+                assert_eq!(column.unit, unit, "{}", column.name);
+            }
+        }
+    }
+
+    /// Order and names are an interface: this changes only with the schema's version.
+    #[test]
+    fn the_columns_are_those_of_version_1_0() {
+        assert_eq!(SCHEMA_VERSION, "1.0");
+        let mut groups: Vec<String> = Vec::new();
+        for (i, column) in COLUMNS.iter().enumerate() {
+            if i == 0 || COLUMNS[i - 1].group != column.group {
+                groups.push(format!("{}:", column.group));
+            }
+            if let Some(line) = groups.last_mut() {
+                line.push(' ');
+                line.push_str(column.name);
+            }
+        }
+        insta::assert_snapshot!(groups.join("\n"), @"
+        identity: schema tool_version glsl_compiler run_id timestamp host os cpu_name cpu_threads device_name device_type vendor_id device_id device_uuid driver_uuid driver_id driver_name driver_info driver_version api_version loader_version layers environment queue_family
+        case: row_kind experiment variant case_id axes source_hash spirv_hash local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed
+        outcome: status reason flags checked check_note
+        time: time_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns ci_low_ns ci_high_ns noise overhead_ns host_time_ns
+        how: timer processes rounds samples batch stop clock_ratio clock_mhz compile_ms pipeline_ms pipeline_cache_hit statistics registers spill_bytes shared_bytes code_bytes
+        work: bytes flops ops items gb_per_s gflop_per_s gop_per_s gitems_per_s
+        headline: metric value unit better value_ci_low value_ci_high relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
+        ");
+    }
+
+    #[test]
+    fn axes_share_a_fixed_name_only_with_its_meaning() {
+        assert!(may_name_axis("stride") && may_name_axis("local_size_x") && may_name_axis("subgroup_size"));
+        assert!(!may_name_axis("bytes") && !may_name_axis("shared_bytes") && !may_name_axis("Seed"));
+    }
+
+    #[test]
+    fn an_axis_that_a_fixed_column_holds_fills_it() {
+        let mut record = Record::new();
+        record.set_axes(&Point::new([("local_size_y".into(), 8_u64.into()), ("n".into(), 4_u64.into())]));
+        assert_eq!((record.local_size_x, record.local_size_y, record.axes.as_str()), (None, Some(8), "local_size_y=8;n=4"));
+    }
+
+    #[test]
+    fn a_field_shows_in_its_own_column() {
+        let record = Record { time_ns: Some(2.5), queue_family: Some(3), pipeline_cache_hit: Some(true), ..Record::new() };
+        let shown: Vec<(&str, String)> = COLUMNS
+            .iter()
+            .zip(record.fixed_cells())
+            .filter(|(_, cell)| !cell.is_empty())
+            .map(|(column, cell)| (column.name, cell.to_string()))
+            .collect();
+        let expected = [("schema", "1.0"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
+        assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
+    }
+}
