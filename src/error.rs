@@ -38,7 +38,8 @@ pub const EXIT_FAILED: u8 = 1;
 /// Exit code: bad usage, or no usable device.
 pub const EXIT_USAGE: u8 = 2;
 
-fn suggestion(nearest: &[String]) -> String {
+/// The end of a message about an unknown name: what it may have meant, or nothing.
+pub(crate) fn suggestion(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
         names => format!("; did you mean {}?", names.join(", ")),

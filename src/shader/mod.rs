@@ -1,9 +1,24 @@
 //! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
 
+mod compile;
+mod library;
+mod loader;
+mod reflect;
+mod specialize;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::Case;
+
+pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
+pub use library::Library;
+pub use loader::{LoadError, load};
+pub use reflect::{
+    Access, BindingInfo, BindingKind, Capability, EntryPoint, Extent, ReflectError, Reflection, ScalarType, SpecConstant,
+    SpecValues,
+};
+pub use specialize::{SpecializeError, prepare, specialize};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]
@@ -19,10 +34,6 @@ pub struct Module {
     /// What the module declares.
     pub reflection: Reflection,
 }
-
-/// placeholder
-#[derive(Debug)]
-pub struct Reflection {}
 
 /// A module with the values of its specialization constants, as a pipeline needs them.
 #[derive(Clone, Debug)]

@@ -1,0 +1,274 @@
+//! GLSL to SPIR-V by shaderc, each module once.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sha2::{Digest, Sha256};
+use shaderc::{CompileOptions, EnvVersion, OptimizationLevel, ResolvedInclude, ShaderKind, TargetEnv};
+use thiserror::Error;
+
+use super::{Library, Module, ReflectError, Reflection};
+use crate::error::{nearest, suggestion};
+use crate::model::SpirvTarget;
+
+/// The version of the crate that carries the GLSL compiler's sources; a test holds it to `Cargo.lock`.
+const SHADERC_VERSION: &str = "0.10.1";
+
+/// The GLSL compiler's identity, for the column `glsl_compiler`: the crate whose sources it was built from, and the newest SPIR-V
+/// that it says it writes. It tells no version of its own.
+pub fn glsl_compiler() -> String {
+    let (version, revision) = shaderc::get_spirv_version();
+    let (major, minor) = (version >> 16 & 0xff, version >> 8 & 0xff);
+    format!("shaderc {SHADERC_VERSION} (crate), SPIR-V {major}.{minor} rev {revision}")
+}
+
+/// Why a shader didn't become a module.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CompileError {
+    /// The library has no such source.
+    #[error("no shader `{path}`{}", suggestion(.nearest))]
+    NoSource {
+        /// The path asked for.
+        path: String,
+        /// The most similar paths.
+        nearest: Vec<String>,
+    },
+    /// The compiler refused it.
+    #[error(transparent)]
+    Glsl(#[from] GlslError),
+    /// What the compiler made can't be described.
+    #[error("{subject}: {error}")]
+    Reflect {
+        /// What was compiled.
+        subject: Subject,
+        /// What is wrong with it.
+        error: ReflectError,
+    },
+    /// The compiler doesn't work at all.
+    #[error("the GLSL compiler failed: {0}")]
+    Compiler(String),
+}
+
+/// What the GLSL compiler said against a shader.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{words}\n(compiling {subject})")]
+pub struct GlslError {
+    /// What was compiled.
+    pub subject: Subject,
+    /// The file of the first error, the shader's or an include's, where the compiler names one.
+    pub file: Option<String>,
+    /// The line of the first error in that file, from 1.
+    pub line: Option<u32>,
+    /// The compiler's own words, all lines of them.
+    pub words: String,
+}
+
+/// What a module is compiled from: with the texts of a [`Library`], all that it depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Subject {
+    /// The shader's path.
+    pub path: String,
+    /// Macros, sorted by name.
+    pub macros: Vec<(String, String)>,
+    /// What it is compiled for.
+    pub target: SpirvTarget,
+}
+
+/// `memory/stream.comp with WIDTH=4 for Vulkan 1.1`
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        for (i, (name, value)) in self.macros.iter().enumerate() {
+            write!(f, "{} {name}={value}", if i == 0 { " with" } else { "," })?;
+        }
+        let version = match self.target {
+            SpirvTarget::Vulkan1_1 => "1.1",
+            SpirvTarget::Vulkan1_2 => "1.2",
+            SpirvTarget::Vulkan1_3 => "1.3",
+        };
+        write!(f, " for Vulkan {version}")
+    }
+}
+
+/// Compiles the shaders of a library, each combination of source, macros and target once.
+pub struct Compiler {
+    library: Library,
+    shaderc: shaderc::Compiler,
+    known: HashMap<Subject, Result<Arc<Module>, CompileError>>,
+}
+
+impl Compiler {
+    /// A compiler for these sources.
+    ///
+    /// # Errors
+    /// Where the GLSL compiler can't start.
+    pub fn new(library: Library) -> Result<Self, CompileError> {
+        let shaderc = shaderc::Compiler::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
+        Ok(Self { library, shaderc, known: HashMap::new() })
+    }
+
+    /// The sources that it compiles.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The module of a source (a path of the library) with these macros. The order of macros doesn't matter.
+    ///
+    /// # Errors
+    /// Where the source is missing, has errors, or makes a module that can't be described.
+    pub fn compile(
+        &mut self,
+        source: &str,
+        macros: &[(String, String)],
+        target: SpirvTarget,
+    ) -> Result<Arc<Module>, CompileError> {
+        let mut macros = macros.to_vec();
+        macros.sort();
+        let subject = Subject { path: source.to_owned(), macros, target };
+        if let Some(known) = self.known.get(&subject) {
+            return known.clone();
+        }
+        let result = self.translate(&subject).map(Arc::new);
+        self.known.insert(subject, result.clone());
+        result
+    }
+
+    fn translate(&self, subject: &Subject) -> Result<Module, CompileError> {
+        let text = self.library.get(&subject.path).ok_or_else(|| self.no_source(&subject.path))?;
+        let refuse = |words: String| CompileError::from(GlslError::new(subject, words));
+        let all_texts = || std::iter::once(text).chain(subject.macros.iter().flat_map(|(name, value)| [&name[..], value]));
+        if all_texts().any(|text| text.contains('\0')) {
+            // The binding to shaderc panics on these.
+            return Err(refuse(format!("{}: error: a NUL character", subject.path)));
+        }
+        let read = RefCell::new(BTreeMap::from([(subject.path.clone(), text.to_owned())]));
+        let options = self.options(subject, &read).map_err(|error| CompileError::Compiler(error.to_string()))?;
+        let start = Instant::now();
+        let made = self.shaderc.compile_into_spirv(text, ShaderKind::Compute, &subject.path, "main", Some(&options));
+        let compile_time = start.elapsed();
+        let words = match made {
+            Ok(artifact) => artifact.as_binary().to_vec(),
+            Err(shaderc::Error::CompilationError(_, words)) => return Err(refuse(words)),
+            Err(other) => return Err(CompileError::Compiler(other.to_string())),
+        };
+        let reflection = Reflection::of(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
+        let source_hash = source_hash(subject, &read.borrow());
+        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection })
+    }
+
+    fn options<'a>(
+        &'a self,
+        subject: &Subject,
+        read: &'a RefCell<BTreeMap<String, String>>,
+    ) -> Result<CompileOptions<'a>, shaderc::Error> {
+        let mut options = CompileOptions::new()?;
+        let version = match subject.target {
+            SpirvTarget::Vulkan1_1 => EnvVersion::Vulkan1_1,
+            SpirvTarget::Vulkan1_2 => EnvVersion::Vulkan1_2,
+            SpirvTarget::Vulkan1_3 => EnvVersion::Vulkan1_3,
+        };
+        options.set_target_env(TargetEnv::Vulkan, version as u32);
+        // Specialization constants are set by name, and shaderc strips names when it optimizes. Drivers optimize by themselves,
+        // and only once they know the constants' values.
+        options.set_optimization_level(OptimizationLevel::Zero);
+        for (name, value) in &subject.macros {
+            options.add_macro_definition(name, Some(value));
+        }
+        options.set_include_callback(move |requested, _, including, _| self.include(requested, including, read));
+        Ok(options)
+    }
+
+    fn include(
+        &self,
+        requested: &str,
+        including: &str,
+        read: &RefCell<BTreeMap<String, String>>,
+    ) -> Result<ResolvedInclude, String> {
+        let Some((resolved_name, text)) = self.library.resolve(including, requested) else {
+            return Err(format!("no `{requested}` beside {including} nor in include/"));
+        };
+        if text.contains('\0') {
+            return Err(format!("{resolved_name} has a NUL character"));
+        }
+        read.borrow_mut().insert(resolved_name.clone(), text.to_owned());
+        Ok(ResolvedInclude { resolved_name, content: text.to_owned() })
+    }
+
+    fn no_source(&self, path: &str) -> CompileError {
+        CompileError::NoSource { path: path.to_owned(), nearest: nearest(path, self.library.shaders()) }
+    }
+}
+
+impl GlslError {
+    fn new(subject: &Subject, words: String) -> Self {
+        let words = words.trim_end().to_owned();
+        let (file, line) = place(&words);
+        Self { subject: subject.clone(), file, line, words }
+    }
+}
+
+/// File and line of the first error among lines such as `memory/stream.comp:3: error: 'x' : undeclared identifier`.
+fn place(words: &str) -> (Option<String>, Option<u32>) {
+    let Some(place) = words.lines().find_map(|line| line.split_once(": error:")).map(|(place, _)| place) else {
+        return (None, None);
+    };
+    match place.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
+        Some((file, Ok(line))) => (Some(file.to_owned()), Some(line)),
+        _ => (Some(place.to_owned()), None),
+    }
+}
+
+fn source_hash(subject: &Subject, read: &BTreeMap<String, String>) -> String {
+    let mut hash = Sha256::new();
+    // Each text with its length, so that no two different lists run together to the same bytes.
+    let mut text = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    text(&subject.to_string());
+    for (path, content) in read {
+        text(path);
+        text(content);
+    }
+    for (name, value) in &subject.macros {
+        text(name);
+        text(value);
+    }
+    hex16(hash)
+}
+
+fn spirv_hash(words: &[u32]) -> String {
+    let mut hash = Sha256::new();
+    for word in words {
+        hash.update(word.to_le_bytes());
+    }
+    hex16(hash)
+}
+
+/// The first 16 hex digits.
+fn hex16(hash: Sha256) -> String {
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_is_the_one_in_the_lock_file() {
+        let lock = include_str!("../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"shaderc\"\nversion = \"{SHADERC_VERSION}\"")));
+        assert!(glsl_compiler().starts_with("shaderc 0."), "{}", glsl_compiler());
+    }
+
+    #[test]
+    fn the_first_errors_place_is_found() {
+        let words = "a.comp:2: warning: odd\nc:/b.glsl:14: error: 'x' : undeclared identifier\na.comp:9: error: y";
+        assert_eq!(place(words), (Some("c:/b.glsl".to_owned()), Some(14)));
+        assert_eq!(place("a.comp: error: no line"), (Some("a.comp".to_owned()), None));
+        assert_eq!(place("something else"), (None, None));
+    }
+}

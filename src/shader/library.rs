@@ -1,0 +1,114 @@
+//! The GLSL sources: those under `glsl/`, embedded in the binary, and any that a caller adds.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use include_dir::{Dir, DirEntry, include_dir};
+
+static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/glsl");
+
+/// Where `#include` looks after the including file's own folder.
+const INCLUDE_FOLDER: &str = "include";
+
+/// GLSL sources by path, such as `memory/stream.comp`; `/` separates folders on every system.
+#[derive(Clone, Debug)]
+pub struct Library {
+    sources: BTreeMap<String, Cow<'static, str>>,
+}
+
+impl Library {
+    /// The sources that the binary carries.
+    pub fn embedded() -> Self {
+        let mut sources = BTreeMap::new();
+        collect(&EMBEDDED, &mut sources);
+        Self { sources }
+    }
+
+    /// This library with one source more, or with another text for a path that it has.
+    #[must_use]
+    pub fn with(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
+        self.sources.insert(path.into(), Cow::Owned(text.into()));
+        self
+    }
+
+    /// The text at a path.
+    pub fn get(&self, path: &str) -> Option<&str> {
+        self.sources.get(path).map(AsRef::as_ref)
+    }
+
+    /// The paths of all compute shaders (`.comp`), sorted.
+    pub fn shaders(&self) -> impl Iterator<Item = &str> {
+        self.sources.keys().map(String::as_str).filter(|path| path.ends_with(".comp"))
+    }
+
+    /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to
+    /// `include/`.
+    pub fn resolve(&self, including: &str, requested: &str) -> Option<(String, &str)> {
+        let own_folder = including.rsplit_once('/').map_or("", |(folder, _)| folder);
+        [own_folder, INCLUDE_FOLDER].into_iter().find_map(|folder| {
+            let path = join(folder, requested)?;
+            let text = self.get(&path)?;
+            Some((path, text))
+        })
+    }
+}
+
+fn collect(folder: &Dir<'static>, sources: &mut BTreeMap<String, Cow<'static, str>>) {
+    for entry in folder.entries() {
+        match entry {
+            DirEntry::Dir(inner) => collect(inner, sources),
+            DirEntry::File(file) => {
+                let Some(text) = file.contents_utf8() else { continue };
+                let parts: Vec<_> = file.path().iter().map(|part| part.to_string_lossy()).collect();
+                sources.insert(parts.join("/"), unix_lines(text));
+            }
+        }
+    }
+}
+
+/// A checkout may have turned line ends into CRLF; source hashes have to agree between hosts.
+fn unix_lines(text: &'static str) -> Cow<'static, str> {
+    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+}
+
+/// Joins and resolves `.` and `..`; nothing where the path would leave the library.
+fn join(folder: &str, relative: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in folder.split('/').chain(relative.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_sources_are_found_by_path() {
+        let library = Library::embedded();
+        assert!(library.get("include/local_size.glsl").unwrap().contains("local_size_x_id"));
+        assert!(library.shaders().all(|path| path.ends_with(".comp")));
+        assert!(library.with("family/new.comp", "").shaders().any(|path| path == "family/new.comp"));
+    }
+
+    #[test]
+    fn an_include_is_sought_beside_its_file_first() {
+        let library = Library::embedded()
+            .with("memory/a.glsl", "beside")
+            .with("include/a.glsl", "shared")
+            .with("include/b.glsl", "shared");
+        let resolve = |including, requested| library.resolve(including, requested);
+        assert_eq!(resolve("memory/x.comp", "a.glsl"), Some(("memory/a.glsl".to_owned(), "beside")));
+        assert_eq!(resolve("cache/x.comp", "a.glsl"), Some(("include/a.glsl".to_owned(), "shared")));
+        assert_eq!(resolve("memory/x.comp", "../include/b.glsl"), Some(("include/b.glsl".to_owned(), "shared")));
+        assert_eq!(resolve("include/a.glsl", "./b.glsl"), Some(("include/b.glsl".to_owned(), "shared")));
+        assert_eq!(resolve("memory/x.comp", "../../b.glsl"), None);
+    }
+}

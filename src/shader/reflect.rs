@@ -1,0 +1,369 @@
+//! What a module declares: entry points, workgroup size, specialization constants, descriptors, push constants, Workgroup
+//! memory, capabilities.
+//!
+//! Sizes that depend on specialization constants are kept as the module states them, and evaluated under the values that a
+//! pipeline gets.
+
+mod constants;
+mod index;
+mod interface;
+mod operation;
+mod scalar;
+mod types;
+
+use std::collections::BTreeMap;
+
+use rspirv::dr::{self, Operand};
+use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
+use thiserror::Error;
+
+use self::constants::{Constants, Values};
+use self::index::Index;
+use self::interface::Interface;
+use self::types::Types;
+use super::loader::{self, LoadError, id};
+
+pub use rspirv::spirv::Capability;
+pub use scalar::ScalarType;
+
+/// Values of specialization constants: their bits, by `constant_id`. A constant that is left out has its default.
+pub type SpecValues = BTreeMap<u32, u64>;
+
+/// What a module declares.
+#[derive(Clone, Debug)]
+pub struct Reflection {
+    /// The SPIR-V version, major and minor.
+    pub version: (u8, u8),
+    /// What a device must be able to do.
+    pub capabilities: Vec<Capability>,
+    /// SPIR-V extensions.
+    pub extensions: Vec<String>,
+    /// The compute entry points; at least one. What the GLSL compiler makes has exactly one, `main`.
+    pub entry_points: Vec<EntryPoint>,
+    /// The specialization constants in the order of their declarations, those of the workgroup size among them.
+    pub spec_constants: Vec<SpecConstant>,
+    /// The descriptors, sorted by set and binding, each pair once.
+    pub bindings: Vec<BindingInfo>,
+    /// Bytes of push constants, from offset 0; a multiple of four.
+    pub push_bytes: u32,
+    types: Types,
+    constants: Constants,
+    interface: Interface,
+}
+
+/// A compute entry point.
+#[derive(Clone, Debug)]
+pub struct EntryPoint {
+    /// Its name.
+    pub name: String,
+    /// Its workgroup size in x, y and z.
+    pub local_size: [Extent; 3],
+    /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
+    pub needs_local_size_id: bool,
+    local_size_ids: [Option<Word>; 3],
+}
+
+/// The workgroup size in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A number that nothing changes.
+    Literal(u32),
+    /// A specialization constant.
+    Specialized {
+        /// Its `constant_id`.
+        constant_id: u32,
+        /// Its default.
+        default: u32,
+    },
+    /// An expression of specialization constants; GLSL has no such thing.
+    Derived {
+        /// Its value under the defaults.
+        default: u32,
+    },
+}
+
+/// A specialization constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// `constant_id`
+    pub id: u32,
+    /// Its name in the source; empty for those that stand for the workgroup size.
+    pub name: String,
+    /// Its type.
+    pub ty: ScalarType,
+    /// The bits of its default, zero-extended; `true` is 1.
+    pub default_bits: u64,
+}
+
+/// A descriptor that the module declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingInfo {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding within the set.
+    pub binding: u32,
+    /// The variable's name, or its block's where the variable has none; may be empty.
+    pub name: String,
+    /// What stands there.
+    pub kind: BindingKind,
+    /// Descriptors: 1, or for an array its length (arrays of arrays multiplied) under the default specialization; 0 for an
+    /// array whose length only the descriptor set layout says.
+    pub count: u32,
+    /// What the shader may do with it.
+    pub access: Access,
+}
+
+/// A kind of descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BindingKind {
+    /// `buffer`
+    StorageBuffer,
+    /// `uniform` block
+    UniformBuffer,
+    /// `texture2D` and its kind
+    SampledImage,
+    /// `image2D` and its kind
+    StorageImage,
+    /// `sampler2D` and its kind
+    CombinedImageSampler,
+    /// `sampler`
+    Sampler,
+    /// `textureBuffer`, `samplerBuffer`
+    UniformTexelBuffer,
+    /// `imageBuffer`
+    StorageTexelBuffer,
+    /// Anything else: an acceleration structure, a tensor.
+    Other,
+}
+
+/// What a shader may do with a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It only reads.
+    ReadOnly,
+    /// It only writes.
+    WriteOnly,
+    /// It reads and writes.
+    ReadWrite,
+}
+
+/// Why a module can't be described.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReflectError {
+    /// It isn't a module.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It is no compute shader.
+    #[error("the module has no compute entry point")]
+    NoComputeEntryPoint,
+    /// A specialization constant isn't a scalar of a known type.
+    #[error("specialization constant {id} has a type that pipelines can't set")]
+    SpecConstantType {
+        /// `constant_id`
+        id: u32,
+    },
+    /// An entry point's workgroup size is missing or can't be evaluated.
+    #[error("can't tell the workgroup size of `{entry}`")]
+    LocalSize {
+        /// The entry point's name.
+        entry: String,
+    },
+    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers.
+    #[error("can't tell the size of `{name}` under these specialization constants")]
+    Size {
+        /// The variable's name.
+        name: String,
+    },
+    /// Two variables of different kinds stand at one descriptor.
+    #[error("set {set}, binding {binding} is declared twice, as different kinds of descriptor")]
+    Conflict {
+        /// Descriptor set.
+        set: u32,
+        /// Binding within the set.
+        binding: u32,
+    },
+}
+
+impl Reflection {
+    /// Reads what a module declares.
+    ///
+    /// # Errors
+    /// Where the words are no module, or one whose interface makes no sense. Not everything that makes a module invalid is
+    /// noticed.
+    pub fn of(words: &[u32]) -> Result<Self, ReflectError> {
+        let module = loader::load(words)?;
+        let index = Index::of(&module);
+        let (mut types, mut constants) = (Types::default(), Constants::default());
+        for instruction in &module.types_global_values {
+            types.note(instruction, &index);
+            constants.note(instruction, &index);
+        }
+        let defaults = constants.evaluate(&types, &SpecValues::new());
+        let interface = Interface::of(&module, &types, &index);
+        Ok(Self {
+            version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
+            capabilities: capabilities(&module),
+            extensions: extensions(&module),
+            entry_points: entry_points(&module, &constants, &defaults, &index)?,
+            spec_constants: constants.specializable(&types, &index)?,
+            bindings: interface.bindings(&defaults)?,
+            push_bytes: interface.push_bytes(&types, &defaults)?,
+            types,
+            constants,
+            interface,
+        })
+    }
+
+    /// The workgroup size of an entry point under a specialization.
+    ///
+    /// # Errors
+    /// Where it comes from an operation that isn't on whole numbers, or is no 32-bit number.
+    pub fn local_size(&self, entry: &EntryPoint, values: &SpecValues) -> Result<[u32; 3], ReflectError> {
+        let values = self.constants.evaluate(&self.types, values);
+        let mut size = [0; 3];
+        for ((axis, extent), id) in size.iter_mut().zip(entry.local_size).zip(entry.local_size_ids) {
+            *axis = match (extent, id) {
+                (Extent::Literal(literal), _) => literal,
+                (_, id) => id.and_then(|id| extent_of(&values, id)).ok_or_else(|| local_size_error(&entry.name))?,
+            };
+        }
+        Ok(size)
+    }
+
+    /// Bytes of Workgroup memory under a specialization, in a standard layout (std430, `bool` as 32 bits), as Vulkan counts them
+    /// against `maxComputeSharedMemorySize`. Variables that no function uses don't count; blocks share their memory.
+    ///
+    /// # Errors
+    /// Where a variable's size can't be told.
+    pub fn shared_bytes(&self, values: &SpecValues) -> Result<u64, ReflectError> {
+        self.interface.shared_bytes(&self.types, &self.constants.evaluate(&self.types, values))
+    }
+
+    /// The descriptors under a specialization: array lengths may depend on it.
+    ///
+    /// # Errors
+    /// Where a length can't be told.
+    pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
+        self.interface.bindings(&self.constants.evaluate(&self.types, values))
+    }
+}
+
+fn capabilities(module: &dr::Module) -> Vec<Capability> {
+    let operands = module.capabilities.iter().flat_map(|instruction| &instruction.operands);
+    let declared = operands.filter_map(|operand| match operand {
+        Operand::Capability(capability) => Some(*capability),
+        _ => None,
+    });
+    declared.collect()
+}
+
+fn extensions(module: &dr::Module) -> Vec<String> {
+    let operands = module.extensions.iter().flat_map(|instruction| &instruction.operands);
+    let declared = operands.filter_map(|operand| match operand {
+        Operand::LiteralString(name) => Some(name.clone()),
+        _ => None,
+    });
+    declared.collect()
+}
+
+fn entry_points(
+    module: &dr::Module,
+    constants: &Constants,
+    defaults: &Values,
+    index: &Index,
+) -> Result<Vec<EntryPoint>, ReflectError> {
+    let mut found = Vec::new();
+    for instruction in &module.entry_points {
+        if let [
+            Operand::ExecutionModel(ExecutionModel::GLCompute),
+            Operand::IdRef(function),
+            Operand::LiteralString(name),
+            ..,
+        ] = &instruction.operands[..]
+        {
+            let size = LocalSize::find(module, *function, constants, index).ok_or_else(|| local_size_error(name))?;
+            found.push(size.entry_point(name, constants, defaults)?);
+        }
+    }
+    if found.is_empty() { Err(ReflectError::NoComputeEntryPoint) } else { Ok(found) }
+}
+
+/// Where a module says a workgroup's size.
+enum LocalSize {
+    Literal([u32; 3]),
+    /// A constant decorated as `WorkgroupSize`.
+    Decorated([Word; 3]),
+    /// The execution mode `LocalSizeId`.
+    Mode([Word; 3]),
+}
+
+impl LocalSize {
+    /// A decorated constant wins over the execution modes: so says the specification of the decoration `WorkgroupSize`.
+    fn find(module: &dr::Module, function: Word, constants: &Constants, index: &Index) -> Option<Self> {
+        let decorated = module.types_global_values.iter().filter_map(|instruction| instruction.result_id).find(|id| {
+            index.argument(*id, Decoration::BuiltIn) == Some(BuiltIn::WorkgroupSize as u32) && constants.parts(*id).is_some()
+        });
+        if let Some(parts) = decorated.and_then(|id| constants.parts(id)) {
+            return parts.try_into().ok().map(Self::Decorated);
+        }
+        module.execution_modes.iter().find_map(|instruction| match (instruction.class.opcode, &instruction.operands[..]) {
+            (
+                Op::ExecutionMode,
+                [
+                    Operand::IdRef(of),
+                    Operand::ExecutionMode(ExecutionMode::LocalSize),
+                    Operand::LiteralBit32(x),
+                    Operand::LiteralBit32(y),
+                    Operand::LiteralBit32(z),
+                ],
+            ) if *of == function => Some(Self::Literal([*x, *y, *z])),
+            (Op::ExecutionModeId, [Operand::IdRef(of), Operand::ExecutionMode(ExecutionMode::LocalSizeId), x, y, z])
+                if *of == function =>
+            {
+                Some(Self::Mode([id(x)?, id(y)?, id(z)?]))
+            }
+            _ => None,
+        })
+    }
+
+    fn entry_point(&self, name: &str, constants: &Constants, defaults: &Values) -> Result<EntryPoint, ReflectError> {
+        let (local_size, local_size_ids) = match self {
+            Self::Literal(literals) => (literals.map(Extent::Literal), [None; 3]),
+            Self::Decorated(ids) | Self::Mode(ids) => {
+                let mut extents = [Extent::Literal(0); 3];
+                for (extent, id) in extents.iter_mut().zip(ids) {
+                    *extent = Extent::of(*id, constants, defaults).ok_or_else(|| local_size_error(name))?;
+                }
+                (extents, ids.map(Some))
+            }
+        };
+        let needs_local_size_id = matches!(self, Self::Mode(_));
+        Ok(EntryPoint { name: name.to_owned(), local_size, needs_local_size_id, local_size_ids })
+    }
+}
+
+impl Extent {
+    fn of(id: Word, constants: &Constants, defaults: &Values) -> Option<Self> {
+        let default = extent_of(defaults, id)?;
+        Some(match constants.constant_id(id) {
+            Some(constant_id) => Self::Specialized { constant_id, default },
+            None if constants.is_literal(id) => Self::Literal(default),
+            None => Self::Derived { default },
+        })
+    }
+
+    /// Its value under the defaults.
+    pub fn default_value(self) -> u32 {
+        match self {
+            Self::Literal(default) | Self::Specialized { default, .. } | Self::Derived { default } => default,
+        }
+    }
+}
+
+fn extent_of(values: &Values, id: Word) -> Option<u32> {
+    values.integer(id).and_then(|extent| u32::try_from(extent).ok())
+}
+
+fn local_size_error(entry: &str) -> ReflectError {
+    ReflectError::LocalSize { entry: entry.to_owned() }
+}

@@ -1,0 +1,117 @@
+//! Names and decorations of a module by id.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{Instruction, Module, Operand};
+use rspirv::spirv::{Decoration, Op, Word};
+
+use crate::shader::loader::id;
+
+/// A decoration with the literals that follow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Decorated {
+    decoration: Decoration,
+    argument: Option<u32>,
+}
+
+/// What a module says about its ids beside their definitions.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    names: HashMap<Word, String>,
+    decorations: HashMap<Word, Vec<Decorated>>,
+    members: HashMap<(Word, u32), Vec<Decorated>>,
+}
+
+impl Index {
+    pub(super) fn of(module: &Module) -> Self {
+        let mut index = Self::default();
+        for instruction in &module.debug_names {
+            if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
+                (instruction.class.opcode, &instruction.operands[..])
+            {
+                index.names.insert(*id, name.clone());
+            }
+        }
+        for instruction in &module.annotations {
+            index.decorate(instruction);
+        }
+        // Groups are applied after all their decorations are known.
+        for instruction in &module.annotations {
+            index.apply_group(instruction);
+        }
+        index
+    }
+
+    fn decorate(&mut self, instruction: &Instruction) {
+        match (instruction.class.opcode, &instruction.operands[..]) {
+            (Op::Decorate, [Operand::IdRef(target), Operand::Decoration(decoration), arguments @ ..]) => {
+                self.decorations.entry(*target).or_default().push(Decorated::new(*decoration, arguments));
+            }
+            (
+                Op::MemberDecorate,
+                [Operand::IdRef(target), Operand::LiteralBit32(member), Operand::Decoration(decoration), arguments @ ..],
+            ) => self.members.entry((*target, *member)).or_default().push(Decorated::new(*decoration, arguments)),
+            _ => {}
+        }
+    }
+
+    fn apply_group(&mut self, instruction: &Instruction) {
+        let Some((group, targets)) = instruction.operands.split_first() else { return };
+        let Some(group) = id(group).and_then(|group| self.decorations.get(&group)).cloned() else { return };
+        match instruction.class.opcode {
+            Op::GroupDecorate => {
+                for target in targets.iter().filter_map(id) {
+                    self.decorations.entry(target).or_default().extend(group.iter().cloned());
+                }
+            }
+            Op::GroupMemberDecorate => {
+                for pair in targets.chunks_exact(2) {
+                    if let [Operand::IdRef(target), Operand::LiteralBit32(member)] = pair {
+                        self.members.entry((*target, *member)).or_default().extend(group.iter().cloned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The name of an id; empty where it has none.
+    pub(super) fn name(&self, id: Word) -> &str {
+        self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// Whether an id has a decoration.
+    pub(super) fn has(&self, id: Word, decoration: Decoration) -> bool {
+        self.decorations.get(&id).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
+    }
+
+    /// The first literal of an id's decoration.
+    pub(super) fn argument(&self, id: Word, decoration: Decoration) -> Option<u32> {
+        argument(self.decorations.get(&id)?, decoration)
+    }
+
+    /// Whether a struct's member has a decoration.
+    pub(super) fn member_has(&self, id: Word, member: u32, decoration: Decoration) -> bool {
+        self.members.get(&(id, member)).is_some_and(|all| all.iter().any(|one| one.decoration == decoration))
+    }
+
+    /// The first literal of a member's decoration.
+    pub(super) fn member_argument(&self, id: Word, member: u32, decoration: Decoration) -> Option<u32> {
+        argument(self.members.get(&(id, member))?, decoration)
+    }
+}
+
+impl Decorated {
+    fn new(decoration: Decoration, arguments: &[Operand]) -> Self {
+        let argument = arguments.first().and_then(|operand| match operand {
+            Operand::LiteralBit32(value) => Some(*value),
+            Operand::BuiltIn(builtin) => Some(*builtin as u32),
+            _ => None,
+        });
+        Self { decoration, argument }
+    }
+}
+
+fn argument(all: &[Decorated], decoration: Decoration) -> Option<u32> {
+    all.iter().find(|one| one.decoration == decoration).and_then(|one| one.argument)
+}

@@ -1,0 +1,237 @@
+//! Variables that connect a module with the world: descriptors, push constants, Workgroup memory.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rspirv::dr::{Instruction, Module};
+use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
+
+use super::constants::Values;
+use super::index::Index;
+use super::types::{Layout, Member, TypeNode, Types};
+use super::{Access, BindingInfo, BindingKind, ReflectError};
+use crate::shader::loader::id;
+
+/// The variables of a module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interface {
+    descriptors: Vec<Descriptor>,
+    push: Vec<Named>,
+    shared: Vec<Shared>,
+}
+
+/// A descriptor whose count depends on constants.
+#[derive(Clone, Debug)]
+struct Descriptor {
+    /// The count is left for later.
+    info: BindingInfo,
+    /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
+    lengths: Vec<Option<Word>>,
+}
+
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    ty: Word,
+}
+
+#[derive(Clone, Debug)]
+struct Shared {
+    variable: Named,
+    /// A block with a layout of its own: all such blocks lie over each other.
+    block: bool,
+}
+
+impl Interface {
+    pub(super) fn of(module: &Module, types: &Types, index: &Index) -> Self {
+        let mut interface = Self::default();
+        let used = used_ids(module);
+        for (variable, class, ty) in module.types_global_values.iter().filter_map(|instruction| variable(instruction, types)) {
+            let named = Named { name: name(variable, ty, types, index), ty };
+            match class {
+                StorageClass::UniformConstant | StorageClass::Uniform | StorageClass::StorageBuffer => {
+                    interface.descriptors.extend(descriptor(variable, class, &named, types, index));
+                }
+                StorageClass::PushConstant => interface.push.push(named),
+                StorageClass::Workgroup if used.contains(&variable) => {
+                    let block = matches!(types.get(ty), Some(TypeNode::Struct { block: true, .. }));
+                    interface.shared.push(Shared { variable: named, block });
+                }
+                _ => {}
+            }
+        }
+        interface
+    }
+
+    /// The descriptors, those at the same place merged.
+    pub(super) fn bindings(&self, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
+        let mut merged: BTreeMap<(u32, u32), BindingInfo> = BTreeMap::new();
+        for descriptor in &self.descriptors {
+            let info = BindingInfo { count: descriptor.count(values)?, ..descriptor.info.clone() };
+            match merged.get_mut(&(info.set, info.binding)) {
+                Some(other) if other.kind != info.kind => {
+                    return Err(ReflectError::Conflict { set: info.set, binding: info.binding });
+                }
+                Some(other) => {
+                    other.access = other.access.and(info.access);
+                    // An open length wins: the layout has to be made for it.
+                    other.count = if other.count == 0 { 0 } else { other.count.max(info.count) };
+                }
+                None => {
+                    merged.insert((info.set, info.binding), info);
+                }
+            }
+        }
+        Ok(merged.into_values().collect())
+    }
+
+    /// Bytes of push constants up to the end of the last block, rounded up as `vkCmdPushConstants` wants them.
+    pub(super) fn push_bytes(&self, types: &Types, values: &Values) -> Result<u32, ReflectError> {
+        let sizes = types.explicit(values);
+        let mut largest = 0;
+        for block in &self.push {
+            let size = sizes.get(&block.ty).and_then(|size| u32::try_from(*size).ok()?.checked_next_multiple_of(4));
+            largest = largest.max(size.ok_or_else(|| block.size_error())?);
+        }
+        Ok(largest)
+    }
+
+    /// Bytes of Workgroup memory: variables one after the other, blocks over each other.
+    pub(super) fn shared_bytes(&self, types: &Types, values: &Values) -> Result<u64, ReflectError> {
+        let (layouts, sizes) = (types.std430(values), types.explicit(values));
+        let (mut end, mut blocks) = (0_u64, 0_u64);
+        for Shared { variable, block } in &self.shared {
+            if *block {
+                blocks = blocks.max(*sizes.get(&variable.ty).ok_or_else(|| variable.size_error())?);
+            } else {
+                let layout: Option<&Layout> = layouts.get(&variable.ty);
+                end = layout.and_then(|layout| layout.after(end)).ok_or_else(|| variable.size_error())?;
+            }
+        }
+        Ok(end.max(blocks))
+    }
+}
+
+impl Named {
+    fn size_error(&self) -> ReflectError {
+        ReflectError::Size { name: self.name.clone() }
+    }
+}
+
+impl Descriptor {
+    fn count(&self, values: &Values) -> Result<u32, ReflectError> {
+        let mut count = 1_u32;
+        for length in &self.lengths {
+            let Some(length) = length else { return Ok(0) };
+            let length = values.length(*length).and_then(|length| u32::try_from(length).ok());
+            let product = length.and_then(|length| count.checked_mul(length));
+            count = product.ok_or_else(|| ReflectError::Size { name: self.info.name.clone() })?;
+        }
+        Ok(count)
+    }
+}
+
+impl Access {
+    fn and(self, other: Self) -> Self {
+        if self == other { self } else { Self::ReadWrite }
+    }
+}
+
+/// All ids that functions mention: variables beyond these are declared, but take no memory.
+fn used_ids(module: &Module) -> HashSet<Word> {
+    let blocks = module.functions.iter().flat_map(|function| &function.blocks);
+    let instructions = blocks.flat_map(|block| &block.instructions);
+    instructions.flat_map(|instruction| &instruction.operands).filter_map(id).collect()
+}
+
+/// A variable's id, storage class and type.
+fn variable(instruction: &Instruction, types: &Types) -> Option<(Word, StorageClass, Word)> {
+    if instruction.class.opcode != Op::Variable {
+        return None;
+    }
+    match types.get(instruction.result_type?)? {
+        TypeNode::Pointer { class, pointee } => Some((instruction.result_id?, *class, *pointee)),
+        _ => None,
+    }
+}
+
+/// The name of a variable, or of its type: an unnamed block's members are global in GLSL, and its variable has no name.
+fn name(variable: Word, ty: Word, types: &Types, index: &Index) -> String {
+    match index.name(variable) {
+        "" => index.name(element(ty, types).0).to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// A type with its arrays taken off, and their lengths.
+fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
+    let (mut ty, mut lengths) = (ty, Vec::new());
+    loop {
+        let (inner, length) = match types.get(ty) {
+            Some(TypeNode::Array { element, length, .. }) => (*element, Some(*length)),
+            Some(TypeNode::RuntimeArray { element }) => (*element, None),
+            _ => return (ty, lengths),
+        };
+        // A type that contains itself is invalid, and would keep this going for ever.
+        if lengths.len() > types.count() {
+            return (ty, lengths);
+        }
+        lengths.push(length);
+        ty = inner;
+    }
+}
+
+fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types, index: &Index) -> Option<Descriptor> {
+    let set = index.argument(variable, Decoration::DescriptorSet)?;
+    let binding = index.argument(variable, Decoration::Binding)?;
+    let (ty, lengths) = element(named.ty, types);
+    let node = types.get(ty)?;
+    let kind = kind(class, ty, node, types, index);
+    let access = match kind {
+        BindingKind::StorageBuffer | BindingKind::StorageImage | BindingKind::StorageTexelBuffer => {
+            access(variable, ty, node, index)
+        }
+        _ => Access::ReadOnly,
+    };
+    Some(Descriptor { info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access }, lengths })
+}
+
+fn kind(class: StorageClass, ty: Word, node: &TypeNode, types: &Types, index: &Index) -> BindingKind {
+    match (class, node) {
+        (StorageClass::StorageBuffer, TypeNode::Struct { .. }) => BindingKind::StorageBuffer,
+        // Before SPIR-V 1.3, storage buffers are uniforms with another decoration.
+        (StorageClass::Uniform, TypeNode::Struct { .. }) if index.has(ty, Decoration::BufferBlock) => {
+            BindingKind::StorageBuffer
+        }
+        (StorageClass::Uniform, TypeNode::Struct { .. }) => BindingKind::UniformBuffer,
+        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 1 }) => BindingKind::UniformTexelBuffer,
+        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 2 }) => BindingKind::StorageTexelBuffer,
+        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimSubpassData, .. }) => BindingKind::Other,
+        (StorageClass::UniformConstant, TypeNode::Image { sampled: 1, .. }) => BindingKind::SampledImage,
+        (StorageClass::UniformConstant, TypeNode::Image { sampled: 2, .. }) => BindingKind::StorageImage,
+        (StorageClass::UniformConstant, TypeNode::Sampler) => BindingKind::Sampler,
+        // Before SPIR-V 1.6, `samplerBuffer` is a sampled image of a buffer.
+        (StorageClass::UniformConstant, TypeNode::SampledImage { image }) => match types.get(*image) {
+            Some(TypeNode::Image { dim: Dim::DimBuffer, .. }) => BindingKind::UniformTexelBuffer,
+            _ => BindingKind::CombinedImageSampler,
+        },
+        _ => BindingKind::Other,
+    }
+}
+
+/// `readonly` and `writeonly` decorate an image's variable; on a block, glslang decorates each member instead.
+fn access(variable: Word, ty: Word, node: &TypeNode, index: &Index) -> Access {
+    let members: &[Member] = match node {
+        TypeNode::Struct { members, .. } => members,
+        _ => &[],
+    };
+    let everywhere = |decoration| {
+        let all_members = (0..).zip(members).all(|(i, _)| index.member_has(ty, i, decoration));
+        index.has(variable, decoration) || (!members.is_empty() && all_members)
+    };
+    match (everywhere(Decoration::NonWritable), everywhere(Decoration::NonReadable)) {
+        // With both, a shader can only ask for the length.
+        (true, _) => Access::ReadOnly,
+        (false, true) => Access::WriteOnly,
+        (false, false) => Access::ReadWrite,
+    }
+}

@@ -1,0 +1,239 @@
+//! A module with a kernel's values for its specialization constants.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::reflect::{BindingInfo, EntryPoint, Extent, ReflectError, ScalarType, SpecConstant, SpecValues};
+use super::{Compiler, Module, Prepared, Reflection, SpecializationEntry, Specialized};
+use crate::error::{nearest, suggestion};
+use crate::model::{Case, Failure, Kernel, Scalar, Status};
+
+/// Why a kernel doesn't fit its module.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecializeError {
+    /// No specialization constant bears the name.
+    #[error("no specialization constant `{name}`{}", suggestion(.nearest))]
+    UnknownConstant {
+        /// The name given.
+        name: String,
+        /// The nearest names that the module has.
+        nearest: Vec<String>,
+    },
+    /// A value has another type than its constant.
+    #[error("specialization constant `{name}` is {declared}, but is given {given}")]
+    ConstantType {
+        /// Its name.
+        name: String,
+        /// The type in the shader.
+        declared: ScalarType,
+        /// The value's type.
+        given: ScalarType,
+    },
+    /// Two values for one constant.
+    #[error("specialization constant {id} is given two values")]
+    Twice {
+        /// `constant_id`
+        id: u32,
+    },
+    /// The shader's workgroup size is not what the kernel asks for, and no specialization constant makes it so.
+    #[error("the shader's local size is {declared:?}, and can't be made {asked:?}: {hint}")]
+    LocalSize {
+        /// What results with all constants set.
+        declared: [u32; 3],
+        /// What the kernel asks for.
+        asked: [u32; 3],
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The module declares a descriptor that the kernel binds nothing to.
+    #[error("set {set}, binding {binding} (`{name}`) is declared, but nothing is bound to it")]
+    Unbound {
+        /// Descriptor set.
+        set: u32,
+        /// Binding within the set.
+        binding: u32,
+        /// The variable's name.
+        name: String,
+    },
+    /// The kernel binds a resource to a descriptor that the module doesn't declare.
+    #[error("a resource is bound to set {set}, binding {binding}, which the shader doesn't declare")]
+    Undeclared {
+        /// Descriptor set.
+        set: u32,
+        /// Binding within the set.
+        binding: u32,
+    },
+    /// The kernel binds two resources to one descriptor.
+    #[error("two resources are bound to set {set}, binding {binding}")]
+    BoundTwice {
+        /// Descriptor set.
+        set: u32,
+        /// Binding within the set.
+        binding: u32,
+    },
+    /// The length of a descriptor array changes with these values: the layout is made for the defaults.
+    #[error("set {set}, binding {binding} is an array whose length depends on a specialization constant")]
+    DescriptorCount {
+        /// Descriptor set.
+        set: u32,
+        /// Binding within the set.
+        binding: u32,
+    },
+    /// Something can't be told under these values.
+    #[error(transparent)]
+    Reflect(#[from] ReflectError),
+}
+
+/// Gives a module the kernel's workgroup size and constants, and checks that the two fit together.
+///
+/// # Errors
+/// Where they don't.
+pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, SpecializeError> {
+    let reflection = &module.reflection;
+    let entry = reflection.entry_points.first().ok_or(ReflectError::NoComputeEntryPoint)?;
+    let mut values = named_values(reflection, kernel)?;
+    set_local_size(entry, kernel.local_size, &mut values)?;
+    check_local_size(reflection, entry, kernel.local_size, &values)?;
+    check_bindings(&reflection.bindings, kernel)?;
+    check_counts(reflection, &values)?;
+    let (entries, data) = pack(&reflection.spec_constants, &values);
+    Ok(Specialized {
+        module: Arc::clone(module),
+        entry: entry.name.clone(),
+        entries,
+        data,
+        local_size: kernel.local_size,
+        shared_bytes: reflection.shared_bytes(&values)?,
+        push_bytes: reflection.push_bytes,
+        required_subgroup_size: kernel.required_subgroup_size,
+    })
+}
+
+/// Compiles and specializes all kernels of a case.
+///
+/// # Errors
+/// `compile_error` with the kernel's path and what is wrong with it.
+pub fn prepare(case: Case, compiler: &mut Compiler) -> Result<Prepared, Failure> {
+    let mut kernels = Vec::with_capacity(case.kernels.len());
+    for kernel in &case.kernels {
+        let module = compiler
+            .compile(&kernel.source, &kernel.macros, kernel.target)
+            .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
+        let specialized = specialize(&module, kernel)
+            .map_err(|error| Failure::new(Status::CompileError, format!("{}: {error}", kernel.source)))?;
+        kernels.push(specialized);
+    }
+    Ok(Prepared { case, kernels })
+}
+
+fn named_values(reflection: &Reflection, kernel: &Kernel) -> Result<SpecValues, SpecializeError> {
+    let mut values = SpecValues::new();
+    for (name, scalar) in &kernel.constants {
+        let constant = find(&reflection.spec_constants, name)?;
+        let bits = bits_for(constant, *scalar)?;
+        if values.insert(constant.id, bits).is_some() {
+            return Err(SpecializeError::Twice { id: constant.id });
+        }
+    }
+    Ok(values)
+}
+
+fn find<'a>(constants: &'a [SpecConstant], name: &str) -> Result<&'a SpecConstant, SpecializeError> {
+    let named = || constants.iter().filter(|constant| !constant.name.is_empty());
+    named().find(|constant| constant.name == name).ok_or_else(|| SpecializeError::UnknownConstant {
+        name: name.to_owned(),
+        nearest: nearest(name, named().map(|constant| constant.name.as_str())),
+    })
+}
+
+fn bits_for(constant: &SpecConstant, scalar: Scalar) -> Result<u64, SpecializeError> {
+    let (given, bits) = ScalarType::of(scalar);
+    if given == constant.ty {
+        Ok(bits)
+    } else {
+        Err(SpecializeError::ConstantType { name: constant.name.clone(), declared: constant.ty, given })
+    }
+}
+
+fn set_local_size(entry: &EntryPoint, asked: [u32; 3], values: &mut SpecValues) -> Result<(), SpecializeError> {
+    for (extent, asked) in entry.local_size.into_iter().zip(asked) {
+        let Extent::Specialized { constant_id: id, .. } = extent else { continue };
+        // One constant may stand for several directions, or be named besides, as long as all agree.
+        if values.insert(id, asked.into()).is_some_and(|other| other != u64::from(asked)) {
+            return Err(SpecializeError::Twice { id });
+        }
+    }
+    Ok(())
+}
+
+fn check_local_size(
+    reflection: &Reflection,
+    entry: &EntryPoint,
+    asked: [u32; 3],
+    values: &SpecValues,
+) -> Result<(), SpecializeError> {
+    let declared = reflection.local_size(entry, values)?;
+    if declared == asked {
+        return Ok(());
+    }
+    let hint = "include local_size.glsl instead of giving literal sizes";
+    Err(SpecializeError::LocalSize { declared, asked, hint })
+}
+
+fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), SpecializeError> {
+    let mut bound = BTreeSet::new();
+    for binding in &kernel.bindings {
+        let (set, binding) = (binding.set, binding.binding);
+        if !declared.iter().any(|info| (info.set, info.binding) == (set, binding)) {
+            return Err(SpecializeError::Undeclared { set, binding });
+        }
+        if !bound.insert((set, binding)) {
+            return Err(SpecializeError::BoundTwice { set, binding });
+        }
+    }
+    match declared.iter().find(|info| !bound.contains(&(info.set, info.binding))) {
+        Some(info) => Err(SpecializeError::Unbound { set: info.set, binding: info.binding, name: info.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn check_counts(reflection: &Reflection, values: &SpecValues) -> Result<(), SpecializeError> {
+    let specialized = reflection.bindings_under(values)?;
+    match reflection.bindings.iter().zip(&specialized).find(|(default, special)| default.count != special.count) {
+        Some((info, _)) => Err(SpecializeError::DescriptorCount { set: info.set, binding: info.binding }),
+        None => Ok(()),
+    }
+}
+
+/// The map entries and bytes of all constants that have a value. Each lies at a multiple of its size.
+fn pack(constants: &[SpecConstant], values: &SpecValues) -> (Vec<SpecializationEntry>, Vec<u8>) {
+    let mut entries: Vec<SpecializationEntry> = Vec::new();
+    let mut data = Vec::new();
+    for constant in constants {
+        let Some(bits) = values.get(&constant.id) else { continue };
+        // A constant may be declared twice with one id, which Vulkan takes only one entry for.
+        if entries.iter().any(|entry| entry.id == constant.id) {
+            continue;
+        }
+        let bytes = value_bytes(constant.ty, *bits);
+        data.resize(data.len().next_multiple_of(bytes.len()), 0);
+        let offset = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        entries.push(SpecializationEntry { id: constant.id, offset, size });
+        data.extend(bytes);
+    }
+    (entries, data)
+}
+
+/// The bytes of a value in the machine's own order.
+#[expect(clippy::cast_possible_truncation, reason = "values fit their types")]
+fn value_bytes(ty: ScalarType, bits: u64) -> Vec<u8> {
+    match ty.bytes() {
+        1 => vec![bits as u8],
+        2 => (bits as u16).to_ne_bytes().to_vec(),
+        4 => (bits as u32).to_ne_bytes().to_vec(),
+        _ => bits.to_ne_bytes().to_vec(),
+    }
+}
