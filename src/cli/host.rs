@@ -19,10 +19,12 @@ pub fn describe_host(row: &mut Record) {
     let system = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
     row.run_id = run_id();
     row.host = System::host_name().unwrap_or_default();
-    row.os = [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    row.os =
+        [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
     row.cpu_name = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
     row.cpu_threads = Some(system.cpus().len() as u64);
-    row.environment = environment(env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
+    row.environment =
+        environment(env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
 }
 
 /// Fixed values in place of all that differs from run to run, so that the mock device gives the same bytes anywhere.

@@ -128,7 +128,7 @@ fn choose_timer(device: &mut dyn Dispatcher, tools: Tools) -> Result<(Timer, Opt
 /// # Errors
 /// What the device refused.
 pub fn clock_rate(device: &mut dyn Dispatcher, tools: Tools, scale: TickScale, span: Duration) -> Result<f64, Failure> {
-    let mut mark = |device: &mut dyn Dispatcher| -> Result<(Ticks, Duration), Failure> {
+    let mark = |device: &mut dyn Dispatcher| -> Result<(Ticks, Duration), Failure> {
         let submission = device.sample(tools.sentinel, 1, 1)?;
         let now = device.now();
         Ok((submission.samples.last().map_or(Ticks(0), |(_, end)| *end), now))

@@ -20,7 +20,7 @@ use crate::units::Nanos;
 pub use dispatcher::Dispatcher;
 pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, Tools};
 pub use mock::{Mock, MockOptions};
-pub use session::{BLOCK_CASES, Event, Options, Outcome, Session};
+pub use session::{BLOCK_CASES, Event, Options, Outcome, Session, ToolCases};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
 pub use vulkan::Vulkan;
 

@@ -204,14 +204,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn compare(
-        &mut self,
-        prepared: &Prepared,
-        index: usize,
-        slot: Slot,
-        check: &mut Check,
-        when: &str,
-    ) -> Result<(), Failure> {
+    fn compare(&mut self, prepared: &Prepared, index: usize, slot: Slot, check: &mut Check, when: &str) -> Result<(), Failure> {
         let outputs = prepared.case.check.outputs();
         if outputs.is_empty() {
             return Ok(());

@@ -28,6 +28,25 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status.
+    pub const ALL: [Self; 10] = [
+        Self::Ok,
+        Self::Skipped,
+        Self::Planned,
+        Self::WrongResult,
+        Self::Timeout,
+        Self::Crashed,
+        Self::DeviceLost,
+        Self::OutOfMemory,
+        Self::CompileError,
+        Self::Error,
+    ];
+
+    /// The status that a row's text stands for.
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
     /// As written in a row.
     pub fn as_str(self) -> &'static str {
         match self {

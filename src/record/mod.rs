@@ -6,6 +6,7 @@
 mod cell;
 mod header;
 mod reader;
+mod row;
 pub mod schema;
 
 pub use cell::{Cell, Kind};

@@ -1,0 +1,171 @@
+//! From a case and its outcome to a row.
+
+use crate::measure::Measured;
+use crate::model::{Case, Check, DeviceInfo, Failure, Flag, Measurand, Metric, Status};
+use crate::plan::Planned;
+use crate::record::Record;
+use crate::shader::Prepared;
+use crate::stats::{self, Interval};
+use crate::units::Nanos;
+
+impl Record {
+    /// Fills the columns that identify the device and its driver.
+    pub fn describe_device(&mut self, device: &DeviceInfo) {
+        self.device_name = device.name.clone();
+        self.device_type = device.kind.as_str().to_owned();
+        self.vendor_id = Some(device.vendor_id.into());
+        self.device_id = Some(device.device_id.into());
+        self.device_uuid = device.device_uuid.to_string();
+        self.driver_uuid = device.driver.uuid.to_string();
+        self.driver_id = device.driver.id.clone();
+        self.driver_name = device.driver.name.clone();
+        self.driver_info = device.driver.info.clone();
+        self.driver_version = device.driver.version.clone();
+        self.api_version = device.driver.api_version.clone();
+        self.loader_version = device.driver.loader_version.clone();
+    }
+
+    /// Fills the columns that are known of a planned case before anything is compiled.
+    pub fn describe_case(&mut self, planned: &Planned, device: &DeviceInfo) {
+        self.row_kind = "measured".to_owned();
+        self.experiment = planned.experiment.name().to_owned();
+        self.variant = planned.variant.to_owned();
+        self.case_id.clone_from(&planned.case_id);
+        self.cache = "warm".to_owned();
+        self.set_axes(&planned.point);
+        match &planned.case {
+            Ok(case) => {
+                self.status = Status::Planned.to_string();
+                self.describe_work(case, device);
+            }
+            Err(skip) => {
+                self.status = Status::Skipped.to_string();
+                self.reason.clone_from(&skip.reason);
+            }
+        }
+    }
+
+    fn describe_work(&mut self, case: &Case, device: &DeviceInfo) {
+        if let Some(kernel) = case.kernels.first() {
+            let [x, y, z] = kernel.local_size.map(|size| Some(u64::from(size)));
+            (self.local_size_x, self.local_size_y, self.local_size_z) = (x, y, z);
+            let [x, y, z] = case.groups().map(|count| Some(u64::from(count)));
+            (self.groups_x, self.groups_y, self.groups_z) = (x, y, z);
+            self.subgroup_size = kernel.required_subgroup_size.or_else(|| fixed_subgroup_size(device)).map(u64::from);
+        }
+        self.bytes = case.work.bytes;
+        self.flops = case.work.flops;
+        self.ops = case.work.ops;
+        self.items = case.work.items;
+        self.metric = case.headline.name.to_owned();
+        self.unit = case.headline.unit.to_owned();
+        self.better = if case.headline.higher_is_better { "higher" } else { "lower" }.to_owned();
+    }
+
+    /// Fills the columns that compiling tells.
+    pub fn describe_shader(&mut self, prepared: &Prepared) {
+        if let Some(kernel) = prepared.kernels.first() {
+            self.source_hash.clone_from(&kernel.module.source_hash);
+            self.spirv_hash.clone_from(&kernel.module.spirv_hash);
+            self.shared_bytes = Some(kernel.shared_bytes);
+        }
+        if !prepared.kernels.is_empty() {
+            let seconds: f64 = prepared.kernels.iter().map(|kernel| kernel.module.compile_time.as_secs_f64()).sum();
+            self.compile_ms = Some(seconds * 1e3);
+        }
+    }
+
+    /// Takes a failure: it has no figures.
+    pub fn fail(&mut self, failure: &Failure) {
+        self.status = failure.status.to_string();
+        self.reason.clone_from(&failure.reason);
+        if failure.status == Status::WrongResult {
+            self.checked = "true".to_owned();
+        }
+    }
+
+    /// Takes what was measured.
+    pub fn measure(&mut self, case: &Case, measured: &Measured) {
+        self.status = Status::Ok.to_string();
+        self.flags = measured.flags.iter().map(|flag: &Flag| flag.as_str()).collect::<Vec<_>>().join(";");
+        match &case.check {
+            Check::Twin(_) => self.checked = "true".to_owned(),
+            Check::Nothing(why) => {
+                self.checked = "false".to_owned();
+                self.check_note = (*why).to_owned();
+            }
+        }
+        self.describe_how(measured);
+        let (figure, interval) = (measured.value(), measured.interval());
+        self.noise = interval.map(|interval| stats::noise(interval, figure));
+        if case.measurand == Measurand::ClockRate {
+            self.headline(figure, interval.map(|Interval { low, high }| (low, high)));
+        } else {
+            self.describe_time(measured, figure, interval);
+            self.describe_rates(case, figure, interval);
+        }
+    }
+
+    fn describe_how(&mut self, measured: &Measured) {
+        self.timer = measured.timer.as_str().to_owned();
+        self.processes = Some(1);
+        self.rounds = Some(measured.rounds.len() as u64);
+        self.samples = Some(measured.samples() as u64);
+        self.batch = Some(measured.batch.into());
+        self.stop = measured.stop.as_str().to_owned();
+        self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
+    }
+
+    fn describe_time(&mut self, measured: &Measured, figure: f64, interval: Option<Interval>) {
+        let summary = measured.summary();
+        self.time_ns = Some(figure);
+        self.time_min_ns = Some(summary.min);
+        self.time_mean_ns = Some(summary.mean);
+        self.time_p05_ns = Some(summary.p05);
+        self.time_p95_ns = Some(summary.p95);
+        self.time_max_ns = Some(summary.max);
+        self.time_mad_ns = Some(summary.mad);
+        self.ci_low_ns = interval.map(|interval| interval.low);
+        self.ci_high_ns = interval.map(|interval| interval.high);
+        self.overhead_ns = measured.overhead.map(|Nanos(time)| time);
+        self.host_time_ns = Some(measured.host_time.0);
+    }
+
+    fn describe_rates(&mut self, case: &Case, time: f64, interval: Option<Interval>) {
+        self.gb_per_s = rate(case.work.bytes, time);
+        self.gflop_per_s = rate(case.work.flops, time);
+        self.gop_per_s = rate(case.work.ops, time);
+        self.gitems_per_s = rate(case.work.items, time);
+        let amount = match case.headline.metric {
+            Metric::Time | Metric::ClockRate => {
+                return self.headline(time, interval.map(|Interval { low, high }| (low, high)));
+            }
+            Metric::Bandwidth => case.work.bytes,
+            Metric::Flops => case.work.flops,
+            Metric::Ops => case.work.ops,
+            Metric::Items => case.work.items,
+        };
+        if let Some(value) = rate(amount, time) {
+            // The longest time is the lowest rate.
+            let ends = interval.and_then(|Interval { low, high }| Some((rate(amount, high)?, rate(amount, low)?)));
+            self.headline(value, ends);
+        }
+    }
+
+    fn headline(&mut self, value: f64, interval: Option<(f64, f64)>) {
+        self.value = Some(value);
+        (self.value_ci_low, self.value_ci_high) = interval.unzip();
+    }
+}
+
+/// An amount per nanosecond, which is 10^9 per second.
+#[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
+fn rate(amount: Option<u64>, time: f64) -> Option<f64> {
+    amount.map(|amount| amount as f64 / time).filter(|rate| rate.is_finite())
+}
+
+/// The size that every subgroup has, on devices that have but one; others choose per pipeline and don't tell.
+fn fixed_subgroup_size(device: &DeviceInfo) -> Option<u32> {
+    let subgroup = &device.subgroup;
+    (subgroup.size > 0 && (!subgroup.size_control || subgroup.min_size == subgroup.max_size)).then_some(subgroup.size)
+}
