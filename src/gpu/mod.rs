@@ -1,1 +1,46 @@
-//! (being built)
+//! The device: the one stage that is unsafe and knows Vulkan's types.
+//!
+//! # The boundary
+//!
+//! Plain data goes in: [`Prepared`](crate::shader::Prepared) cases, which are SPIR-V words, specialization bytes, resources and
+//! steps. Plain data comes out: [`DeviceInfo`](crate::model::DeviceInfo), bytes, [`Ticks`](crate::units::Ticks), durations,
+//! and an [`Error`] that says which Vulkan call failed on what and what to try. No `vk::` type leaves this folder, and nothing
+//! in it knows what an experiment is.
+//!
+//! # The parts
+//!
+//! ```text
+//! instance      the loader, the validation layer and its messages, the devices
+//! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
+//! quirks        known driver faults, as data
+//! device        the device and the cases loaded on it: load, run, sample, read, unload
+//! logical       the opened device that all below share  object  Vulkan objects that free themselves
+//! memory        buffers, staging, budgets
+//! check         what a case must fulfil before Vulkan may see it
+//! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
+//! submit        one queue: record, submit, wait      timestamps  query pools
+//! ```
+//!
+//! Every safe function here upholds Vulkan's valid usage by itself: [`check`] refuses whatever a caller could get wrong. One
+//! thing is taken on trust: that the words of a module are valid SPIR-V, which the compiler in [`shader`](crate::shader) sees to.
+
+#![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
+
+mod capabilities;
+mod check;
+mod command;
+mod device;
+mod error;
+mod features;
+mod instance;
+mod logical;
+mod memory;
+mod object;
+mod pipeline;
+mod quirks;
+mod submit;
+mod timestamps;
+
+pub use device::{Device, Loaded, Slot, Submission};
+pub use error::Error;
+pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};
