@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use super::args::Devices;
 use super::print;
 use crate::error::Error;
-use crate::gpu::{Instance, InstanceOptions};
+use crate::gpu::{Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use crate::model::{DeviceInfo, QueueFamily};
 use crate::units::Bytes;
 
@@ -14,9 +14,7 @@ pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
     let instance = Instance::load(InstanceOptions { validation: false }).map_err(|error| Error::NoDevice(error.to_string()))?;
     let devices = instance.devices();
     if devices.is_empty() {
-        let advice = "no Vulkan device found: install your GPU's Vulkan driver, or mesa-vulkan-drivers for lavapipe (the \
-                      processor as a device), or set VK_DRIVER_FILES to a driver's JSON file";
-        return Err(Error::NoDevice(advice.to_owned()).into());
+        return Err(Error::NoDevice(NO_DEVICE_ADVICE.to_owned()).into());
     }
     if arguments.json {
         return print(&(serde_json::to_string_pretty(&devices)? + "\n"));

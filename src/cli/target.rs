@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use crate::error::{Error, nearest};
 use crate::experiments;
-use crate::gpu::{Instance, InstanceOptions};
+use crate::gpu::{Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use crate::measure::{Dispatcher, Mock, MockOptions, Vulkan};
 use crate::model::{DeviceInfo, DeviceKind};
 
@@ -150,8 +150,6 @@ fn described(device: &DeviceInfo) -> String {
 }
 
 fn no_device(all: &[DeviceInfo]) -> Error {
-    let advice = "install your GPU's Vulkan driver, or mesa-vulkan-drivers for lavapipe (the processor as a device), \
-                  or set VK_DRIVER_FILES to a driver's JSON file";
     let reasons: Vec<String> =
         all.iter().map(|device| format!("{}: {}", device.name, device.unusable.as_deref().unwrap_or("usable"))).collect();
     let found = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };

@@ -1,81 +1,46 @@
-//! stub
-#![allow(missing_docs, reason = "stub")]
-use crate::model::*;
-use crate::shader::Prepared;
-use crate::units::Ticks;
-use std::time::Duration;
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(pub usize);
-#[derive(Clone, Copy, Debug)]
-pub struct Loaded {
-    pub slot: Slot,
-    pub pipeline_time: Duration,
-}
-#[derive(Clone, Debug)]
-pub struct Submission {
-    pub host: Duration,
-    pub samples: Vec<(Ticks, Ticks)>,
-}
-#[derive(Debug, thiserror::Error)]
-#[error("stub")]
-pub struct Error;
-impl Error {
-    pub fn status(&self) -> Status {
-        Status::Error
-    }
-}
-pub struct InstanceOptions {
-    pub validation: bool,
-}
-pub struct Instance;
-pub struct Device(DeviceInfo);
-impl Instance {
-    pub fn load(_: InstanceOptions) -> Result<Self, Error> {
-        Err(Error)
-    }
-    pub fn devices(&self) -> Vec<DeviceInfo> {
-        vec![]
-    }
-    pub fn loader_version(&self) -> String {
-        String::new()
-    }
-    pub fn layers(&self) -> Vec<String> {
-        vec![]
-    }
-    pub fn open(&self, _: usize, _: Option<u32>) -> Result<Device, Error> {
-        Err(Error)
-    }
-}
-impl Device {
-    pub fn info(&self) -> &DeviceInfo {
-        &self.0
-    }
-    pub fn queue_family(&self) -> QueueFamily {
-        self.0.queues[0]
-    }
-    pub fn load(&mut self, _: &Prepared) -> Result<Loaded, Error> {
-        Err(Error)
-    }
-    pub fn bytes_to_load(&self, _: &Prepared) -> u64 {
-        0
-    }
-    pub fn memory_budget(&self) -> u64 {
-        0
-    }
-    pub fn run_checked(&mut self, _: Slot) -> Result<Duration, Error> {
-        Err(Error)
-    }
-    pub fn run_reset(&mut self, _: Slot) -> Result<(), Error> {
-        Err(Error)
-    }
-    pub fn read(&mut self, _: Slot, _: usize) -> Result<Vec<u8>, Error> {
-        Err(Error)
-    }
-    pub fn sample(&mut self, _: Slot, _: u32, _: u32) -> Result<Submission, Error> {
-        Err(Error)
-    }
-    pub fn unload(&mut self) {}
-    pub fn messages(&mut self) -> Vec<String> {
-        vec![]
-    }
-}
+//! The device: the one stage that is unsafe and knows Vulkan's types.
+//!
+//! # The boundary
+//!
+//! Plain data goes in: [`Prepared`](crate::shader::Prepared) cases, which are SPIR-V words, specialization bytes, resources and
+//! steps. Plain data comes out: [`DeviceInfo`](crate::model::DeviceInfo), bytes, [`Ticks`](crate::units::Ticks), durations,
+//! and an [`Error`] that says which Vulkan call failed on what and what to try. No `vk::` type leaves this folder, and nothing
+//! in it knows what an experiment is.
+//!
+//! # The parts
+//!
+//! ```text
+//! instance      the loader, the validation layer and its messages, the devices
+//! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
+//! quirks        known driver faults, as data
+//! device        the device and the cases loaded on it: load, run, sample, read, unload
+//! logical       the opened device that all below share  object  Vulkan objects that free themselves
+//! memory        buffers, staging, budgets
+//! check         what a case must fulfil before Vulkan may see it
+//! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
+//! submit        one queue: record, submit, wait      timestamps  query pools
+//! ```
+//!
+//! Every safe function here upholds Vulkan's valid usage by itself: [`check`] refuses whatever a caller could get wrong. One
+//! thing is taken on trust: that the words of a module are valid SPIR-V, which the compiler in [`shader`](crate::shader) sees to.
+
+#![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
+
+mod capabilities;
+mod check;
+mod command;
+mod device;
+mod error;
+mod features;
+mod instance;
+mod logical;
+mod memory;
+mod object;
+mod pipeline;
+mod quirks;
+mod submit;
+mod timestamps;
+
+pub use device::{Device, Loaded, Slot, Submission};
+pub use error::Error;
+pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

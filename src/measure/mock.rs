@@ -129,7 +129,7 @@ impl Mock {
     }
 
     fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
-        matcher.is_some_and(|matcher| matcher.is_match(&self.slots[slot.0].experiment))
+        matcher.is_some_and(|matcher| matcher.is_match(&self.slots[slot.index()].experiment))
     }
 
     fn advance(&mut self, nanos: f64) -> Duration {
@@ -187,7 +187,7 @@ impl Dispatcher for Mock {
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
-        let slot = Slot(self.slots.len());
+        let slot = Slot::simulated(self.slots.len());
         self.slots.push(prepared.case.clone());
         if self.fails(self.options.memory.as_ref(), slot) {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
@@ -204,12 +204,12 @@ impl Dispatcher for Mock {
         if self.fails(self.options.lost.as_ref(), slot) {
             return Err(Failure::new(Status::DeviceLost, "the mock device was told to be lost"));
         }
-        let nanos = SUBMIT_NS + self.pass_ns(&self.slots[slot.0]);
+        let nanos = SUBMIT_NS + self.pass_ns(&self.slots[slot.index()]);
         Ok(self.advance(nanos))
     }
 
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
-        let case = &self.slots[slot.0];
+        let case = &self.slots[slot.index()];
         let outputs = (self.oracle)(case);
         let place = case.check.outputs().iter().position(|output| *output == resource);
         let mut bytes = place.and_then(|place| outputs.into_iter().nth(place)).unwrap_or_default();
@@ -220,7 +220,7 @@ impl Dispatcher for Mock {
     }
 
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
-        let case = &self.slots[slot.0];
+        let case = &self.slots[slot.index()];
         let is_timer = case.measurand != Measurand::Pass;
         let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
         let spread = 1.0 + self.options.spread * self.normal();

@@ -140,6 +140,8 @@ pub struct Subgroup {
     pub min_size: u32,
     /// The largest size that can be required.
     pub max_size: u32,
+    /// Subgroups that a workgroup may have where a size is required (`maxComputeWorkgroupSubgroups`); 0 where it can't be.
+    pub max_workgroup_subgroups: u32,
     /// Whether a size can be required for compute shaders.
     pub size_control: bool,
     /// Whether compute shaders can be required to have full subgroups.

@@ -1,0 +1,266 @@
+//! What a physical device is and can do, as plain data.
+
+use std::ffi::CStr;
+
+use ash::vk;
+
+use crate::model::{DeviceInfo, DeviceKind, DriverIdentity, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
+
+use super::features::{Features, Support};
+use super::instance::API_VERSION;
+use super::quirks;
+
+/// The hexadecimal vendor id of NVIDIA's PCI devices.
+const NVIDIA: u32 = 0x10DE;
+
+/// Everything that is known about a device before it is opened. Never fails: what can't be used says why.
+pub(super) fn query(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+    index: usize,
+    loader_version: &str,
+    layer: Option<u32>,
+) -> DeviceInfo {
+    // SAFETY: the device comes from this instance.
+    let properties = unsafe { instance.get_physical_device_properties(physical) };
+    let mut info = identity(&properties, index, loader_version);
+    info.limits = limits(&properties.limits);
+    info.queues = queues(instance, physical);
+    info.heaps = heaps(instance, physical);
+    if properties.api_version >= vk::API_VERSION_1_1 {
+        match support(instance, physical, layer) {
+            Ok(support) => extend(&mut info, instance, physical, &support),
+            Err(result) => {
+                info.unusable = Some(format!("the driver can't list its extensions (VK_{result:?})"));
+                return info;
+            }
+        }
+    }
+    info.quirks = quirks::names(&info);
+    // SAFETY: as above.
+    let memory_types = unsafe { instance.get_physical_device_memory_properties(physical) }.memory_type_count;
+    info.unusable = unusable(&info, properties.api_version, memory_types);
+    info
+}
+
+/// The versions and extensions of a device.
+pub(super) fn support(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+    layer: Option<u32>,
+) -> Result<Support, vk::Result> {
+    // SAFETY: the device comes from this instance.
+    let version = unsafe { instance.get_physical_device_properties(physical) }.api_version.min(API_VERSION);
+    // SAFETY: as above.
+    let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }?;
+    Ok(Support { version, extensions, layer })
+}
+
+/// `1.3.239`
+pub(super) fn version(version: u32) -> String {
+    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+}
+
+fn identity(properties: &vk::PhysicalDeviceProperties, index: usize, loader_version: &str) -> DeviceInfo {
+    DeviceInfo {
+        index,
+        name: text(properties.device_name_as_c_str()),
+        kind: match properties.device_type {
+            vk::PhysicalDeviceType::DISCRETE_GPU => DeviceKind::Discrete,
+            vk::PhysicalDeviceType::INTEGRATED_GPU => DeviceKind::Integrated,
+            vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceKind::Virtual,
+            vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
+            _ => DeviceKind::Other,
+        },
+        vendor_id: properties.vendor_id,
+        device_id: properties.device_id,
+        driver: DriverIdentity {
+            version: driver_version(None, properties.vendor_id, properties.driver_version),
+            api_version: version(properties.api_version),
+            loader_version: loader_version.to_owned(),
+            ..Default::default()
+        },
+        timestamp_period: properties.limits.timestamp_period.into(),
+        ..Default::default()
+    }
+}
+
+/// Fixed-size strings of drivers: one without an end is a driver's fault and reads as empty.
+fn text<E>(string: Result<&CStr, E>) -> String {
+    string.map(|string| string.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// As the vendor packs it: NVIDIA's driver 10.8.8.6 bits, Intel's on Windows 18.14, all others as Vulkan's own versions.
+fn driver_version(id: Option<vk::DriverId>, vendor: u32, packed: u32) -> String {
+    match id {
+        Some(vk::DriverId::NVIDIA_PROPRIETARY) => nvidia_version(packed),
+        None if vendor == NVIDIA => nvidia_version(packed),
+        Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS) => format!("{}.{}", packed >> 14, packed & 0x3FFF),
+        _ => format!("{}.{}.{}", packed >> 22, packed >> 12 & 0x3FF, packed & 0xFFF),
+    }
+}
+
+fn nvidia_version(packed: u32) -> String {
+    format!("{}.{}.{}.{}", packed >> 22, packed >> 14 & 0xFF, packed >> 6 & 0xFF, packed & 0x3F)
+}
+
+fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
+    Limits {
+        workgroup_size: limits.max_compute_work_group_size,
+        workgroup_invocations: limits.max_compute_work_group_invocations,
+        workgroup_count: limits.max_compute_work_group_count,
+        shared_bytes: limits.max_compute_shared_memory_size,
+        storage_buffer_range: limits.max_storage_buffer_range.into(),
+        push_constant_bytes: limits.max_push_constants_size,
+        descriptor_sets: limits.max_bound_descriptor_sets,
+        // Replaced by what a 1.1 device says.
+        allocation_bytes: 0,
+    }
+}
+
+fn queues(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<QueueFamily> {
+    // SAFETY: the device comes from this instance.
+    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+    (0..)
+        .zip(families)
+        .map(|(index, family)| {
+            let does = |flag| family.queue_flags.contains(flag);
+            QueueFamily {
+                index,
+                count: family.queue_count,
+                compute: does(vk::QueueFlags::COMPUTE),
+                graphics: does(vk::QueueFlags::GRAPHICS),
+                transfer: does(vk::QueueFlags::TRANSFER) || does(vk::QueueFlags::COMPUTE) || does(vk::QueueFlags::GRAPHICS),
+                timestamp_valid_bits: family.timestamp_valid_bits,
+            }
+        })
+        .collect()
+}
+
+fn heaps(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<Heap> {
+    // SAFETY: the device comes from this instance.
+    let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
+    let heap =
+        |heap: &vk::MemoryHeap| Heap { bytes: heap.size, device_local: heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL) };
+    memory.memory_heaps_as_slice().iter().map(heap).collect()
+}
+
+/// Adds what only a Vulkan 1.1 device can tell.
+fn extend(info: &mut DeviceInfo, instance: &ash::Instance, physical: vk::PhysicalDevice, support: &Support) {
+    let mut id = vk::PhysicalDeviceIDProperties::default();
+    let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+    let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+    let has_driver = support.offers(vk::API_VERSION_1_2, ash::khr::driver_properties::NAME);
+    let has_sizes = support.offers(vk::API_VERSION_1_3, ash::ext::subgroup_size_control::NAME);
+    let mut properties =
+        vk::PhysicalDeviceProperties2::default().push_next(&mut id).push_next(&mut subgroup).push_next(&mut memory);
+    if has_driver {
+        properties = properties.push_next(&mut driver);
+    }
+    if has_sizes {
+        properties = properties.push_next(&mut sizes);
+    }
+    // SAFETY: the device comes from this instance and is of Vulkan 1.1; all structures live and are ones that it understands.
+    unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
+    let packed = properties.properties.driver_version;
+
+    info.device_uuid = Uuid(id.device_uuid);
+    info.driver.uuid = Uuid(id.driver_uuid);
+    info.limits.allocation_bytes = memory.max_memory_allocation_size;
+    if has_driver {
+        info.driver.id = format!("{:?}", driver.driver_id);
+        info.driver.name = text(driver.driver_name_as_c_str());
+        info.driver.info = text(driver.driver_info_as_c_str());
+        info.driver.version = driver_version(Some(driver.driver_id), info.vendor_id, packed);
+    }
+    let features = Features::query(instance, physical, support);
+    info.features = features.list(support).into_iter().collect();
+    info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
+}
+
+fn subgroups(
+    properties: &vk::PhysicalDeviceSubgroupProperties<'_>,
+    sizes: Option<&vk::PhysicalDeviceSubgroupSizeControlProperties<'_>>,
+    features: &Features,
+) -> Subgroup {
+    let size = properties.subgroup_size;
+    let (control, full) = features.subgroup_size_control();
+    let in_compute = |sizes: &vk::PhysicalDeviceSubgroupSizeControlProperties<'_>| {
+        sizes.required_subgroup_size_stages.contains(vk::ShaderStageFlags::COMPUTE)
+    };
+    Subgroup {
+        size,
+        min_size: sizes.map_or(size, |sizes| sizes.min_subgroup_size),
+        max_size: sizes.map_or(size, |sizes| sizes.max_subgroup_size),
+        max_workgroup_subgroups: sizes.map_or(0, |sizes| sizes.max_compute_workgroup_subgroups),
+        size_control: control && sizes.is_some_and(in_compute),
+        full_subgroups: full,
+        in_compute: properties.supported_stages.contains(vk::ShaderStageFlags::COMPUTE),
+        classes: subgroup_classes(properties.supported_operations).collect(),
+    }
+}
+
+fn subgroup_classes(operations: vk::SubgroupFeatureFlags) -> impl Iterator<Item = SubgroupClass> {
+    let all = [
+        (vk::SubgroupFeatureFlags::BASIC, SubgroupClass::Basic),
+        (vk::SubgroupFeatureFlags::VOTE, SubgroupClass::Vote),
+        (vk::SubgroupFeatureFlags::ARITHMETIC, SubgroupClass::Arithmetic),
+        (vk::SubgroupFeatureFlags::BALLOT, SubgroupClass::Ballot),
+        (vk::SubgroupFeatureFlags::SHUFFLE, SubgroupClass::Shuffle),
+        (vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE, SubgroupClass::ShuffleRelative),
+        (vk::SubgroupFeatureFlags::CLUSTERED, SubgroupClass::Clustered),
+        (vk::SubgroupFeatureFlags::QUAD, SubgroupClass::Quad),
+        (vk::SubgroupFeatureFlags::ROTATE_KHR, SubgroupClass::Rotate),
+        (vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR, SubgroupClass::RotateClustered),
+    ];
+    all.into_iter().filter_map(move |(flag, class)| operations.contains(flag).then_some(class))
+}
+
+/// Why nothing can run on the device. A timestamp period of zero is no reason: the host's timer is used then.
+fn unusable(info: &DeviceInfo, api_version: u32, memory_types: u32) -> Option<String> {
+    if api_version < vk::API_VERSION_1_1 {
+        return Some(format!("it is of Vulkan {}: 1.1 or newer is needed", version(api_version)));
+    }
+    if memory_types == 0 || info.heaps.is_empty() {
+        return Some("it has no memory: a device for compiling only (RADV_FORCE_FAMILY makes such)".into());
+    }
+    if info.default_queue().is_none() {
+        return Some("it has no queue family that does compute".into());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn driver_versions_are_decoded_as_their_vendors_pack_them() {
+        let nvidia = 580 << 22 | 159 << 14 | 4 << 6;
+        assert_eq!(driver_version(Some(vk::DriverId::NVIDIA_PROPRIETARY), NVIDIA, nvidia), "580.159.4.0");
+        assert_eq!(driver_version(None, NVIDIA, nvidia), "580.159.4.0");
+        let mesa = vk::make_api_version(0, 25, 0, 7);
+        assert_eq!(driver_version(Some(vk::DriverId::MESA_NVK), NVIDIA, mesa), "25.0.7");
+        let intel = 101 << 14 | 2111;
+        assert_eq!(driver_version(Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS), 0x8086, intel), "101.2111");
+    }
+
+    fn device() -> DeviceInfo {
+        let queue = QueueFamily { index: 0, count: 1, compute: true, graphics: true, transfer: true, timestamp_valid_bits: 64 };
+        DeviceInfo { queues: vec![queue], heaps: vec![Heap { bytes: 1, device_local: true }], ..Default::default() }
+    }
+
+    #[test]
+    fn an_unusable_device_says_why() {
+        let reason = |info: &DeviceInfo, version, types| unusable(info, version, types).unwrap_or_default();
+        assert_eq!(reason(&device(), vk::API_VERSION_1_1, 1), "");
+        assert!(reason(&device(), vk::API_VERSION_1_0, 1).contains("1.1 or newer"));
+        assert!(reason(&device(), vk::API_VERSION_1_3, 0).contains("no memory"));
+        let mut without_compute = device();
+        without_compute.queues[0].compute = false;
+        assert!(reason(&without_compute, vk::API_VERSION_1_3, 1).contains("compute"));
+    }
+}

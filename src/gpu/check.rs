@@ -1,0 +1,148 @@
+//! What a case must fulfil before Vulkan may see it. A plan keeps to the device's limits by itself, and an experiment describes
+//! its cases rightly; here both are held to it, because Vulkan answers a broken rule with undefined behaviour.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use crate::model::{Case, DeviceInfo, Kernel, Limits, Resource, Status, Step, Subgroup};
+use crate::shader::{Prepared, Specialized};
+
+use super::error::Error;
+
+type Checked = Result<(), Error>;
+
+/// Refuses a case that breaks a rule or a limit of the device.
+pub(super) fn case(prepared: &Prepared, device: &DeviceInfo) -> Checked {
+    let case = &prepared.case;
+    let named = |error: Error| Error::new(error.status(), format!("{}: {error}", title(case)));
+    check(prepared, device).map_err(named)
+}
+
+/// How messages call a case.
+pub(super) fn title(case: &Case) -> String {
+    let variant = if case.variant.is_empty() { String::new() } else { format!(" {}", case.variant) };
+    format!("{}{variant} [{}]", case.experiment, case.point)
+}
+
+fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
+    let case = &prepared.case;
+    require(case.kernels.len() == prepared.kernels.len(), || "not every kernel was compiled".into())?;
+    resources(&case.resources, &device.limits)?;
+    for (kernel, specialized) in case.kernels.iter().zip(&prepared.kernels) {
+        bindings(kernel, &case.resources, &device.limits)?;
+        limits(specialized, &device.limits)?;
+        specialization(specialized)?;
+        subgroup_size(specialized, &device.subgroup)?;
+    }
+    steps(&case.reset, prepared, &device.limits)?;
+    steps(&case.pass, prepared, &device.limits)
+}
+
+fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(Error::new(Status::Error, otherwise())) }
+}
+
+fn at_most<T: PartialOrd + Display>(what: &str, value: T, limit: T) -> Checked {
+    require(value <= limit, || format!("{what} is {value}; the device allows {limit}"))
+}
+
+fn resources(resources: &[Resource], limits: &Limits) -> Checked {
+    let mut seen = HashSet::new();
+    for resource in resources {
+        let Resource::Buffer { name, bytes, .. } = resource;
+        require(*bytes > 0 && bytes % 4 == 0, || {
+            format!("buffer `{name}` has {bytes} bytes: not a multiple of four above zero")
+        })?;
+        at_most(&format!("the size of buffer `{name}`"), *bytes, limits.allocation_bytes)?;
+        require(seen.insert(resource), || format!("buffer `{name}` is there twice: they would share one allocation"))?;
+    }
+    Ok(())
+}
+
+fn bindings(kernel: &Kernel, resources: &[Resource], limits: &Limits) -> Checked {
+    let mut seen = HashSet::new();
+    for binding in &kernel.bindings {
+        let (set, at) = (binding.set, binding.binding);
+        let place = || format!("{} set {set} binding {at}", kernel.source);
+        require(seen.insert((set, at)), || format!("{} is bound twice", place()))?;
+        require(set < limits.descriptor_sets, || format!("{}: the device has {} sets", place(), limits.descriptor_sets))?;
+        let Some(resource) = resources.get(binding.resource) else {
+            return Err(Error::new(Status::Error, format!("{}: there is no resource {}", place(), binding.resource)));
+        };
+        match resource {
+            Resource::Buffer { bytes, .. } => {
+                at_most(&format!("the range of {}", place()), *bytes, limits.storage_buffer_range)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn limits(kernel: &Specialized, limits: &Limits) -> Checked {
+    for (axis, (size, limit)) in ["x", "y", "z"].iter().zip(kernel.local_size.iter().zip(&limits.workgroup_size)) {
+        require(*size > 0, || format!("local_size_{axis} is zero"))?;
+        at_most(&format!("local_size_{axis}"), size, limit)?;
+    }
+    at_most("the number of invocations", invocations(kernel), limits.workgroup_invocations.into())?;
+    at_most("shared memory", kernel.shared_bytes, limits.shared_bytes.into())?;
+    at_most("the size of the push constants", kernel.push_bytes, limits.push_constant_bytes)?;
+    require(!kernel.module.words.is_empty(), || "a kernel has no code".into())
+}
+
+fn invocations(kernel: &Specialized) -> u64 {
+    kernel.local_size.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul)
+}
+
+fn specialization(kernel: &Specialized) -> Checked {
+    let mut seen = HashSet::new();
+    for entry in &kernel.entries {
+        let end = entry.offset as usize + entry.size as usize;
+        require(end <= kernel.data.len(), || format!("specialization constant {} lies outside its data", entry.id))?;
+        require(seen.insert(entry.id), || format!("specialization constant {} is given twice", entry.id))?;
+    }
+    Ok(())
+}
+
+fn subgroup_size(kernel: &Specialized, subgroup: &Subgroup) -> Checked {
+    let Some(size) = kernel.required_subgroup_size else { return Ok(()) };
+    require(subgroup.size_control, || format!("a subgroup size of {size} is required; the device lets none be chosen"))?;
+    let (min, max) = (subgroup.min_size, subgroup.max_size);
+    let fits = size.is_power_of_two() && (min..=max).contains(&size);
+    require(fits, || format!("a subgroup size of {size} is required; the device has powers of two from {min} to {max}"))?;
+    let most = u64::from(size) * u64::from(subgroup.max_workgroup_subgroups);
+    at_most(&format!("the number of invocations, with subgroups of {size}"), invocations(kernel), most)
+}
+
+fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
+    let mut bound: Option<&Specialized> = None;
+    for step in steps {
+        match step {
+            Step::Bind { kernel } => {
+                bound = prepared.kernels.get(*kernel);
+                require(bound.is_some(), || format!("a step binds kernel {kernel}, which isn't there"))?;
+            }
+            Step::Push { bytes } => push(bytes, bound)?,
+            Step::Dispatch { groups } => {
+                require(bound.is_some(), || "a dispatch without a bound kernel".into())?;
+                for (axis, (count, limit)) in ["x", "y", "z"].iter().zip(groups.iter().zip(&limits.workgroup_count)) {
+                    at_most(&format!("the number of groups in {axis}"), count, limit)?;
+                }
+            }
+            Step::Fill { resource, .. } => {
+                let there = prepared.case.resources.get(*resource).is_some();
+                require(there, || format!("a step fills resource {resource}, which isn't there"))?;
+            }
+            Step::Barrier => {}
+        }
+    }
+    Ok(())
+}
+
+fn push(bytes: &[u8], bound: Option<&Specialized>) -> Checked {
+    let Some(kernel) = bound else {
+        return Err(Error::new(Status::Error, "push constants without a bound kernel"));
+    };
+    let room = kernel.push_bytes.next_multiple_of(4) as usize;
+    let fits = !bytes.is_empty() && bytes.len() % 4 == 0 && bytes.len() <= room;
+    require(fits, || format!("{} bytes of push constants, where the kernel has {} bytes", bytes.len(), kernel.push_bytes))
+}

@@ -1,0 +1,159 @@
+//! Steps to commands, and the barriers between them.
+
+use ash::vk;
+
+use crate::model::Step;
+
+use super::device::LoadedCase;
+use super::logical::Logical;
+use super::memory::Buffer;
+use super::timestamps::QueryPool;
+
+/// Writes into a command buffer that is being recorded. Only [`Queue::run`](super::submit::Queue::run) makes one, and it waits for
+/// the commands before it returns: whatever a method is given by reference is alive for as long as the device uses it, or is
+/// leaked with a device that hangs.
+pub(super) struct Recorder<'a> {
+    logical: &'a Logical,
+    buffer: vk::CommandBuffer,
+}
+
+/// How samples are taken.
+#[derive(Clone, Copy)]
+pub(super) struct Sampling<'a> {
+    /// Passes between two timestamps.
+    pub(super) batch: u32,
+    /// Samples in the submission.
+    pub(super) samples: u32,
+    /// Where their timestamps go, on a queue that has them.
+    pub(super) queries: Option<&'a QueryPool>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(logical: &'a Logical, buffer: vk::CommandBuffer) -> Self {
+        Self { logical, buffer }
+    }
+
+    /// The reset program.
+    pub(super) fn reset(&self, case: &LoadedCase) {
+        self.steps(case, case.reset());
+    }
+
+    /// Reset, then one pass.
+    pub(super) fn checked_pass(&self, case: &LoadedCase) {
+        self.steps(case, case.reset());
+        self.full_barrier();
+        self.steps(case, case.pass());
+    }
+
+    /// Samples: each a full barrier, a timestamp, a batch of passes, a timestamp. A pass that can't follow itself is reset before
+    /// the first timestamp.
+    pub(super) fn samples(&self, case: &LoadedCase, sampling: Sampling<'_>) {
+        if let Some(queries) = sampling.queries {
+            // SAFETY: the pool has a pair of queries for each sample.
+            unsafe { self.logical.raw.cmd_reset_query_pool(self.buffer, queries.raw(), 0, 2 * sampling.samples) };
+        }
+        for sample in 0..sampling.samples {
+            if !case.repeatable() {
+                self.full_barrier();
+                self.steps(case, case.reset());
+            }
+            self.full_barrier();
+            self.timestamp(sampling.queries, 2 * sample);
+            for pass in 0..sampling.batch {
+                if pass > 0 {
+                    self.between_passes(case);
+                }
+                self.steps(case, case.pass());
+            }
+            self.timestamp(sampling.queries, 2 * sample + 1);
+        }
+    }
+
+    fn timestamp(&self, queries: Option<&QueryPool>, query: u32) {
+        let Some(queries) = queries else { return };
+        // SAFETY: recording; `samples` reset the query, and gives a pool only on a queue that has timestamps.
+        unsafe { self.logical.write_timestamp.record(&self.logical.raw, self.buffer, queries.raw(), query) };
+    }
+
+    /// The steps of a program. `check` saw them when the case was loaded: all indices are right, and a kernel is bound where one
+    /// is needed.
+    fn steps(&self, case: &LoadedCase, steps: &[Step]) {
+        let device = &self.logical.raw;
+        let mut bound = None;
+        for step in steps {
+            match step {
+                Step::Bind { kernel } => {
+                    let kernel = case.kernel(*kernel);
+                    kernel.bind(device, self.buffer);
+                    bound = Some(kernel);
+                }
+                Step::Push { bytes } => {
+                    if let Some(kernel) = bound {
+                        kernel.push(device, self.buffer, bytes);
+                    }
+                }
+                // SAFETY: recording; a pipeline is bound with its descriptor sets, and the counts are within the limits.
+                Step::Dispatch { groups: [x, y, z] } => unsafe { device.cmd_dispatch(self.buffer, *x, *y, *z) },
+                Step::Fill { resource, word } => {
+                    let target = case.buffer(*resource);
+                    // SAFETY: recording; the buffer lives and its size is a multiple of four.
+                    unsafe { device.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, *word) };
+                }
+                Step::Barrier => self.shader_and_transfer_barrier(),
+            }
+        }
+    }
+
+    /// Between the passes of a batch: compute to compute, unless the pass transfers as well.
+    fn between_passes(&self, case: &LoadedCase) {
+        if case.pass().iter().any(transfers) {
+            self.shader_and_transfer_barrier();
+        } else {
+            let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
+            let write = vk::AccessFlags::SHADER_WRITE;
+            self.barrier((stage, write), (stage, vk::AccessFlags::SHADER_READ | write));
+        }
+    }
+
+    fn shader_and_transfer_barrier(&self) {
+        let stages = vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER;
+        let writes = vk::AccessFlags::SHADER_WRITE | vk::AccessFlags::TRANSFER_WRITE;
+        let reads = vk::AccessFlags::SHADER_READ | vk::AccessFlags::TRANSFER_READ;
+        self.barrier((stages, writes), (stages, reads | writes));
+    }
+
+    /// Everything before ends, and is visible, before anything after begins; across submissions to the queue as well.
+    pub(super) fn full_barrier(&self) {
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        let write = vk::AccessFlags::MEMORY_WRITE;
+        self.barrier((all, write), (all, vk::AccessFlags::MEMORY_READ | write));
+    }
+
+    /// After copies into a buffer that the host then reads.
+    pub(super) fn host_read_barrier(&self) {
+        let copied = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+        self.barrier(copied, (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ));
+    }
+
+    fn barrier(&self, before: (vk::PipelineStageFlags, vk::AccessFlags), after: (vk::PipelineStageFlags, vk::AccessFlags)) {
+        let memory = [vk::MemoryBarrier::default().src_access_mask(before.1).dst_access_mask(after.1)];
+        let flags = vk::DependencyFlags::empty();
+        // SAFETY: recording; the queue does compute, so it has all the stages that are used here.
+        unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, before.0, after.0, flags, &memory, &[], &[]) };
+    }
+
+    /// Copies between two buffers, which are not the same.
+    pub(super) fn copy(&self, source: &Buffer, target: &Buffer, region: vk::BufferCopy) {
+        debug_assert!(region.src_offset + region.size <= source.bytes() && region.dst_offset + region.size <= target.bytes());
+        // SAFETY: recording; both live, have the usages for it, and the region lies within both, as the chunks are cut.
+        unsafe { self.logical.raw.cmd_copy_buffer(self.buffer, source.raw(), target.raw(), &[region]) };
+    }
+}
+
+/// Whether a step writes or reads by a transfer command.
+fn transfers(step: &Step) -> bool {
+    match step {
+        Step::Fill { .. } => true,
+        Step::Bind { .. } | Step::Push { .. } | Step::Dispatch { .. } | Step::Barrier => false,
+    }
+}

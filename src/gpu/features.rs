@@ -1,0 +1,229 @@
+//! Which feature structures a driver understands, and which features get enabled.
+//!
+//! Each feature has a structure of its own here, never the collective ones of Vulkan 1.2 and 1.3: so a 1.1 driver with extensions
+//! and a 1.3 driver are asked in the same way.
+
+use std::ffi::CStr;
+use std::{ffi::c_void, ptr};
+
+use ash::vk;
+
+use crate::model::Feature;
+
+/// What decides whether a structure may be used on a device.
+pub(super) struct Support {
+    /// The device's Vulkan version, or the instance's where that is lower.
+    pub(super) version: u32,
+    /// What the device offers.
+    pub(super) extensions: Vec<vk::ExtensionProperties>,
+    /// The version that the active validation layer was made for; it objects to structures that it doesn't know.
+    pub(super) layer: Option<u32>,
+}
+
+impl Support {
+    /// Whether the device offers the extension.
+    pub(super) fn has(&self, extension: &CStr) -> bool {
+        self.extensions.iter().any(|properties| properties.extension_name_as_c_str() == Ok(extension))
+    }
+
+    /// Whether something is there: part of this Vulkan version, or by the extension.
+    pub(super) fn offers(&self, core: u32, extension: &CStr) -> bool {
+        self.version >= core || self.has(extension)
+    }
+
+    fn known_since(&self, since: u32) -> bool {
+        self.layer.is_none_or(|layer| layer >= since)
+    }
+}
+
+/// Not part of any Vulkan version yet.
+const NEVER: u32 = u32::MAX;
+/// Known to every layer that can check synchronization.
+const ALWAYS: u32 = 0;
+
+/// Declares the chain: a field per structure, with the Vulkan version that it became part of, the extension that it came from,
+/// and the version of Vulkan's headers that first had it.
+macro_rules! feature_chain {
+    ($($field:ident: $structure:ty, core $core:expr, extension $extension:expr, since $since:expr;)*) => {
+        /// The feature structures of one device; a field is empty where the device doesn't understand the structure.
+        #[derive(Default)]
+        pub(super) struct FeatureChain {
+            $($field: Option<$structure>,)*
+        }
+
+        impl FeatureChain {
+            /// An empty structure for each that the device understands.
+            fn understood(support: &Support) -> Self {
+                Self { $($field: (support.offers($core, $extension) && support.known_since($since)).then(<$structure>::default),)* }
+            }
+
+            /// Hangs all structures onto `root`.
+            pub(super) fn link<'a>(&'a mut self, root: vk::PhysicalDeviceFeatures2<'a>) -> vk::PhysicalDeviceFeatures2<'a> {
+                $(
+                    let root = match &mut self.$field {
+                        Some(structure) => {
+                            // From an earlier chain, and stale.
+                            structure.p_next = ptr::null_mut();
+                            root.push_next(structure)
+                        }
+                        None => root,
+                    };
+                )*
+                root
+            }
+
+            /// The extensions that a device must be created with to use these structures.
+            pub(super) fn extensions(&self, support: &Support) -> Vec<&'static CStr> {
+                let needed = [$((self.$field.is_some() && support.version < $core).then_some($extension),)*];
+                needed.into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+feature_chain! {
+    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>,
+        core vk::API_VERSION_1_1, extension ash::khr::_16bit_storage::NAME, since ALWAYS;
+    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::_8bit_storage::NAME, since ALWAYS;
+    float16_int8: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::shader_float16_int8::NAME, since ALWAYS;
+    subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::shader_subgroup_extended_types::NAME, since ALWAYS;
+    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::vulkan_memory_model::NAME, since ALWAYS;
+    atomic64: vk::PhysicalDeviceShaderAtomicInt64Features<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::shader_atomic_int64::NAME, since ALWAYS;
+    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::timeline_semaphore::NAME, since ALWAYS;
+    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
+        core vk::API_VERSION_1_3, extension ash::ext::subgroup_size_control::NAME, since ALWAYS;
+    synchronization2: vk::PhysicalDeviceSynchronization2Features<'static>,
+        core vk::API_VERSION_1_3, extension ash::khr::synchronization2::NAME, since ALWAYS;
+    maintenance4: vk::PhysicalDeviceMaintenance4Features<'static>,
+        core vk::API_VERSION_1_3, extension ash::khr::maintenance4::NAME, since ALWAYS;
+    integer_dot: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
+        core vk::API_VERSION_1_3, extension ash::khr::shader_integer_dot_product::NAME, since ALWAYS;
+    clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::shader_clock::NAME, since ALWAYS;
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
+        core NEVER, extension ash::ext::shader_atomic_float::NAME, since ALWAYS;
+    executables: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::pipeline_executable_properties::NAME, since ALWAYS;
+    rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::shader_subgroup_rotate::NAME, since vk::make_api_version(0, 1, 3, 277);
+    matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::cooperative_matrix::NAME, since vk::make_api_version(0, 1, 3, 255);
+    bfloat16: ShaderBfloat16Features,
+        core NEVER, extension c"VK_KHR_shader_bfloat16", since vk::make_api_version(0, 1, 4, 312);
+}
+
+/// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which is younger than this version of ash.
+#[repr(C)]
+struct ShaderBfloat16Features {
+    s_type: vk::StructureType,
+    p_next: *mut c_void,
+    bfloat16_type: vk::Bool32,
+    bfloat16_dot_product: vk::Bool32,
+    bfloat16_cooperative_matrix: vk::Bool32,
+}
+
+impl Default for ShaderBfloat16Features {
+    fn default() -> Self {
+        Self {
+            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR
+            s_type: vk::StructureType::from_raw(1_000_141_000),
+            p_next: ptr::null_mut(),
+            bfloat16_type: vk::FALSE,
+            bfloat16_dot_product: vk::FALSE,
+            bfloat16_cooperative_matrix: vk::FALSE,
+        }
+    }
+}
+
+// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
+unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for ShaderBfloat16Features {}
+
+/// Every optional feature that Lanescope knows, as the device has it.
+pub(super) struct Features {
+    core: vk::PhysicalDeviceFeatures,
+    chain: FeatureChain,
+}
+
+fn on(flag: vk::Bool32) -> bool {
+    flag != vk::FALSE
+}
+
+impl Features {
+    /// Asks the device. It must be of Vulkan 1.1 or newer.
+    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, support: &Support) -> Self {
+        let mut chain = FeatureChain::understood(support);
+        let mut root = chain.link(vk::PhysicalDeviceFeatures2::default());
+        // SAFETY: the device belongs to this instance and is of Vulkan 1.1; all structures live and are ones that it understands.
+        unsafe { instance.get_physical_device_features2(physical, &mut root) };
+        let core = root.features;
+        Self { core, chain }
+    }
+
+    /// As the model names them. `VK_KHR_calibrated_timestamps` and its like have no structure and come from the extensions.
+    pub(super) fn list(&self, support: &Support) -> Vec<Feature> {
+        let (core, chain) = (&self.core, &self.chain);
+        let calibrated =
+            support.has(ash::ext::calibrated_timestamps::NAME) || support.has(ash::khr::calibrated_timestamps::NAME);
+        let all = [
+            (Feature::Float16, chain.float16_int8.is_some_and(|s| on(s.shader_float16))),
+            (Feature::Float64, on(core.shader_float64)),
+            (Feature::Int8, chain.float16_int8.is_some_and(|s| on(s.shader_int8))),
+            (Feature::Int16, on(core.shader_int16)),
+            (Feature::Int64, on(core.shader_int64)),
+            (Feature::Storage8, chain.storage8.is_some_and(|s| on(s.storage_buffer8_bit_access))),
+            (Feature::Storage16, chain.storage16.is_some_and(|s| on(s.storage_buffer16_bit_access))),
+            (Feature::ShaderClock, chain.clock.is_some_and(|s| on(s.shader_subgroup_clock) || on(s.shader_device_clock))),
+            (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
+            (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
+            (Feature::BFloat16, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_type))),
+            (Feature::PipelineExecutableProperties, chain.executables.is_some_and(|s| on(s.pipeline_executable_info))),
+            (Feature::CalibratedTimestamps, calibrated),
+            (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
+            (Feature::Synchronization2, self.synchronization2()),
+            (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
+            (Feature::TimelineSemaphore, chain.timeline.is_some_and(|s| on(s.timeline_semaphore))),
+        ];
+        all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
+    }
+
+    /// `synchronization2`
+    pub(super) fn synchronization2(&self) -> bool {
+        self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
+    }
+
+    /// `subgroupSizeControl` and `computeFullSubgroups`
+    pub(super) fn subgroup_size_control(&self) -> (bool, bool) {
+        self.chain.subgroup_size.map_or((false, false), |s| (on(s.subgroup_size_control), on(s.compute_full_subgroups)))
+    }
+
+    /// What gets enabled, of what there is: everything that lets a shader use more types and operations; nothing that may change
+    /// how fast the others run (robust access checks bounds) and nothing that is about graphics.
+    pub(super) fn into_enabled(self) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
+        let core = vk::PhysicalDeviceFeatures {
+            shader_float64: self.core.shader_float64,
+            shader_int64: self.core.shader_int64,
+            shader_int16: self.core.shader_int16,
+            ..Default::default()
+        };
+        let mut chain = self.chain;
+        // Only for capturing what the driver compiled, which no pipeline here asks for.
+        chain.executables = None;
+        if let Some(storage) = &mut chain.storage16 {
+            storage.storage_input_output16 = vk::FALSE;
+        }
+        if let Some(matrix) = &mut chain.matrix {
+            matrix.cooperative_matrix_robust_buffer_access = vk::FALSE;
+        }
+        if let Some(atomics) = &mut chain.atomic_float {
+            atomics.sparse_image_float32_atomics = vk::FALSE;
+            atomics.sparse_image_float32_atomic_add = vk::FALSE;
+        }
+        (core, chain)
+    }
+}

@@ -1,0 +1,168 @@
+//! The opened device: what everything made from it shares and keeps alive.
+
+use std::ffi::{CStr, CString, c_char};
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
+
+use crate::model::{DeviceInfo, Status};
+
+use super::capabilities;
+use super::error::{Context, Error};
+use super::features::{Features, Support};
+use super::instance::InstanceInner;
+use super::timestamps::WriteTimestamp;
+
+/// Small buffers share blocks of this size; larger ones have memory of their own. The allocator's defaults (256 and 64 MiB) would
+/// count against what a block of cases may use.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// A logical device.
+pub(super) struct Logical {
+    pub(super) raw: ash::Device,
+    pub(super) physical: vk::PhysicalDevice,
+    pub(super) write_timestamp: WriteTimestamp,
+    /// Whether VK_EXT_memory_budget is enabled.
+    pub(super) has_budget: bool,
+    names: Option<ash::ext::debug_utils::Device>,
+    /// Empty only while this object is dropped.
+    allocator: Mutex<Option<Allocator>>,
+    lost: AtomicBool,
+    hung: AtomicBool,
+    /// Dropped last: `drop` runs before the fields go.
+    pub(super) instance: Arc<InstanceInner>,
+}
+
+impl Logical {
+    /// Creates the device with one queue of the family and with all features that a shader of the catalogue can use.
+    pub(super) fn open(
+        instance: &Arc<InstanceInner>,
+        physical: vk::PhysicalDevice,
+        info: &DeviceInfo,
+        family: u32,
+    ) -> Result<Arc<Self>, Error> {
+        let support = capabilities::support(&instance.raw, physical, instance.layer)
+            .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
+        let features = Features::query(&instance.raw, physical, &support);
+        let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
+        let raw = create(instance, physical, &support, features, family).on("vkCreateDevice", || info.name.clone())?;
+        let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
+        let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
+        let logical = Self {
+            raw,
+            physical,
+            write_timestamp,
+            has_budget: support.has(ash::ext::memory_budget::NAME),
+            names,
+            allocator: Mutex::new(None),
+            lost: AtomicBool::new(false),
+            hung: AtomicBool::new(false),
+            instance: Arc::clone(instance),
+        };
+        *logical.lock() = Some(logical.make_allocator(info)?);
+        Ok(Arc::new(logical))
+    }
+
+    fn make_allocator(&self, info: &DeviceInfo) -> Result<Allocator, Error> {
+        Allocator::new(&AllocatorCreateDesc {
+            instance: self.instance.raw.clone(),
+            device: self.raw.clone(),
+            physical_device: self.physical,
+            debug_settings: AllocatorDebugSettings::default(),
+            buffer_device_address: false,
+            allocation_sizes: AllocationSizes::new(BLOCK_BYTES, BLOCK_BYTES),
+        })
+        .map_err(|error| Error::allocation(&info.name, 0, &error))
+    }
+
+    /// A panic between two calls of the allocator leaves it whole, so poison means nothing here.
+    fn lock(&self) -> MutexGuard<'_, Option<Allocator>> {
+        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works with the allocator.
+    pub(super) fn allocator<T>(&self, work: impl FnOnce(&mut Allocator) -> T) -> Option<T> {
+        self.lock().as_mut().map(work)
+    }
+
+    /// Gives an object a name for captures and validation messages.
+    pub(super) fn name(&self, handle: impl vk::Handle, name: &str) {
+        let (Some(functions), Ok(name)) = (&self.names, CString::new(name)) else { return };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        // SAFETY: the extension is enabled, and the object belongs to this device. A name that can't be set harms nobody.
+        let _ = unsafe { functions.set_debug_utils_object_name(&info) };
+    }
+
+    /// The error that a device gives which is past use, or nothing.
+    pub(super) fn alive(&self) -> Result<(), Error> {
+        if self.hung.load(Ordering::Relaxed) {
+            return Err(Error::new(
+                Status::Timeout,
+                "the device still hangs on earlier work: end this process and start a new one",
+            ));
+        }
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(Error::new(Status::DeviceLost, "the device was lost by earlier work: open it anew"));
+        }
+        Ok(())
+    }
+
+    /// Notes that the driver gave the device up. Its objects are then idle and are destroyed as ever.
+    pub(super) fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that work was submitted that may never end. From here on nothing of this device is destroyed, since the work still
+    /// uses it and vkDestroyDevice blocks for ever on such a device (lavapipe 25, SwiftShader): only the end of the process
+    /// frees it.
+    pub(super) fn hang(&self) {
+        self.hung.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether objects of this device may be destroyed.
+    pub(super) fn may_destroy(&self) -> bool {
+        !self.hung.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Logical {
+    fn drop(&mut self) {
+        let allocator = self.lock().take();
+        if !self.may_destroy() {
+            mem::forget(allocator);
+            // The instance must outlive its device.
+            mem::forget(Arc::clone(&self.instance));
+            return;
+        }
+        // Frees the blocks that are kept for reuse.
+        drop(allocator);
+        // SAFETY: all objects made from the device hold it by Arc, so they are gone; all work was waited for.
+        unsafe { self.raw.destroy_device(None) };
+    }
+}
+
+fn create(
+    instance: &InstanceInner,
+    physical: vk::PhysicalDevice,
+    support: &Support,
+    features: Features,
+    family: u32,
+) -> Result<ash::Device, vk::Result> {
+    let (core, mut chain) = features.into_enabled();
+    let mut extensions: Vec<&CStr> = chain.extensions(support);
+    // The budget tells how much memory is free; the subset must be enabled wherever it is listed.
+    let optional = [ash::ext::memory_budget::NAME, ash::khr::portability_subset::NAME];
+    extensions.extend(optional.into_iter().filter(|extension| support.has(extension)));
+    let extensions: Vec<*const c_char> = extensions.into_iter().map(CStr::as_ptr).collect();
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+    let mut root = chain.link(vk::PhysicalDeviceFeatures2::default().features(core));
+    let info =
+        vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions).push_next(&mut root);
+    // SAFETY: the device comes from this instance; features and extensions are ones that it has; the caller checked the family;
+    // everything that `info` refers to lives until the call returns.
+    unsafe { instance.raw.create_device(physical, &info, None) }
+}

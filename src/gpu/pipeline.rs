@@ -1,0 +1,208 @@
+//! Kernels: a specialized pipeline with its layout and its descriptor sets.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use crate::model::{self, Resource, Status};
+use crate::shader::Specialized;
+
+use super::error::{Context, Error};
+use super::logical::Logical;
+use super::memory::Buffer;
+use super::object::Owned;
+
+/// A kernel that can be bound.
+pub(super) struct Kernel {
+    pipeline: Owned<vk::Pipeline>,
+    layout: Owned<vk::PipelineLayout>,
+    sets: Vec<vk::DescriptorSet>,
+    /// The sets live in it; a kernel without bindings has none.
+    _pool: Option<Owned<vk::DescriptorPool>>,
+    _set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
+}
+
+/// What a kernel is made from.
+pub(super) struct Source<'a> {
+    /// Its name in captures and messages.
+    pub(super) name: String,
+    pub(super) kernel: &'a model::Kernel,
+    pub(super) specialized: &'a Specialized,
+    pub(super) resources: &'a [Resource],
+    pub(super) buffers: &'a [Arc<Buffer>],
+}
+
+/// A descriptor of a set's layout.
+struct Slot {
+    binding: u32,
+    kind: vk::DescriptorType,
+    resource: usize,
+}
+
+/// The descriptor sets of a kernel, by number and without gaps, from what the case binds.
+fn set_slots(kernel: &model::Kernel, resources: &[Resource]) -> Vec<Vec<Slot>> {
+    let mut sets: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
+    for binding in &kernel.bindings {
+        let kind = descriptor_type(&resources[binding.resource]);
+        sets.entry(binding.set).or_default().push(Slot { binding: binding.binding, kind, resource: binding.resource });
+    }
+    let count = sets.keys().next_back().map_or(0, |last| last + 1);
+    (0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect()
+}
+
+fn descriptor_type(resource: &Resource) -> vk::DescriptorType {
+    match resource {
+        Resource::Buffer { .. } => vk::DescriptorType::STORAGE_BUFFER,
+    }
+}
+
+impl Kernel {
+    /// Makes the kernel. The duration is what its shader module and its pipeline took.
+    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>) -> Result<(Self, Duration), Error> {
+        let slots = set_slots(source.kernel, source.resources);
+        let set_layouts = slots.iter().map(|slots| set_layout(logical, slots, source)).collect::<Result<Vec<_>, _>>()?;
+        let layout = pipeline_layout(logical, &set_layouts, source)?;
+        let start = Instant::now();
+        let module = shader_module(logical, source)?;
+        let pipeline = pipeline(logical, &module, &layout, source)?;
+        let duration = start.elapsed();
+        let (pool, sets) = descriptor_sets(logical, &slots, &set_layouts, source)?;
+        Ok((Self { pipeline, layout, sets, _pool: pool, _set_layouts: set_layouts }, duration))
+    }
+
+    /// Binds the pipeline and its descriptor sets.
+    pub(super) fn bind(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
+        let compute = vk::PipelineBindPoint::COMPUTE;
+        // SAFETY: the recorder's buffer is recording; the pipeline lives.
+        unsafe { device.cmd_bind_pipeline(buffer, compute, self.pipeline.raw()) };
+        if !self.sets.is_empty() {
+            // SAFETY: as above; the sets were made for this layout and are not updated while in use.
+            unsafe { device.cmd_bind_descriptor_sets(buffer, compute, self.layout.raw(), 0, &self.sets, &[]) };
+        }
+    }
+
+    /// Sets push constants.
+    pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, bytes: &[u8]) {
+        // SAFETY: recording; `check` holds the bytes to the layout's range.
+        unsafe { device.cmd_push_constants(buffer, self.layout.raw(), vk::ShaderStageFlags::COMPUTE, 0, bytes) };
+    }
+}
+
+fn set_layout(logical: &Arc<Logical>, slots: &[Slot], source: &Source<'_>) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
+    let bindings: Vec<_> = (slots.iter())
+        .map(|slot| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(slot.binding)
+                .descriptor_type(slot.kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        })
+        .collect();
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    // SAFETY: the device lives; `check` found the bindings distinct.
+    let layout = unsafe { logical.raw.create_descriptor_set_layout(&info, None) }
+        .on("vkCreateDescriptorSetLayout", || source.name.clone())?;
+    Ok(Owned::new(logical, layout, &source.name))
+}
+
+fn pipeline_layout(
+    logical: &Arc<Logical>,
+    set_layouts: &[Owned<vk::DescriptorSetLayout>],
+    source: &Source<'_>,
+) -> Result<Owned<vk::PipelineLayout>, Error> {
+    let set_layouts: Vec<_> = set_layouts.iter().map(Owned::raw).collect();
+    let range = vk::PushConstantRange::default()
+        .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        .size(source.specialized.push_bytes.next_multiple_of(4));
+    let ranges = if range.size == 0 { &[][..] } else { std::slice::from_ref(&range) };
+    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts).push_constant_ranges(ranges);
+    // SAFETY: the set layouts live; sets and push constants are within the limits.
+    let layout =
+        unsafe { logical.raw.create_pipeline_layout(&info, None) }.on("vkCreatePipelineLayout", || source.name.clone())?;
+    Ok(Owned::new(logical, layout, &source.name))
+}
+
+fn shader_module(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
+    let info = vk::ShaderModuleCreateInfo::default().code(&source.specialized.module.words);
+    // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise).
+    let module = unsafe { logical.raw.create_shader_module(&info, None) }.on("vkCreateShaderModule", || source.name.clone())?;
+    Ok(Owned::new(logical, module, &source.name))
+}
+
+fn pipeline(
+    logical: &Arc<Logical>,
+    module: &Owned<vk::ShaderModule>,
+    layout: &Owned<vk::PipelineLayout>,
+    source: &Source<'_>,
+) -> Result<Owned<vk::Pipeline>, Error> {
+    let specialized = source.specialized;
+    let entry = CString::new(specialized.entry.as_str())
+        .map_err(|_| Error::new(Status::Error, format!("{}: the entry point's name holds a zero byte", source.name)))?;
+    let entries: Vec<_> = (specialized.entries.iter())
+        .map(|entry| {
+            let map = vk::SpecializationMapEntry::default().constant_id(entry.id).offset(entry.offset);
+            map.size(entry.size as usize)
+        })
+        .collect();
+    let constants = vk::SpecializationInfo::default().map_entries(&entries).data(&specialized.data);
+    let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+        .required_subgroup_size(specialized.required_subgroup_size.unwrap_or_default());
+    let mut stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module.raw())
+        .name(&entry)
+        .specialization_info(&constants);
+    if specialized.required_subgroup_size.is_some() {
+        stage = stage.push_next(&mut required);
+    }
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw());
+    // SAFETY: all that `info` refers to lives until the call returns; `check` held sizes and constants to the limits.
+    let pipelines = unsafe { logical.raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
+    let pipelines = pipelines.map_err(|(_, result)| result).on("vkCreateComputePipelines", || source.name.clone())?;
+    let pipeline = pipelines.first().copied().unwrap_or_default();
+    Ok(Owned::new(logical, pipeline, &source.name))
+}
+
+type Sets = (Option<Owned<vk::DescriptorPool>>, Vec<vk::DescriptorSet>);
+
+fn descriptor_sets(
+    logical: &Arc<Logical>,
+    slots: &[Vec<Slot>],
+    layouts: &[Owned<vk::DescriptorSetLayout>],
+    source: &Source<'_>,
+) -> Result<Sets, Error> {
+    if layouts.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let mut counts: BTreeMap<vk::DescriptorType, u32> = BTreeMap::new();
+    slots.iter().flatten().for_each(|slot| *counts.entry(slot.kind).or_default() += 1);
+    let sizes: Vec<_> =
+        counts.into_iter().map(|(ty, count)| vk::DescriptorPoolSize::default().ty(ty).descriptor_count(count)).collect();
+    let sets = u32::try_from(layouts.len()).unwrap_or(u32::MAX);
+    let info = vk::DescriptorPoolCreateInfo::default().max_sets(sets).pool_sizes(&sizes);
+    // SAFETY: the device lives, and there is at least one set.
+    let pool =
+        unsafe { logical.raw.create_descriptor_pool(&info, None) }.on("vkCreateDescriptorPool", || source.name.clone())?;
+    let pool = Owned::new(logical, pool, &source.name);
+    let layouts: Vec<_> = layouts.iter().map(Owned::raw).collect();
+    let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool.raw()).set_layouts(&layouts);
+    // SAFETY: pool and layouts live, and the pool has room for them.
+    let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || source.name.clone())?;
+    for (set, slots) in sets.iter().zip(slots) {
+        logical.name(*set, &source.name);
+        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, source));
+    }
+    Ok((Some(pool), sets))
+}
+
+fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, source: &Source<'_>) {
+    let buffer = source.buffers[slot.resource].raw();
+    let range = [vk::DescriptorBufferInfo::default().buffer(buffer).range(vk::WHOLE_SIZE)];
+    let write =
+        vk::WriteDescriptorSet::default().dst_set(set).dst_binding(slot.binding).descriptor_type(slot.kind).buffer_info(&range);
+    // SAFETY: set and buffer live, the layout has this binding with this type, and nothing uses the set yet.
+    unsafe { logical.raw.update_descriptor_sets(&[write], &[]) };
+}

@@ -1,0 +1,139 @@
+//! One queue: record, submit, wait.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ash::vk;
+
+use crate::model::{DeviceKind, QueueFamily, Status};
+
+use super::command::Recorder;
+use super::error::{Context, Error};
+use super::logical::Logical;
+use super::object::Owned;
+
+/// How long a submission may take. Far above what measured ones take (their batches stay under 100 ms, watchdogs end the work of
+/// most GPUs after 2 to 10 s), because software drivers compile at the first dispatch: up to 18 s were seen for a matrix product.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a fence is polled before the thread sleeps on it. Waking costs up to 550 us on virtual machines, which would dominate
+/// the host's time of short submissions; beyond a few of those it no longer matters.
+const SPIN: Duration = Duration::from_millis(2);
+
+/// A queue with one command buffer and one fence. Nothing runs on it when no method does.
+pub(super) struct Queue {
+    raw: vk::Queue,
+    family: QueueFamily,
+    buffer: vk::CommandBuffer,
+    /// The longest that a submission may take.
+    pub(super) timeout: Duration,
+    spin: Duration,
+    fence: Owned<vk::Fence>,
+    pool: Owned<vk::CommandPool>,
+    logical: Arc<Logical>,
+}
+
+impl Queue {
+    /// The device's queue of the family it was opened with.
+    pub(super) fn new(logical: &Arc<Logical>, family: QueueFamily, kind: DeviceKind) -> Result<Self, Error> {
+        let device = &logical.raw;
+        // SAFETY: the device was created with one queue of this family.
+        let raw = unsafe { device.get_device_queue(family.index, 0) };
+        let info =
+            vk::CommandPoolCreateInfo::default().flags(vk::CommandPoolCreateFlags::TRANSIENT).queue_family_index(family.index);
+        // SAFETY: as above.
+        let pool = unsafe { device.create_command_pool(&info, None) }
+            .on("vkCreateCommandPool", || format!("queue family {}", family.index))?;
+        let pool = Owned::new(logical, pool, "commands");
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool.raw()).command_buffer_count(1);
+        // SAFETY: the pool lives.
+        let buffers = unsafe { device.allocate_command_buffers(&info) }
+            .on("vkAllocateCommandBuffers", || format!("queue family {}", family.index))?;
+        let buffer = buffers.first().copied().unwrap_or_default();
+        // SAFETY: the device lives.
+        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
+            .on("vkCreateFence", || format!("queue family {}", family.index))?;
+        let fence = Owned::new(logical, fence, "submission");
+        // On a processor the work needs the very cores that polling would take.
+        let spin = if kind == DeviceKind::Cpu { Duration::ZERO } else { SPIN };
+        Ok(Self { raw, family, buffer, timeout: TIMEOUT, spin, fence, pool, logical: Arc::clone(logical) })
+    }
+
+    /// The family.
+    pub(super) fn family(&self) -> QueueFamily {
+        self.family
+    }
+
+    /// Records commands, submits them and waits until they are done. Returns the host's time of submitting and waiting.
+    ///
+    /// All that was submitted before is done and visible to the commands, and whatever they write is visible to what is
+    /// submitted next. Objects that the commands use must outlive the call; they may go afterwards.
+    pub(super) fn run(&mut self, what: &str, record: impl FnOnce(&Recorder<'_>)) -> Result<Duration, Error> {
+        self.logical.alive()?;
+        self.begin().on("vkBeginCommandBuffer", || what.to_owned())?;
+        let recorder = Recorder::new(&self.logical, self.buffer);
+        recorder.full_barrier();
+        record(&recorder);
+        // SAFETY: the buffer is recording.
+        unsafe { self.logical.raw.end_command_buffer(self.buffer) }.on("vkEndCommandBuffer", || what.to_owned())?;
+        let start = Instant::now();
+        self.submit().map_err(|result| self.failed("vkQueueSubmit", what, result))?;
+        self.wait(start, what)?;
+        Ok(start.elapsed())
+    }
+
+    fn begin(&self) -> Result<(), vk::Result> {
+        let device = &self.logical.raw;
+        let once = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the last submission was waited for, so buffer and fence are idle; resetting the pool makes the buffer initial.
+        unsafe {
+            device.reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty())?;
+            device.reset_fences(&[self.fence.raw()])?;
+            device.begin_command_buffer(self.buffer, &once)
+        }
+    }
+
+    fn submit(&self) -> Result<(), vk::Result> {
+        let buffers = [self.buffer];
+        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        // SAFETY: the buffer is recorded whole, the fence is unsignalled, and `&mut self` in `run` keeps the queue to one thread.
+        unsafe { self.logical.raw.queue_submit(self.raw, &[submit], self.fence.raw()) }
+    }
+
+    /// Polls for a while, then sleeps.
+    fn wait(&self, start: Instant, what: &str) -> Result<(), Error> {
+        let device = &self.logical.raw;
+        while start.elapsed() < self.spin {
+            // SAFETY: the fence lives.
+            match unsafe { device.get_fence_status(self.fence.raw()) } {
+                Ok(true) => return Ok(()),
+                Ok(false) => thread::yield_now(),
+                Err(result) => return Err(self.failed("vkGetFenceStatus", what, result)),
+            }
+        }
+        let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: the fence lives.
+        unsafe { device.wait_for_fences(&[self.fence.raw()], true, nanoseconds) }.map_err(|result| match result {
+            vk::Result::TIMEOUT => {
+                self.logical.hang();
+                let limit = self.timeout.as_secs_f64();
+                let advice =
+                    "try fewer iterations or a smaller case; the device must be taken for hung until this process ends";
+                Error::new(Status::Timeout, format!("{what} did not end within {limit} s: {advice}"))
+            }
+            result => self.failed("vkWaitForFences", what, result),
+        })
+    }
+
+    /// What a failed submission or wait means for the device: a lost one is idle; after anything else work may still run, unless
+    /// the submission itself was refused.
+    fn failed(&self, call: &'static str, what: &str, result: vk::Result) -> Error {
+        if result == vk::Result::ERROR_DEVICE_LOST {
+            self.logical.lose();
+        } else if call != "vkQueueSubmit" {
+            self.logical.hang();
+        }
+        Error::call(call, what, result)
+    }
+}
