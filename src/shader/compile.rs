@@ -17,6 +17,9 @@ use crate::model::SpirvTarget;
 /// The version of the crate that carries the GLSL compiler's sources; a test holds it to `Cargo.lock`.
 const SHADERC_VERSION: &str = "0.10.1";
 
+/// How deep includes may nest. shaderc has no limit: a file that includes itself would take all memory.
+const INCLUDE_DEPTH: usize = 32;
+
 /// The GLSL compiler's identity, for the column `glsl_compiler`: the crate whose sources it was built from, and the newest SPIR-V
 /// that it says it writes. It tells no version of its own.
 pub fn glsl_compiler() -> String {
@@ -144,6 +147,7 @@ impl Compiler {
             // The binding to shaderc panics on these.
             return Err(refuse(format!("{}: error: a NUL character", subject.path)));
         }
+        check_version(text).map_err(|words| refuse(format!("{}:1: error: {words}", subject.path)))?;
         let read = RefCell::new(BTreeMap::from([(subject.path.clone(), text.to_owned())]));
         let options = self.options(subject, &read).map_err(|error| CompileError::Compiler(error.to_string()))?;
         let start = Instant::now();
@@ -177,7 +181,7 @@ impl Compiler {
         for (name, value) in &subject.macros {
             options.add_macro_definition(name, Some(value));
         }
-        options.set_include_callback(move |requested, _, including, _| self.include(requested, including, read));
+        options.set_include_callback(move |requested, _, including, depth| self.include(requested, including, depth, read));
         Ok(options)
     }
 
@@ -185,8 +189,12 @@ impl Compiler {
         &self,
         requested: &str,
         including: &str,
+        depth: usize,
         read: &RefCell<BTreeMap<String, String>>,
     ) -> Result<ResolvedInclude, String> {
+        if depth > INCLUDE_DEPTH {
+            return Err(format!("includes nested more than {INCLUDE_DEPTH} deep; does `{requested}` include itself?"));
+        }
         let Some((resolved_name, text)) = self.library.resolve(including, requested) else {
             return Err(format!("no `{requested}` beside {including} nor in include/"));
         };
@@ -207,6 +215,36 @@ impl GlslError {
         let words = words.trim_end().to_owned();
         let (file, line) = place(&words);
         Self { subject: subject.clone(), file, line, words }
+    }
+}
+
+/// Checks that a source begins with a `#version` that has compute shaders. For any other, glslang fails to parse its own
+/// built-in functions and prints all of them to standard output, where rows go.
+fn check_version(text: &str) -> Result<(), String> {
+    let directive = after_comments(text).strip_prefix('#').map(str::trim_start).and_then(|text| text.strip_prefix("version"));
+    let mut words = directive.and_then(|text| text.lines().next()).unwrap_or("").split_whitespace();
+    let number: Option<u32> = words.next().and_then(|number| number.parse().ok());
+    let least = if words.next() == Some("es") { 310 } else { 430 };
+    match number {
+        Some(number) if number >= least => Ok(()),
+        Some(number) => {
+            Err(format!("#version {number} has no compute shaders; {least} is the first that does, 460 the newest"))
+        }
+        None => Err("the shader must begin with its version, such as `#version 460`".to_owned()),
+    }
+}
+
+/// The text after leading blanks and comments.
+fn after_comments(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        text = if text.starts_with("//") {
+            text.split_once('\n').map_or("", |(_, rest)| rest)
+        } else if text.starts_with("/*") {
+            text.split_once("*/").map_or("", |(_, rest)| rest)
+        } else {
+            return text;
+        };
     }
 }
 
@@ -262,6 +300,18 @@ mod tests {
         let lock = include_str!("../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"shaderc\"\nversion = \"{SHADERC_VERSION}\"")));
         assert!(glsl_compiler().starts_with("shaderc 0."), "{}", glsl_compiler());
+    }
+
+    #[test]
+    fn only_versions_with_compute_shaders_pass() {
+        for good in ["#version 460", "// x\n/* #version 1 */\n # version 430 core\n", "#version 310 es\n"] {
+            assert_eq!(check_version(good), Ok(()), "{good}");
+        }
+        for bad in
+            ["", "void main() {}", "#version", "#version 110", "#version 300 es", "/* #version 460", "int x;\n#version 460"]
+        {
+            assert!(check_version(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

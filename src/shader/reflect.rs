@@ -40,7 +40,7 @@ pub struct Reflection {
     pub extensions: Vec<String>,
     /// The compute entry points; at least one. What the GLSL compiler makes has exactly one, `main`.
     pub entry_points: Vec<EntryPoint>,
-    /// The specialization constants in the order of their declarations, those of the workgroup size among them.
+    /// The specialization constants, sorted by `constant_id`, those of the workgroup size among them.
     pub spec_constants: Vec<SpecConstant>,
     /// The descriptors, sorted by set and binding, each pair once.
     pub bindings: Vec<BindingInfo>,
@@ -106,7 +106,7 @@ pub struct BindingInfo {
     pub name: String,
     /// What stands there.
     pub kind: BindingKind,
-    /// Descriptors: 1, or for an array its length (arrays of arrays multiplied) under the default specialization; 0 for an
+    /// Descriptors: 1, or for an array its length under the default specialization; 0 for an
     /// array whose length only the descriptor set layout says.
     pub count: u32,
     /// What the shader may do with it.

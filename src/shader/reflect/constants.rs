@@ -77,7 +77,7 @@ impl Constants {
         self.in_order.push(Constant { id: result, ty, definition });
     }
 
-    /// The specialization constants, in the order of their definitions.
+    /// The specialization constants, sorted by `constant_id`.
     pub(super) fn specializable(&self, types: &Types, index: &Index) -> Result<Vec<SpecConstant>, ReflectError> {
         let mut found = Vec::new();
         for constant in &self.in_order {
@@ -86,6 +86,7 @@ impl Constants {
             let ty = types.scalar(constant.ty).ok_or(ReflectError::SpecConstantType { id })?;
             found.push(SpecConstant { id, name, ty, default_bits: ty.truncate(bits) });
         }
+        found.sort_by_key(|constant: &SpecConstant| constant.id);
         Ok(found)
     }
 
