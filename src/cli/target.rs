@@ -150,10 +150,9 @@ fn described(device: &DeviceInfo) -> String {
 }
 
 fn no_device(all: &[DeviceInfo]) -> Error {
-    let reasons: Vec<String> =
-        all.iter().map(|device| format!("{}: {}", device.name, device.unusable.as_deref().unwrap_or("usable"))).collect();
-    let found = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
-    Error::NoDevice(format!("no usable Vulkan device found{found}: {advice}"))
+    let reason = |device: &DeviceInfo| format!("{}: {}; ", device.name, device.unusable.as_deref().unwrap_or_default());
+    let unusable: String = all.iter().map(reason).collect();
+    Error::NoDevice(format!("{unusable}{NO_DEVICE_ADVICE}"))
 }
 
 fn check_queue(device: &DeviceInfo, queue: Option<u32>) -> Result<(), Error> {
