@@ -14,10 +14,11 @@
 //!   -> output  (CSV, JSON lines, table, markdown)
 //! ```
 //!
-//! A stage imports the leaves ([`model`], [`units`], [`error`], [`stats`], [`validate`]) and the stages before it, never one
+//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`stats`], [`validate`]) and the stages before it, never one
 //! after it; [`cli`] composes them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
 //! types; only [`output`] and [`cli`] print.
 
+pub mod digest;
 pub mod error;
 pub mod model;
 pub mod stats;

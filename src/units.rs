@@ -66,10 +66,20 @@ pub struct TickScale {
 
 impl TickScale {
     /// The time from `start` to `end`, across at most one wrap of the valid bits.
-    #[expect(clippy::cast_precision_loss, reason = "an interval under 2^53 ticks is exact")]
     pub fn between(self, start: Ticks, end: Ticks) -> Nanos {
+        self.nanos(self.ticks(start, end))
+    }
+
+    /// The ticks from `start` to `end`, across at most one wrap of the valid bits.
+    pub fn ticks(self, start: Ticks, end: Ticks) -> u64 {
         let mask = if self.valid_bits >= 64 { u64::MAX } else { (1 << self.valid_bits) - 1 };
-        Nanos((end.0.wrapping_sub(start.0) & mask) as f64 * self.period)
+        end.0.wrapping_sub(start.0) & mask
+    }
+
+    /// The time that a number of ticks takes.
+    #[expect(clippy::cast_precision_loss, reason = "an interval under 2^53 ticks is exact")]
+    pub fn nanos(self, ticks: u64) -> Nanos {
+        Nanos(ticks as f64 * self.period)
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
+use crate::digest::label;
 use crate::record::Record;
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
@@ -37,12 +38,11 @@ pub fn describe_mock_host(row: &mut Record) {
     row.loader_version = "mock".to_owned();
 }
 
-/// A letter and 64 bits that no other run on any machine is likely to have.
+/// A name that no other run on any machine is likely to have.
 fn run_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let digest = Sha256::digest(format!("{:?} {} {}", now, std::process::id(), System::host_name().unwrap_or_default()));
-    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("r{hex}")
+    let host = System::host_name().unwrap_or_default();
+    label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))
 }
 
 fn environment(variables: impl Iterator<Item = (String, String)>) -> String {

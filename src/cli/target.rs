@@ -7,11 +7,12 @@ use crate::experiments;
 use crate::gpu::{Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use crate::measure::{Dispatcher, Mock, MockOptions, Vulkan};
 use crate::model::{DeviceInfo, DeviceKind};
+use crate::validate::Expected;
 
 /// The devices that a run works on, resolved from what the user typed.
 pub enum Targets {
     /// The simulated one.
-    Mock(MockOptions, DeviceInfo),
+    Mock(Box<MockOptions>, Box<DeviceInfo>),
     /// Devices of installed drivers.
     Vulkan {
         /// What they are opened from.
@@ -34,7 +35,7 @@ impl Targets {
                 let message = "the mock device is used alone, without --validation, and has queue family 0 only";
                 return Err(Error::Usage(message.to_owned()).into());
             }
-            return Ok(Self::Mock(mock?, DeviceInfo::mock()));
+            return Ok(Self::Mock(Box::new(mock?), Box::new(DeviceInfo::mock())));
         }
         let instance = Instance::load(InstanceOptions { validation }).map_err(|error| Error::NoDevice(error.to_string()))?;
         let devices = choose(&instance.devices(), asked)?;
@@ -47,7 +48,7 @@ impl Targets {
     /// The devices.
     pub fn devices(&self) -> &[DeviceInfo] {
         match self {
-            Self::Mock(_, info) => std::slice::from_ref(info),
+            Self::Mock(_, info) => std::slice::from_ref(info.as_ref()),
             Self::Vulkan { devices, .. } => devices,
         }
     }
@@ -71,7 +72,7 @@ impl Targets {
     /// What the driver refused.
     pub fn open(&self, device: &DeviceInfo, seed: u64) -> anyhow::Result<Box<dyn Dispatcher>> {
         match self {
-            Self::Mock(options, _) => Ok(Box::new(Mock::new(options.clone(), seed, Box::new(oracle)))),
+            Self::Mock(options, _) => Ok(Box::new(Mock::new(options.as_ref().clone(), seed, Box::new(oracle)))),
             Self::Vulkan { instance, queue, .. } => {
                 let opened = instance.open(device.index, *queue).with_context(|| format!("can't open {}", device.name))?;
                 Ok(Box::new(Vulkan::new(opened)))
@@ -91,7 +92,7 @@ fn mock_options(name: &str) -> Option<Result<MockOptions, Error>> {
 /// What a right device writes is what the twin says.
 fn oracle(case: &crate::model::Case) -> Vec<Vec<u8>> {
     let expected = experiments::find(&case.experiment).map(|experiment| experiment.expected(case)).unwrap_or_default();
-    expected.iter().map(|output| output.bytes().to_vec()).collect()
+    expected.iter().map(Expected::bytes).collect()
 }
 
 /// The devices that are meant, in the order asked for, each once.

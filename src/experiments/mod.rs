@@ -55,7 +55,7 @@ pub trait Experiment: Sync {
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip>;
 
     /// The CPU twin: what each of the case's outputs must hold after a pass.
-    fn expected(&self, case: &Case) -> Vec<Expected>;
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>>;
 
     /// Compares the outputs, in the order of the case's check, with what they must hold.
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {

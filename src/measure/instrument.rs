@@ -146,10 +146,29 @@ fn floor(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nano
     Ok(Nanos(stats::median(&repeat(device, tools.empty, timer, 0, 32)?)))
 }
 
-/// The smallest difference between timestamps of a submission that isn't zero: the device may count in coarser steps than its
-/// period. Zero where all are alike.
+/// The step in which the device counts: the greatest common divisor of all differences between a submission's timestamps, since
+/// many devices count in coarser steps than their period. Zero where all are alike.
 pub fn step(submission: &Submission, scale: TickScale) -> Nanos {
     let stamps: Vec<Ticks> = submission.samples.iter().flat_map(|(start, end)| [*start, *end]).collect();
-    let differences = stamps.windows(2).map(|pair| scale.between(pair[0], pair[1])).filter(|time| time.0 > 0.0);
-    differences.reduce(|a, b| if b < a { b } else { a }).unwrap_or_default()
+    let divisor = stamps.windows(2).map(|pair| scale.ticks(pair[0], pair[1])).fold(0, greatest_common_divisor);
+    scale.nanos(divisor)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_is_what_all_differences_share() {
+        let samples = vec![(Ticks(1000), Ticks(1640)), (Ticks(1960), Ticks(2632))];
+        let submission = Submission { host: Duration::ZERO, samples };
+        let scale = TickScale { valid_bits: 64, period: 2.0 };
+        assert_eq!(step(&submission, scale), Nanos(64.0));
+        let alike = Submission { host: Duration::ZERO, samples: vec![(Ticks(0), Ticks(0)); 3] };
+        assert_eq!(step(&alike, scale), Nanos(0.0));
+    }
 }

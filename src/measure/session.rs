@@ -388,7 +388,7 @@ impl<'a> Session<'a> {
                 flags.push(Flag::LaunchBound);
             }
         }
-        if entry.noise.last().is_none_or(|noise| !(*noise <= self.options.max_noise)) {
+        if entry.noise.last().is_none_or(|noise| noise.is_nan() || *noise > self.options.max_noise) {
             flags.push(Flag::Noisy);
         }
         flags

@@ -85,7 +85,7 @@ impl Case {
 pub enum Measurand {
     /// The case's pass, by the device's timestamps.
     Pass,
-    /// The smallest step that the device's timestamps were seen to take.
+    /// The step in which the device's timestamps were seen to count.
     TimerStep,
     /// The time between two timestamps with nothing in between: the least that a sample can show.
     TimerFloor,

@@ -6,6 +6,7 @@ mod values;
 use globset::GlobBuilder;
 use sha2::{Digest, Sha256};
 
+use crate::digest::label;
 use crate::error::{Error, nearest};
 use crate::experiments::{CATALOGUE, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Case, Point, Skip};
@@ -226,8 +227,8 @@ fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
     })
 }
 
-/// Identifies a configuration across runs, devices and versions: a letter, so that no reader takes it for a number, and 64
-/// bits of a hash over experiment, variant, and the axes that are not at their neutral value.
+/// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, and the axes that are not at
+/// their neutral value.
 pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point) -> String {
     let neutral =
         |name: &str, value: &AxisValue| axes.iter().any(|axis| axis.name == name && axis.neutral.as_ref() == Some(value));
@@ -235,9 +236,7 @@ pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point) ->
         point.iter().filter(|(name, value)| !neutral(name, value)).map(|(name, value)| (name.to_owned().into(), value.clone())),
     );
     // The cache mode is part of the identity: cold rows will have ids of their own.
-    let digest = Sha256::digest(format!("{experiment}\n{variant}\n{hashed}\ncache=warm"));
-    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("c{hex}")
+    label('c', Sha256::new_with_prefix(format!("{experiment}\n{variant}\n{hashed}\ncache=warm")))
 }
 
 #[cfg(test)]

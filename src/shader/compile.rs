@@ -11,6 +11,7 @@ use shaderc::{CompileOptions, EnvVersion, OptimizationLevel, ResolvedInclude, Sh
 use thiserror::Error;
 
 use super::{Library, Module, ReflectError, Reflection};
+use crate::digest::label;
 use crate::error::{nearest, suggestion};
 use crate::model::SpirvTarget;
 
@@ -275,7 +276,7 @@ fn source_hash(subject: &Subject, read: &BTreeMap<String, String>) -> String {
         text(name);
         text(value);
     }
-    hex16(hash)
+    label('s', hash)
 }
 
 fn spirv_hash(words: &[u32]) -> String {
@@ -283,12 +284,7 @@ fn spirv_hash(words: &[u32]) -> String {
     for word in words {
         hash.update(word.to_le_bytes());
     }
-    hex16(hash)
-}
-
-/// The first 16 hex digits.
-fn hex16(hash: Sha256) -> String {
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    label('v', hash)
 }
 
 #[cfg(test)]

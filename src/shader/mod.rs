@@ -25,9 +25,9 @@ pub use specialize::{SpecializeError, prepare, specialize};
 pub struct Module {
     /// The SPIR-V words.
     pub words: Vec<u32>,
-    /// SHA-256 over everything that the compiler read (all sources, macros, target), 16 hex digits.
+    /// SHA-256 over everything that the compiler read (all sources, macros, target), as [`label`](crate::digest::label) writes it with `s`.
     pub source_hash: String,
-    /// SHA-256 over the words, 16 hex digits.
+    /// SHA-256 over the words, as [`label`](crate::digest::label) writes it with `v`.
     pub spirv_hash: String,
     /// How long the GLSL compiler took.
     pub compile_time: Duration,

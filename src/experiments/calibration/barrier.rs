@@ -50,7 +50,7 @@ impl Experiment for Barrier {
         })
     }
 
-    fn expected(&self, _: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
         Vec::new()
     }
 }

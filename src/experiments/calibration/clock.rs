@@ -34,7 +34,7 @@ impl Experiment for Clock {
         instrument_case(self.name(), variant, point, setting, Measurand::ClockRate, Headline::CLOCK_RATE)
     }
 
-    fn expected(&self, _: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
         Vec::new()
     }
 }

@@ -36,7 +36,7 @@ impl Experiment for Empty {
         Ok(Case { check: Check::Nothing("nothing is computed"), ..case })
     }
 
-    fn expected(&self, _: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
         Vec::new()
     }
 }

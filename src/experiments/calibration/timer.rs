@@ -21,8 +21,8 @@ impl Experiment for Timer {
     fn description(&self) -> &'static str {
         "What the instrument can resolve.\n\
          \n\
-         `step` is the smallest difference that two timestamps were seen to have: devices count in coarser steps than their \
-         stated period says. `floor` is the time between two timestamps with nothing but a full barrier in between: no shorter \
+         `step` is the step in which timestamps were seen to count (the greatest common divisor of their differences): many \
+         devices count in coarser steps than their stated period says. `floor` is the time between two timestamps with nothing but a full barrier in between: no shorter \
          time can be measured at all.\n\
          \n\
          How to read it: samples are made at least 100 floors long by repeating the pass; a row whose samples are shorter than \
@@ -43,7 +43,7 @@ impl Experiment for Timer {
         instrument_case(self.name(), variant, point, setting, measurand, Headline::TIME)
     }
 
-    fn expected(&self, _: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
         Vec::new()
     }
 }

@@ -2,8 +2,6 @@
 
 use std::ops::Add;
 
-use rayon::prelude::*;
-
 use crate::experiments::{Experiment, Setting, fold_groups};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
@@ -76,7 +74,7 @@ impl Experiment for Stream {
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [16_u64]),
+            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [8_u64]),
         ]
     }
 
@@ -106,17 +104,15 @@ impl Experiment for Stream {
         Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, ..case })
     }
 
-    fn expected(&self, case: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let shape = Shape::new(&case.point, case.groups()[0]);
-        let op = case.point.word("op");
         let a = case.resources[1].sequence();
-        let values: Vec<f32> = if op == "read" {
-            (0..shape.invocations).into_par_iter().map(|i| sum(&shape, a, i)).collect()
-        } else {
-            let b = case.resources[2].sequence();
-            (0..case.point.integer("n")).into_par_iter().map(|i| value(op, &shape, a, b, i)).collect()
-        };
-        vec![Expected::Floats(values)]
+        let op = case.point.word("op");
+        if op == "read" {
+            return vec![Expected::floats(shape.invocations, move |i| sum(&shape, a, i))];
+        }
+        let b = case.resources[2].sequence();
+        vec![Expected::floats(case.point.integer("n"), move |i| value(op, &shape, a, b, i))]
     }
 }
 

@@ -1,7 +1,5 @@
 //! `workgroup/linear`: how large should a one-dimensional workgroup be?
 
-use rayon::prelude::*;
-
 use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Sequence, Skip, Work};
 use crate::validate::Expected;
@@ -44,7 +42,7 @@ impl Experiment for Linear {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
         let n = match setting.preset {
-            Preset::Quick => setting.by_class(1_u64 << 12, 1 << 24),
+            Preset::Quick => setting.by_class(1_u64 << 13, 1 << 24),
             _ => setting.by_class(1_u64 << 16, 1 << 24),
         };
         vec![
@@ -68,9 +66,9 @@ impl Experiment for Linear {
         Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
     }
 
-    fn expected(&self, case: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let (x, y) = (case.resources[0].sequence(), case.resources[1].sequence());
         let n = case.point.integer("n");
-        vec![Expected::Floats((0..n).into_par_iter().map(|i| A * x.float(i) + y.float(i)).collect())]
+        vec![Expected::floats(n, move |i| A * x.float(i) + y.float(i))]
     }
 }

@@ -1,7 +1,5 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
-use rayon::prelude::*;
-
 use crate::experiments::{Experiment, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
@@ -62,10 +60,10 @@ impl Experiment for Tile2d {
         Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
     }
 
-    fn expected(&self, case: &Case) -> Vec<Expected> {
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let source = case.resources[0].sequence();
         let pixels = case.point.integer("size").pow(2);
-        vec![Expected::Words((0..pixels).into_par_iter().map(|i| gray(source.word(i))).collect())]
+        vec![Expected::words(pixels, move |i| gray(source.word(i)))]
     }
 }
 
@@ -73,7 +71,7 @@ impl Experiment for Tile2d {
 fn gray(pixel: u32) -> u32 {
     let [r, g, b] = [pixel, pixel >> 8, pixel >> 16].map(|colour| colour & 0xFF);
     let luma = (77 * r + 150 * g + 29 * b) >> 8;
-    luma * 0x01_0101 | (pixel & 0xFF00_0000)
+    (luma * 0x01_0101) | (pixel & 0xFF00_0000)
 }
 
 #[cfg(test)]
