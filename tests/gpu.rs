@@ -19,7 +19,8 @@ use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Speci
 fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
     let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
     let log: MessageLog = instance.message_log();
-    let usable: Vec<_> = instance.devices().into_iter().filter(|device| device.unusable.is_none()).collect();
+    let (usable, others): (Vec<_>, Vec<_>) = instance.devices().into_iter().partition(|device| device.unusable.is_none());
+    others.iter().for_each(|device| eprintln!("not on {}: {:?}", device.name, device.unusable));
     assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
     for info in usable {
         eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
@@ -27,6 +28,8 @@ fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
         test(&mut device);
     }
     drop(instance);
+    // Every object holds its device: one that is left keeps device and instance from being destroyed.
+    assert!(log.is_closed(), "something of a device was leaked");
     log.drain()
 }
 
