@@ -1,6 +1,8 @@
 //! The gpu stage on every driver that is found, under the validation layer with synchronization validation: any message fails.
 //! A machine without a device fails too, and says what to install. VK_DRIVER_FILES chooses the drivers.
 
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
