@@ -19,6 +19,13 @@ pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on
 /// The version that is asked of the loader: what is newer is reached through extensions. Drivers may be older (1.1) or newer.
 pub(super) const API_VERSION: u32 = vk::API_VERSION_1_3;
 
+/// Synchronization validation, and that it looks at what shaders access: older layers always did.
+const SYNCHRONIZATION_SETTINGS: [&CStr; 2] = [c"validate_sync", c"syncval_shader_accesses_heuristic"];
+
+/// The first loader that knows VK_EXT_layer_settings. An older one refuses the extension, even if the layer offers it; the layer
+/// sees its settings all the same.
+const KNOWS_LAYER_SETTINGS: u32 = vk::make_api_version(0, 1, 3, 272);
+
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// How to start Vulkan.
@@ -29,7 +36,7 @@ pub struct InstanceOptions {
 }
 
 /// Warnings and errors of the validation layer, none left out. A clone outlives the instance and so also holds what is said
-/// while devices and the instance are destroyed (leaks).
+/// while devices and the instance are destroyed.
 #[derive(Clone, Debug, Default)]
 pub struct MessageLog(Arc<Mutex<Vec<String>>>);
 
@@ -37,6 +44,11 @@ impl MessageLog {
     /// Takes all messages out.
     pub fn drain(&self) -> Vec<String> {
         std::mem::take(&mut *self.lock())
+    }
+
+    /// Whether nothing can be added any more: the instance and all its devices are destroyed, so nothing of them was leaked.
+    pub fn is_closed(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
     }
 
     /// A panic elsewhere leaves a list of whole messages, so poison means nothing here.
@@ -245,7 +257,7 @@ fn create_raw(
     // Newer layers are set up by VK_EXT_layer_settings, older ones by VK_EXT_validation_features.
     let by_settings = available.in_layer(ash::ext::layer_settings::NAME);
     let on: vk::Bool32 = vk::TRUE;
-    let settings = [synchronization_setting(&on)];
+    let settings = SYNCHRONIZATION_SETTINGS.map(|name| setting(name, &on));
     let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
     let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
@@ -255,7 +267,9 @@ fn create_raw(
             info = info.push_next(&mut messenger);
         }
         if by_settings {
-            extensions.push(ash::ext::layer_settings::NAME.as_ptr());
+            if loader_version(entry)? >= KNOWS_LAYER_SETTINGS {
+                extensions.push(ash::ext::layer_settings::NAME.as_ptr());
+            }
             info = info.push_next(&mut settings);
         } else if available.in_layer(ash::ext::validation_features::NAME) {
             extensions.push(ash::ext::validation_features::NAME.as_ptr());
@@ -269,11 +283,9 @@ fn create_raw(
     unsafe { entry.create_instance(&info, None) }.on("vkCreateInstance", || "the loader".into())
 }
 
-fn synchronization_setting(on: &vk::Bool32) -> vk::LayerSettingEXT<'_> {
-    let mut setting = vk::LayerSettingEXT::default()
-        .layer_name(VALIDATION_LAYER)
-        .setting_name(c"validate_sync")
-        .ty(vk::LayerSettingTypeEXT::BOOL32);
+fn setting<'a>(name: &'a CStr, on: &'a vk::Bool32) -> vk::LayerSettingEXT<'a> {
+    let setting = vk::LayerSettingEXT::default().layer_name(VALIDATION_LAYER).setting_name(name);
+    let mut setting = setting.ty(vk::LayerSettingTypeEXT::BOOL32);
     // ash's own setter takes bytes and counts them, but the count is of values.
     setting.value_count = 1;
     setting.p_values = std::ptr::from_ref(on).cast();

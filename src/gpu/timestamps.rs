@@ -82,8 +82,8 @@ impl QueryPool {
     pub(super) fn pairs(&self, samples: u32) -> Result<Vec<(Ticks, Ticks)>, Error> {
         let mut raw = vec![[0_u64; 2]; samples as usize];
         let flat = raw.as_flattened_mut();
-        // WAIT costs nothing after the fence, and says that no query may be left out.
-        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        // Without WAIT: the fence has said that all is written, and a driver that disagrees must not block for ever.
+        let flags = vk::QueryResultFlags::TYPE_64;
         // SAFETY: the pool has these queries, all were written by a submission that has ended, and `flat` has room for each.
         unsafe { self.logical.raw.get_query_pool_results(self.raw(), 0, flat, flags) }
             .on("vkGetQueryPoolResults", || format!("{samples} pairs of timestamps"))?;
