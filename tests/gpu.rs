@@ -47,12 +47,13 @@ fn module(glsl: &str) -> Arc<Module> {
     options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
     let source = format!("#version 450\n{glsl}");
     let artifact = compiler.compile_into_spirv(&source, shaderc::ShaderKind::Compute, "test.comp", "main", Some(&options));
+    let words = artifact.unwrap().as_binary().to_vec();
     Arc::new(Module {
-        words: artifact.unwrap().as_binary().to_vec(),
+        reflection: Reflection::of(&words).unwrap(),
+        words,
         source_hash: String::new(),
         spirv_hash: String::new(),
         compile_time: Duration::ZERO,
-        reflection: Reflection {},
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ash::vk;
 
 use crate::model::{self, Resource, Status};
-use crate::shader::Specialized;
+use crate::shader::{BindingInfo, BindingKind, Specialized};
 
 use super::error::{Context, Error};
 use super::logical::Logical;
@@ -42,27 +42,42 @@ struct Slot {
     resource: usize,
 }
 
-/// The descriptor sets of a kernel, by number and without gaps, from what the case binds.
-fn set_slots(kernel: &model::Kernel, resources: &[Resource]) -> Vec<Vec<Slot>> {
+/// The descriptor sets of a kernel, by number and without gaps, as its module declares them and the case fills them.
+fn set_slots(source: &Source<'_>) -> Result<Vec<Vec<Slot>>, Error> {
     let mut sets: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
-    for binding in &kernel.bindings {
-        let kind = descriptor_type(&resources[binding.resource]);
-        sets.entry(binding.set).or_default().push(Slot { binding: binding.binding, kind, resource: binding.resource });
+    for info in &source.specialized.module.reflection.bindings {
+        let slot = slot(info, source).map_err(|problem| {
+            let (BindingInfo { set, binding, name, .. }, kernel) = (info, &source.name);
+            Error::new(Status::Error, format!("{kernel}: set {set}, binding {binding} ({name}): {problem}"))
+        })?;
+        sets.entry(info.set).or_default().push(slot);
     }
     let count = sets.keys().next_back().map_or(0, |last| last + 1);
-    (0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect()
+    Ok((0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect())
 }
 
-fn descriptor_type(resource: &Resource) -> vk::DescriptorType {
-    match resource {
-        Resource::Buffer { .. } => vk::DescriptorType::STORAGE_BUFFER,
+fn slot(info: &BindingInfo, source: &Source<'_>) -> Result<Slot, &'static str> {
+    if info.count != 1 {
+        return Err("arrays of descriptors can't be bound");
+    }
+    let here = |binding: &&model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
+    let bound = source.kernel.bindings.iter().find(here).ok_or("the case binds nothing here")?;
+    let kind = descriptor_type(info.kind, &source.resources[bound.resource])?;
+    Ok(Slot { binding: info.binding, kind, resource: bound.resource })
+}
+
+/// The descriptor type of what the module declares, if the resource can stand there.
+fn descriptor_type(kind: BindingKind, resource: &Resource) -> Result<vk::DescriptorType, &'static str> {
+    match (kind, resource) {
+        (BindingKind::StorageBuffer, Resource::Buffer { .. }) => Ok(vk::DescriptorType::STORAGE_BUFFER),
+        _ => Err("the resource that the case binds is of another kind"),
     }
 }
 
 impl Kernel {
     /// Makes the kernel. The duration is what its shader module and its pipeline took.
     pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>) -> Result<(Self, Duration), Error> {
-        let slots = set_slots(source.kernel, source.resources);
+        let slots = set_slots(source)?;
         let set_layouts = slots.iter().map(|slots| set_layout(logical, slots, source)).collect::<Result<Vec<_>, _>>()?;
         let layout = pipeline_layout(logical, &set_layouts, source)?;
         let start = Instant::now();

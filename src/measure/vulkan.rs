@@ -24,7 +24,7 @@ impl Vulkan {
     /// behaviour, and its figures mean nothing.
     fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
         let messages = self.device.messages();
-        let value = result.map_err(|error| Failure::new(error.status(), error.to_string()))?;
+        let value = result?;
         if messages.is_empty() {
             Ok(value)
         } else {
