@@ -9,11 +9,11 @@ use rand_chacha::ChaCha8Rng;
 use super::instrument::{self, FLOORS_PER_SAMPLE};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use super::{Dispatcher, Instrument, Measured, Timer, Tools, noise};
-use crate::gpu::Slot;
+use crate::gpu::{Slot, Submission};
 use crate::model::{Case, Failure, Flag, Measurand, Status};
 use crate::shader::Prepared;
 use crate::stats;
-use crate::units::Nanos;
+use crate::units::{Nanos, TickScale};
 use crate::validate::Verdict;
 
 /// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
@@ -163,16 +163,18 @@ impl<'a> Session<'a> {
             }
             bytes_left = bytes_left.saturating_sub(bytes);
             observe(Event::Loading(&prepared.case));
-            outcomes.push(match self.load(prepared, index, check) {
+            match self.load(prepared, index, check) {
                 Ok(entry) => {
                     entries.push(entry);
-                    None
+                    outcomes.push(None);
                 }
+                // The others may have taken what it needs: it gets a second try as the first of the next block.
+                Err(failure) if failure.status == Status::OutOfMemory && !entries.is_empty() => break,
                 Err(failure) => {
                     observe(Event::Ended(&prepared.case));
-                    Some(Err(failure))
+                    outcomes.push(Some(Err(failure)));
                 }
-            });
+            }
         }
         self.time(&mut entries, tools, check, observe);
         for entry in entries {
@@ -220,7 +222,7 @@ impl<'a> Session<'a> {
     fn time(&mut self, entries: &mut [Entry], tools: Tools, check: &mut Check, observe: &mut dyn FnMut(Event)) {
         for entry in entries.iter_mut() {
             let sized = self.warm_up_if_idle(tools).and_then(|()| self.choose_sizes(entry, tools));
-            end_on_failure(entry, sized);
+            end_on_failure(entry, sized, observe);
         }
         for round in 1..=LAST_ROUND {
             let mut order: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].ended.is_none()).collect();
@@ -232,7 +234,7 @@ impl<'a> Session<'a> {
                 let entry = &mut entries[i];
                 observe(Event::Timing(&entry.prepared.case, round));
                 let visited = self.warm_up_if_idle(tools).and_then(|()| self.visit(entry, tools));
-                end_on_failure(entry, visited);
+                end_on_failure(entry, visited, observe);
             }
             if stop::is_judged(round) {
                 entries.iter_mut().for_each(|entry| self.judge(entry, round, check, observe));
@@ -314,16 +316,21 @@ impl<'a> Session<'a> {
     }
 
     fn sample_floor(&mut self, entry: &mut Entry) -> Result<Vec<f64>, Failure> {
-        let submission = self.device.sample(entry.slot, 0, entry.samples + 1)?;
-        entry.host_times.push(Nanos::from_duration(submission.host).0 / f64::from(entry.samples + 1));
-        Ok(self.instrument.timer.durations(&submission).iter().skip(1).map(|time| time.0).collect())
+        let (submission, scale) = self.sample_timer(entry)?;
+        Ok(Timer::Device(scale).durations(&submission).iter().skip(1).map(|time| time.0).collect())
     }
 
     fn sample_step(&mut self, entry: &mut Entry) -> Result<f64, Failure> {
+        let (submission, scale) = self.sample_timer(entry)?;
+        Ok(instrument::step(&submission, scale).0)
+    }
+
+    /// Timestamps back to back. They are the subject here, so they are read even where they are not believed.
+    fn sample_timer(&mut self, entry: &mut Entry) -> Result<(Submission, TickScale), Failure> {
+        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
         let submission = self.device.sample(entry.slot, 0, entry.samples + 1)?;
         entry.host_times.push(Nanos::from_duration(submission.host).0 / f64::from(entry.samples + 1));
-        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
-        Ok(instrument::step(&submission, scale).0)
+        Ok((submission, scale))
     }
 
     fn sample_clock(&mut self, tools: Tools) -> Result<f64, Failure> {
@@ -408,9 +415,10 @@ fn no_timestamps() -> Failure {
     Failure::new(Status::Error, "the queue has no timestamps")
 }
 
-fn end_on_failure(entry: &mut Entry, result: Result<(), Failure>) {
+fn end_on_failure(entry: &mut Entry, result: Result<(), Failure>, observe: &mut dyn FnMut(Event)) {
     if let Err(failure) = result {
         entry.ended = Some(Err(failure));
+        observe(Event::Ended(&entry.prepared.case));
     }
 }
 
