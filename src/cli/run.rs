@@ -10,7 +10,7 @@ use super::host::{describe_host, describe_mock_host};
 use super::target::Targets;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
-use crate::measure::{BLOCK_CASES, Event, Options, Outcome, Session, ToolCases};
+use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session, ToolCases};
 use crate::model::{Case, DeviceInfo, Point, Preset, Skip, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::plan::{Plan, Planned, Request};
@@ -314,8 +314,17 @@ fn finish_row(row: &mut Record, case: &Case, outcome: &Outcome) {
 
 fn show(progress: &Progress, event: Event) {
     match event {
-        Event::Loading(case) => progress.start(&format!("compiling {} {}", case.experiment, case.point)),
-        Event::Timing(case, round) => progress.start(&format!("round {round}: {} {}", case.experiment, case.point)),
+        Event::Loading(case) => {
+            progress.start(&format!("checking {} {}", case.experiment, case.point));
+            progress.step();
+        }
+        Event::Timing(case, round) => {
+            progress.start(&format!("round {round}: {} {}", case.experiment, case.point));
+            // Rounds beyond those that every case has would move the bar past the cases to come.
+            if round <= JUDGED_ROUNDS[0] {
+                progress.step();
+            }
+        }
         Event::Ended(_) => progress.advance(1),
     }
 }

@@ -1,5 +1,6 @@
 //! Progress and words for the person who waits, on the error stream.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
@@ -17,6 +18,10 @@ pub enum Mode {
     Verbose,
 }
 
+/// How many steps of the bar a case is: one for loading it, one for each of the rounds that every case is visited in, one for its
+/// end. Cases of a block end together, so counting only those would let the bar stand still for most of a run.
+const STEPS: u64 = 8;
+
 /// A bar of cases done, with the time left and the current case; drawn only on a terminal.
 ///
 /// It is redrawn when the run tells it something, never by a thread of its own: on a CPU device that thread would run beside
@@ -25,6 +30,8 @@ pub enum Mode {
 pub struct Progress {
     bar: ProgressBar,
     mode: Mode,
+    total: u64,
+    done: Cell<u64>,
 }
 
 impl Progress {
@@ -32,10 +39,12 @@ impl Progress {
     pub fn new(total: u64, mode: Mode) -> Self {
         let shown = mode > Mode::Quiet && total > 0 && io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        let style = ProgressStyle::with_template("{bar:24} {pos}/{len}{left}  {wide_msg}");
+        let bar = ProgressBar::with_draw_target(Some(total.saturating_mul(STEPS)), target);
+        let style = ProgressStyle::with_template("{bar:24} {prefix}{left}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
-        Self { bar, mode }
+        let progress = Self { bar, mode, total, done: Cell::new(0) };
+        progress.advance(0);
+        progress
     }
 
     /// Names what is being measured now.
@@ -43,9 +52,17 @@ impl Progress {
         self.bar.set_message(case.to_owned());
     }
 
+    /// Moves the bar: a case was loaded, or visited once.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
     /// Counts `cases` more as done.
     pub fn advance(&self, cases: u64) {
-        self.bar.inc(cases);
+        self.done.set(self.done.get() + cases);
+        self.bar.set_prefix(format!("{}/{} cases", self.done.get(), self.total));
+        // Never backwards, and never behind the cases that are done.
+        self.bar.set_position(self.bar.position().max(self.done.get().saturating_mul(STEPS)));
     }
 
     /// Says a line, unless quiet: a warning, or what is about to happen.
@@ -104,7 +121,10 @@ mod tests {
         let progress = Progress::new(10, Mode::Quiet);
         progress.start("memory/stream n=4");
         progress.advance(3);
-        assert_eq!((progress.bar.position(), progress.bar.is_hidden()), (3, true));
+        assert_eq!((progress.bar.position(), progress.bar.is_hidden()), (3 * STEPS, true));
+        progress.step();
+        progress.advance(1);
+        assert_eq!(progress.bar.position(), 4 * STEPS);
         assert_eq!(progress.suspend(|| 7), 7);
     }
 }
