@@ -4,7 +4,8 @@
 #   eval "$(scripts/drivers.sh)" && cargo test
 #
 # lavapipe is the system's. SwiftShader comes out of Debian's chromium-common package, into the cache; nothing of
-# Chromium is installed, and a later run needs no network. On a machine with a GPU the GPU's own drivers join them.
+# Chromium is installed, and a later run needs no network. They are joined by the drivers that VK_DRIVER_FILES names, or
+# else, on a machine with a GPU, by the GPU's own.
 #
 # LANESCOPE_TEST_DRIVERS is the promise: a test fails where one of these is absent. Set it beforehand to narrow it
 # (LANESCOPE_TEST_DRIVERS=lavapipe scripts/test.sh).
@@ -54,10 +55,15 @@ fetch_swiftshader() {
 # As the user himself: apt's own download user may not write here.
 download() { apt-get -q -o APT::Sandbox::User="$(id -un)" download chromium-common >&2; }
 
-# A GPU's driver files, on a machine with a GPU: without one they only slow the loader down.
-hardware_files() {
-  compgen -G '/dev/dri/renderD*' >/dev/null || compgen -G '/dev/nvidia[0-9]*' >/dev/null || return 0
-  driver_files '*.json' | grep -v '/lvp_icd' || true
+# What is tested on beside the promised drivers: the caller's own choice, or else a GPU's drivers, on a machine with a GPU
+# (without one they only slow the loader down).
+other_files() {
+  local chosen=${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-}}
+  if [ -n "$chosen" ]; then
+    tr : '\n' <<<"$chosen"
+  elif compgen -G '/dev/dri/renderD*' >/dev/null || compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
+    driver_files '*.json' || true
+  fi
 }
 
 promised=${LANESCOPE_TEST_DRIVERS:-$(default_drivers)}
@@ -72,8 +78,6 @@ for driver in ${promised//,/ }; do
     *) die "LANESCOPE_TEST_DRIVERS names $driver: known are lavapipe and swiftshader" ;;
   esac
 done
-mapfile -t -O ${#files[@]} files < <(hardware_files)
-
-joined=$(IFS=:; echo "${files[*]}")
+joined=$({ printf '%s\n' "${files[@]}"; other_files; } | awk '!seen[$0]++' | paste -s -d :)
 # Loaders before 1.3.207 know only the second name.
 printf 'export VK_DRIVER_FILES=%q\nexport VK_ICD_FILENAMES=%q\nexport LANESCOPE_TEST_DRIVERS=%q\n' "$joined" "$joined" "$promised"

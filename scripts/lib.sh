@@ -19,19 +19,16 @@ package_manager() {
   echo none
 }
 
-# Runs a command as root: directly, or through sudo where we are somebody else.
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"
-  elif has_command sudo; then sudo "$@"
-  else die "this needs root, and there is no sudo: run as root: $*"
-  fi
-}
+can_be_root() { [ "$(id -u)" -eq 0 ] || has_command sudo; }
 
-# Keeps a command's many words to itself, unless it fails. In a subshell, so that a die in it is shown as well.
+# Runs a command as root: directly, or through sudo where we are somebody else.
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# Keeps a command's many words to itself, unless it fails.
 quietly() {
   local log status=0
   log=$(mktemp)
-  ("$@") >"$log" 2>&1 || status=$?
+  "$@" >"$log" 2>&1 || status=$?
   [ "$status" -eq 0 ] || tail -n 40 "$log" >&2
   rm -f "$log"
   return "$status"
@@ -39,7 +36,7 @@ quietly() {
 
 # Refreshes apt's lists once per script run: a bare machine has none, and an old list names packages that are gone.
 refresh_lists() {
-  [ -z "${LISTS_FRESH:-}" ] && [ "$(package_manager)" = apt-get ] || return 0
+  [ -z "${LISTS_FRESH:-}" ] && [ "$(package_manager)" = apt-get ] && can_be_root || return 0
   say "refreshing apt's package lists"
   # One broken list of many need not be the one that counts: what is really missing fails by name, below.
   quietly as_root apt-get -qq update || say "apt-get update failed (above); going on with the lists that are there"
@@ -47,17 +44,18 @@ refresh_lists() {
 }
 
 install_packages() {
+  local install
   [ $# -gt 0 ] || return 0
+  case $(package_manager) in
+    apt-get) install=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends install) ;;
+    dnf) install=(dnf -q -y install) ;;
+    pacman) install=(pacman -S --noconfirm --needed) ;;
+    *) die "no apt-get, dnf or pacman here: install by hand what corresponds to: $*" ;;
+  esac
+  can_be_root || die "missing, and installing needs root or sudo: $*"
   refresh_lists
   say "installing: $*"
-  case $(package_manager) in
-    apt-get)
-      quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
-        --no-install-recommends install "$@" ;;
-    dnf) quietly as_root dnf -q -y install "$@" ;;
-    pacman) quietly as_root pacman -S --noconfirm --needed "$@" ;;
-    *) die "no apt-get, dnf or pacman here: install by hand what corresponds to: $*" ;;
-  esac || die "could not install: $*"
+  quietly as_root "${install[@]}" "$@" || die "could not install: $*"
 }
 
 # Whether the rustc and cargo that stand first in PATH are new enough.
