@@ -30,6 +30,5 @@ status=0
 [ ! -f lanescope.csv ] || say "the results, one row per configuration: $PWD/lanescope.csv"
 say "next: $lanescope list                what can be measured
     $lanescope devices             what it can be measured on
-    $lanescope run --help          how to choose, sweep and sharpen
-    $lanescope tune YOUR.comp      the best configuration of your own shader"
+    $lanescope run --help          how to choose, sweep and sharpen"
 exit "$status"
