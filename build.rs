@@ -14,7 +14,7 @@ fn main() {
     let prebuilt = std::env::var_os("SHADERC_LIB_DIR").is_some_and(|folder| Path::new(&folder).is_dir());
     if !prebuilt {
         println!(
-            "cargo:warning=shaderc was built from source, once for every cargo profile (10 to 30 minutes); \
+            "cargo:warning=shaderc is built from source, once for every cargo profile (10 to 30 minutes); \
              scripts/shaderc.sh builds it once for all, in about 6"
         );
     }

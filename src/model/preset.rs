@@ -10,6 +10,6 @@ pub enum Preset {
     /// The whole default sweep: up to 2 s a case, 1 % of noise allowed
     #[default]
     Default,
-    /// Wider sweeps: up to 10 s a case, 0.5 % of noise allowed
+    /// The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed
     Thorough,
 }
