@@ -48,6 +48,11 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
         } else {
             DeviceRun::new(arguments, &targets, device, plan, template, &mut sink)?.run()?;
         }
+        // Those of a case are in its row; these came when the device was closed.
+        for message in targets.messages() {
+            sink.failed += 1;
+            sink.progress.note(&format!("validation: {message}"));
+        }
     }
     sink.finish(started.elapsed(), arguments.dry_run)
 }

@@ -66,6 +66,14 @@ impl Targets {
         }
     }
 
+    /// What the validation layer said since it was last asked, such as about what a closed device left behind.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Mock(..) => Vec::new(),
+            Self::Vulkan { instance, .. } => instance.message_log().drain(),
+        }
+    }
+
     /// Opens one of the devices.
     ///
     /// # Errors
