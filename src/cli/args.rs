@@ -123,6 +123,10 @@ pub struct Run {
     #[arg(long)]
     pub validation: bool,
 
+    /// Ask the driver for pipeline statistics (registers, spills, code size); making pipelines takes longer then
+    #[arg(long)]
+    pub stats: bool,
+
     /// No progress and no remarks
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,

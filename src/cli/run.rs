@@ -11,7 +11,7 @@ use super::target::Targets;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::experiments::{self, Setting};
 use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session, ToolCases};
-use crate::model::{Case, DeviceInfo, Point, Preset, Skip, Status};
+use crate::model::{Case, DeviceInfo, Feature, Point, Preset, Skip, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
@@ -22,6 +22,9 @@ use crate::validate::Verdict;
 const QUICK_TIME: Duration = Duration::from_secs(45);
 /// The least that a case is given, however many there are: below it, samples are too few to judge.
 const LEAST_TIME: Duration = Duration::from_millis(20);
+
+/// What `--stats` gets from a driver that has none.
+const NO_STATISTICS: &str = "note: this driver tells no pipeline statistics (VK_KHR_pipeline_executable_properties is missing)";
 
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: &Run) -> anyhow::Result<u8> {
@@ -180,7 +183,7 @@ impl<'r> DeviceRun<'r> {
         let name = &self.device.name;
         self.sink.progress.note(&format!("{name} ({}): {} cases", self.device.driver.info, self.plan.len()));
         let tools = self.tools()?;
-        let mut device = self.targets.open(self.device, self.arguments.seed)?;
+        let mut device = self.targets.open(self.device, self.arguments.seed, self.arguments.stats)?;
         let mut session = Session::new(device.as_mut(), tools, self.options())
             .map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))
             .with_context(|| format!("can't calibrate {name}"))?;
@@ -200,6 +203,9 @@ impl<'r> DeviceRun<'r> {
         }
         for quirk in &self.device.quirks {
             self.sink.progress.note(&format!("note: this driver has the known fault {quirk}"));
+        }
+        if self.arguments.stats && !self.device.has(Feature::PipelineExecutableProperties) {
+            self.sink.progress.note(NO_STATISTICS);
         }
         self.sink.progress.detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
     }

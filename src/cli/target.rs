@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use crate::error::{Error, nearest};
 use crate::experiments;
-use crate::gpu::{Instance, InstanceOptions, NO_DEVICE_ADVICE};
+use crate::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use crate::measure::{Dispatcher, Mock, MockOptions, Vulkan};
 use crate::model::{DeviceInfo, DeviceKind};
 use crate::validate::Expected;
@@ -74,15 +74,20 @@ impl Targets {
         }
     }
 
-    /// Opens one of the devices.
+    /// Opens one of the devices, with the driver's pipeline statistics or without.
     ///
     /// # Errors
     /// What the driver refused.
-    pub fn open(&self, device: &DeviceInfo, seed: u64) -> anyhow::Result<Box<dyn Dispatcher>> {
+    pub fn open(&self, device: &DeviceInfo, seed: u64, statistics: bool) -> anyhow::Result<Box<dyn Dispatcher>> {
         match self {
-            Self::Mock(options, _) => Ok(Box::new(Mock::new(options.as_ref().clone(), seed, Box::new(oracle)))),
+            Self::Mock(options, _) => {
+                let mock = Mock::new(options.as_ref().clone(), seed, Box::new(oracle));
+                Ok(Box::new(mock.with_statistics(statistics)))
+            }
             Self::Vulkan { instance, queue, .. } => {
-                let opened = instance.open(device.index, *queue).with_context(|| format!("can't open {}", device.name))?;
+                let options = DeviceOptions { queue_family: *queue, statistics };
+                let opened =
+                    instance.open_with(device.index, options).with_context(|| format!("can't open {}", device.name))?;
                 Ok(Box::new(Vulkan::new(opened)))
             }
         }

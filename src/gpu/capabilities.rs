@@ -87,7 +87,7 @@ fn identity(properties: &vk::PhysicalDeviceProperties, index: usize, loader_vers
 }
 
 /// Fixed-size strings of drivers: one without an end is a driver's fault and reads as empty.
-fn text<E>(string: Result<&CStr, E>) -> String {
+pub(super) fn text<E>(string: Result<&CStr, E>) -> String {
     string.map(|string| string.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

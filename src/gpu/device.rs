@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{DeviceInfo, QueueFamily, Resource, Status, Step};
+use crate::model::{DeviceInfo, PipelineStatistics, QueueFamily, Resource, Status, Step};
 use crate::shader::Prepared;
 use crate::units::Ticks;
 
@@ -39,13 +39,26 @@ impl Slot {
     }
 }
 
+/// How to open a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// The queue family; `None` for the one that [`DeviceInfo::default_queue`] names.
+    pub queue_family: Option<u32>,
+    /// Whether to ask the driver for statistics of each pipeline. The machine code stays the same; making it takes longer, since
+    /// drivers may bypass their caches then.
+    pub statistics: bool,
+}
+
 /// What loading a case gives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The case, for the other calls.
     pub slot: Slot,
     /// What its shader modules and pipelines took. Some drivers compile only at the first dispatch, which this doesn't hold.
     pub pipeline_time: Duration,
+    /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless asked for ([`DeviceOptions`]) and
+    /// where the driver tells nothing.
+    pub statistics: Option<Vec<PipelineStatistics>>,
 }
 
 /// What one submission of samples gives.
@@ -110,13 +123,13 @@ impl Device {
         instance: &Arc<InstanceInner>,
         physical: vk::PhysicalDevice,
         info: DeviceInfo,
-        family: Option<u32>,
+        options: DeviceOptions,
     ) -> Result<Self, Error> {
         if let Some(reason) = &info.unusable {
             return Err(Error::new(Status::Error, format!("{} can't be used: {reason}", info.name)));
         }
-        let family = choose_family(&info, family)?;
-        let logical = Logical::open(instance, physical, &info, family.index)?;
+        let family = choose_family(&info, options.queue_family)?;
+        let logical = Logical::open(instance, physical, &info, family.index, options.statistics)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             info,
@@ -153,23 +166,23 @@ impl Device {
         check::case(prepared, &self.info)?;
         let resources = &prepared.case.resources;
         let buffers = resources.iter().map(|resource| self.buffer(resource)).collect::<Result<Vec<_>, _>>()?;
-        let title = check::title(&prepared.case);
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
-        let mut pipeline_time = Duration::ZERO;
-        for (kernel, specialized) in prepared.case.kernels.iter().zip(&prepared.kernels) {
-            let [x, y, z] = specialized.local_size;
-            let name = format!("{title} {} ({x}x{y}x{z})", kernel.source);
-            let source = Source { name, kernel, specialized, resources, buffers: &buffers };
-            let (kernel, time) = Kernel::new(&self.logical, &source)?;
+        let mut statistics = self.logical.statistics.is_some().then(Vec::new);
+        for source in Source::all(prepared) {
+            let kernel = Kernel::new(&self.logical, &source, &buffers)?;
+            if let Some(all) = &mut statistics {
+                all.extend(kernel.statistics(&source.name)?);
+            }
             kernels.push(kernel);
-            pipeline_time += time;
         }
+        let pipeline_time = kernels.iter().map(Kernel::time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
         self.shared.extend(resources.iter().cloned().zip(buffers.iter().cloned()));
+        let title = check::title(&prepared.case);
         let (reset, pass) = (prepared.case.reset.clone(), prepared.case.pass.clone());
         let slot = Slot { index: self.cases.len(), generation: self.generation };
         self.cases.push(LoadedCase { title, reset, pass, repeatable: prepared.case.repeatable, kernels, buffers });
-        Ok(Loaded { slot, pipeline_time })
+        Ok(Loaded { slot, pipeline_time, statistics })
     }
 
     /// The buffer of a resource: one that is loaded already, or a new one with its contents.
@@ -278,7 +291,8 @@ fn case(cases: &[LoadedCase], generation: u64, slot: Slot) -> Result<&LoadedCase
     cases.get(slot.index).filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))
 }
 
-fn choose_family(info: &DeviceInfo, asked: Option<u32>) -> Result<QueueFamily, Error> {
+/// The queue family asked for, or the device's default.
+pub(super) fn choose_family(info: &DeviceInfo, asked: Option<u32>) -> Result<QueueFamily, Error> {
     let family = match asked {
         Some(index) => info.queues.iter().find(|family| family.index == index && family.compute),
         None => info.default_queue(),

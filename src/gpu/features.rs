@@ -182,7 +182,7 @@ impl Features {
             (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
             (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
             (Feature::BFloat16, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_type))),
-            (Feature::PipelineExecutableProperties, chain.executables.is_some_and(|s| on(s.pipeline_executable_info))),
+            (Feature::PipelineExecutableProperties, self.executable_info()),
             (Feature::CalibratedTimestamps, calibrated),
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
             (Feature::Synchronization2, self.synchronization2()),
@@ -197,14 +197,20 @@ impl Features {
         self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
     }
 
+    /// `pipelineExecutableInfo`
+    pub(super) fn executable_info(&self) -> bool {
+        self.chain.executables.is_some_and(|s| on(s.pipeline_executable_info))
+    }
+
     /// `subgroupSizeControl` and `computeFullSubgroups`
     pub(super) fn subgroup_size_control(&self) -> (bool, bool) {
         self.chain.subgroup_size.map_or((false, false), |s| (on(s.subgroup_size_control), on(s.compute_full_subgroups)))
     }
 
     /// What gets enabled, of what there is: everything that lets a shader use more types and operations; nothing that may change
-    /// how fast the others run (robust access checks bounds) and nothing that is about graphics.
-    pub(super) fn into_enabled(self) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
+    /// how fast the others run (robust access checks bounds) and nothing that is about graphics. The pipelines' statistics only
+    /// where they are asked for.
+    pub(super) fn into_enabled(self, statistics: bool) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
         let core = vk::PhysicalDeviceFeatures {
             shader_float64: self.core.shader_float64,
             shader_int64: self.core.shader_int64,
@@ -212,8 +218,9 @@ impl Features {
             ..Default::default()
         };
         let mut chain = self.chain;
-        // Only for capturing what the driver compiled, which no pipeline here asks for.
-        chain.executables = None;
+        if !statistics {
+            chain.executables = None;
+        }
         if let Some(storage) = &mut chain.storage16 {
             storage.storage_input_output16 = vk::FALSE;
         }

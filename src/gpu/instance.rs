@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
-use crate::model::{DeviceInfo, Status};
+use crate::model::{DeviceInfo, PipelineStatistics, Status};
+use crate::shader::Prepared;
 
 use super::capabilities;
-use super::device::Device;
+use super::device::{Device, DeviceOptions};
 use super::error::{Context, Error};
+use super::statistics;
 
 /// What to say where no device is found.
 pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on Debian and Ubuntu mesa-vulkan-drivers, which \
@@ -123,6 +125,30 @@ impl Instance {
     /// # Errors
     /// Where the device can't be used, the family does no compute, or the driver refuses.
     pub fn open(&self, index: usize, queue_family: Option<u32>) -> Result<Device, Error> {
+        self.open_with(index, DeviceOptions { queue_family, ..Default::default() })
+    }
+
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// As [`Instance::open`].
+    pub fn open_with(&self, index: usize, options: DeviceOptions) -> Result<Device, Error> {
+        let (physical, info) = self.device(index)?;
+        Device::open(&self.inner, physical, info.clone(), options)
+    }
+
+    /// Compiles the kernels of a case and says what the driver tells of each, in the case's order; `None` where it tells
+    /// nothing. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is marked
+    /// as unusable for that). Such devices are easily crashed: ask in a process of its own.
+    ///
+    /// # Errors
+    /// Where the case breaks a limit of the device, or the driver refuses.
+    pub fn pipeline_statistics(&self, index: usize, prepared: &Prepared) -> Result<Option<Vec<PipelineStatistics>>, Error> {
+        let (physical, info) = self.device(index)?;
+        statistics::of_case(&self.inner, physical, info, prepared)
+    }
+
+    fn device(&self, index: usize) -> Result<(vk::PhysicalDevice, &DeviceInfo), Error> {
         let (Some(info), Some(physical)) = (self.devices.get(index), self.physicals.get(index)) else {
             let count = self.devices.len();
             return Err(Error::new(
@@ -130,7 +156,7 @@ impl Instance {
                 format!("there is no device {index}: there are {count} (see `lanescope devices`)"),
             ));
         };
-        Device::open(&self.inner, *physical, info.clone(), queue_family)
+        Ok((*physical, info))
     }
 }
 

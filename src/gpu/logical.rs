@@ -13,8 +13,9 @@ use crate::model::{DeviceInfo, Status};
 
 use super::capabilities;
 use super::error::{Context, Error};
-use super::features::{Features, Support};
+use super::features::{FeatureChain, Features, Support};
 use super::instance::InstanceInner;
+use super::statistics;
 use super::timestamps::WriteTimestamp;
 
 /// Small buffers share blocks of this size; larger ones have memory of their own. The allocator's defaults (256 and 64 MiB) would
@@ -28,8 +29,10 @@ pub(super) struct Logical {
     pub(super) write_timestamp: WriteTimestamp,
     /// Whether VK_EXT_memory_budget is enabled.
     pub(super) has_budget: bool,
+    /// Where the driver's statistics of pipelines were asked for and there are any.
+    pub(super) statistics: Option<statistics::Functions>,
     names: Option<ash::ext::debug_utils::Device>,
-    /// Empty only while this object is dropped.
+    /// Empty on a device for compiling only, and while this object is dropped.
     allocator: Mutex<Option<Allocator>>,
     lost: AtomicBool,
     hung: AtomicBool,
@@ -44,27 +47,56 @@ impl Logical {
         physical: vk::PhysicalDevice,
         info: &DeviceInfo,
         family: u32,
+        statistics: bool,
     ) -> Result<Arc<Self>, Error> {
+        let logical = Self::new(instance, physical, info, family, statistics)?;
+        *logical.lock() = Some(logical.make_allocator(info)?);
+        Ok(Arc::new(logical))
+    }
+
+    /// The same for a device on which pipelines are only made and asked for their statistics: it may have no memory.
+    pub(super) fn for_compiling(
+        instance: &Arc<InstanceInner>,
+        physical: vk::PhysicalDevice,
+        info: &DeviceInfo,
+        family: u32,
+    ) -> Result<Arc<Self>, Error> {
+        Self::new(instance, physical, info, family, true).map(Arc::new)
+    }
+
+    fn new(
+        instance: &Arc<InstanceInner>,
+        physical: vk::PhysicalDevice,
+        info: &DeviceInfo,
+        family: u32,
+        statistics: bool,
+    ) -> Result<Self, Error> {
         let support = capabilities::support(&instance.raw, physical, instance.layer)
             .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
+        if support.version < vk::API_VERSION_1_1 {
+            let version = capabilities::version(support.version);
+            return Err(Error::new(Status::Error, format!("{} is of Vulkan {version}: 1.1 or newer is needed", info.name)));
+        }
         let features = Features::query(&instance.raw, physical, &support);
         let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
-        let raw = create(instance, physical, &support, features, family).on("vkCreateDevice", || info.name.clone())?;
+        let statistics = statistics && features.executable_info();
+        let (core, chain) = features.into_enabled(statistics);
+        let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
         let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
-        let logical = Self {
+        let statistics = statistics.then(|| statistics::Functions::new(&instance.raw, &raw));
+        Ok(Self {
             raw,
             physical,
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
+            statistics,
             names,
             allocator: Mutex::new(None),
             lost: AtomicBool::new(false),
             hung: AtomicBool::new(false),
             instance: Arc::clone(instance),
-        };
-        *logical.lock() = Some(logical.make_allocator(info)?);
-        Ok(Arc::new(logical))
+        })
     }
 
     fn make_allocator(&self, info: &DeviceInfo) -> Result<Allocator, Error> {
@@ -149,10 +181,10 @@ fn create(
     instance: &InstanceInner,
     physical: vk::PhysicalDevice,
     support: &Support,
-    features: Features,
+    core: vk::PhysicalDeviceFeatures,
+    mut chain: FeatureChain,
     family: u32,
 ) -> Result<ash::Device, vk::Result> {
-    let (core, mut chain) = features.into_enabled();
     let mut extensions: Vec<&CStr> = chain.extensions(support);
     // The budget tells how much memory is free; the subset must be enabled wherever it is listed.
     let optional = [ash::ext::memory_budget::NAME, ash::khr::portability_subset::NAME];

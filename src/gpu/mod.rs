@@ -19,9 +19,10 @@
 //! check         what a case must fulfil before Vulkan may see it
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
+//! statistics    what the driver's compiler tells of pipelines
 //! ```
 //!
-//! Every safe function here upholds Vulkan's valid usage by itself: [`check`] refuses whatever a caller could get wrong. One
+//! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. One
 //! thing is taken on trust: that the words of a module are valid SPIR-V, which the compiler in [`shader`](crate::shader) sees to.
 
 #![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
@@ -38,9 +39,10 @@ mod memory;
 mod object;
 mod pipeline;
 mod quirks;
+mod statistics;
 mod submit;
 mod timestamps;
 
-pub use device::{Device, Loaded, Slot, Submission};
+pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

@@ -7,22 +7,32 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use crate::model::{self, Resource, Status};
-use crate::shader::{BindingInfo, BindingKind, Specialized};
+use crate::model::{self, PipelineStatistics, Resource, Status};
+use crate::shader::{BindingInfo, BindingKind, Prepared, Specialized};
 
+use super::check;
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::memory::Buffer;
 use super::object::Owned;
+use super::statistics;
 
 /// A kernel that can be bound.
 pub(super) struct Kernel {
-    pipeline: Owned<vk::Pipeline>,
-    layout: Owned<vk::PipelineLayout>,
+    compiled: Compiled,
     sets: Vec<vk::DescriptorSet>,
     /// The sets live in it; a kernel without bindings has none.
     _pool: Option<Owned<vk::DescriptorPool>>,
-    _set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
+}
+
+/// A kernel's pipeline, which no resource is needed for.
+pub(super) struct Compiled {
+    pipeline: Owned<vk::Pipeline>,
+    layout: Owned<vk::PipelineLayout>,
+    set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
+    slots: Vec<Vec<Slot>>,
+    time: Duration,
+    logical: Arc<Logical>,
 }
 
 /// What a kernel is made from.
@@ -32,7 +42,18 @@ pub(super) struct Source<'a> {
     pub(super) kernel: &'a model::Kernel,
     pub(super) specialized: &'a Specialized,
     pub(super) resources: &'a [Resource],
-    pub(super) buffers: &'a [Arc<Buffer>],
+}
+
+impl<'a> Source<'a> {
+    /// The kernels of a case.
+    pub(super) fn all(prepared: &'a Prepared) -> impl Iterator<Item = Self> {
+        let title = check::title(&prepared.case);
+        prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
+            let [x, y, z] = specialized.local_size;
+            let name = format!("{title} {} ({x}x{y}x{z})", kernel.source);
+            Source { name, kernel, specialized, resources: &prepared.case.resources }
+        })
+    }
 }
 
 /// A descriptor of a set's layout.
@@ -74,35 +95,61 @@ fn descriptor_type(kind: BindingKind, resource: &Resource) -> Result<vk::Descrip
     }
 }
 
-impl Kernel {
-    /// Makes the kernel. The duration is what its shader module and its pipeline took.
-    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>) -> Result<(Self, Duration), Error> {
+impl Compiled {
+    /// Makes the pipeline.
+    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Self, Error> {
         let slots = set_slots(source)?;
         let set_layouts = slots.iter().map(|slots| set_layout(logical, slots, source)).collect::<Result<Vec<_>, _>>()?;
         let layout = pipeline_layout(logical, &set_layouts, source)?;
         let start = Instant::now();
         let module = shader_module(logical, source)?;
         let pipeline = pipeline(logical, &module, &layout, source)?;
-        let duration = start.elapsed();
-        let (pool, sets) = descriptor_sets(logical, &slots, &set_layouts, source)?;
-        Ok((Self { pipeline, layout, sets, _pool: pool, _set_layouts: set_layouts }, duration))
+        let time = start.elapsed();
+        Ok(Self { pipeline, layout, set_layouts, slots, time, logical: Arc::clone(logical) })
+    }
+
+    /// What the driver tells of the pipeline; `None` where it wasn't asked for when the device was opened, or tells nothing.
+    pub(super) fn statistics(&self, name: &str) -> Result<Option<PipelineStatistics>, Error> {
+        let Some(functions) = &self.logical.statistics else { return Ok(None) };
+        // SAFETY: the pipeline lives; where there are functions, the device has the feature enabled, and `pipeline` below sets
+        // the flag.
+        unsafe { statistics::read(functions, self.pipeline.raw(), name) }.map(Some)
+    }
+}
+
+impl Kernel {
+    /// Makes the kernel, with the buffers of its case.
+    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>, buffers: &[Arc<Buffer>]) -> Result<Self, Error> {
+        let compiled = Compiled::new(logical, source)?;
+        let (pool, sets) = descriptor_sets(&compiled, buffers, &source.name)?;
+        Ok(Self { compiled, sets, _pool: pool })
+    }
+
+    /// What its shader module and its pipeline took.
+    pub(super) fn time(&self) -> Duration {
+        self.compiled.time
+    }
+
+    /// As [`Compiled::statistics`].
+    pub(super) fn statistics(&self, name: &str) -> Result<Option<PipelineStatistics>, Error> {
+        self.compiled.statistics(name)
     }
 
     /// Binds the pipeline and its descriptor sets.
     pub(super) fn bind(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         let compute = vk::PipelineBindPoint::COMPUTE;
         // SAFETY: the recorder's buffer is recording; the pipeline lives.
-        unsafe { device.cmd_bind_pipeline(buffer, compute, self.pipeline.raw()) };
+        unsafe { device.cmd_bind_pipeline(buffer, compute, self.compiled.pipeline.raw()) };
         if !self.sets.is_empty() {
             // SAFETY: as above; the sets were made for this layout and are not updated while in use.
-            unsafe { device.cmd_bind_descriptor_sets(buffer, compute, self.layout.raw(), 0, &self.sets, &[]) };
+            unsafe { device.cmd_bind_descriptor_sets(buffer, compute, self.compiled.layout.raw(), 0, &self.sets, &[]) };
         }
     }
 
     /// Sets push constants.
     pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, bytes: &[u8]) {
         // SAFETY: recording; `check` holds the bytes to the layout's range.
-        unsafe { device.cmd_push_constants(buffer, self.layout.raw(), vk::ShaderStageFlags::COMPUTE, 0, bytes) };
+        unsafe { device.cmd_push_constants(buffer, self.compiled.layout.raw(), vk::ShaderStageFlags::COMPUTE, 0, bytes) };
     }
 }
 
@@ -173,7 +220,11 @@ fn pipeline(
     if specialized.required_subgroup_size.is_some() {
         stage = stage.push_next(&mut required);
     }
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout.raw());
+    let flags = match logical.statistics {
+        Some(_) => vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR,
+        None => vk::PipelineCreateFlags::empty(),
+    };
+    let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw());
     // SAFETY: all that `info` refers to lives until the call returns; `check` held sizes and constants to the limits.
     let pipelines = unsafe { logical.raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
     let pipelines = pipelines.map_err(|(_, result)| result).on("vkCreateComputePipelines", || source.name.clone())?;
@@ -183,12 +234,8 @@ fn pipeline(
 
 type Sets = (Option<Owned<vk::DescriptorPool>>, Vec<vk::DescriptorSet>);
 
-fn descriptor_sets(
-    logical: &Arc<Logical>,
-    slots: &[Vec<Slot>],
-    layouts: &[Owned<vk::DescriptorSetLayout>],
-    source: &Source<'_>,
-) -> Result<Sets, Error> {
+fn descriptor_sets(compiled: &Compiled, buffers: &[Arc<Buffer>], name: &str) -> Result<Sets, Error> {
+    let Compiled { set_layouts: layouts, slots, logical, .. } = compiled;
     if layouts.is_empty() {
         return Ok((None, Vec::new()));
     }
@@ -199,22 +246,20 @@ fn descriptor_sets(
     let sets = u32::try_from(layouts.len()).unwrap_or(u32::MAX);
     let info = vk::DescriptorPoolCreateInfo::default().max_sets(sets).pool_sizes(&sizes);
     // SAFETY: the device lives, and there is at least one set.
-    let pool =
-        unsafe { logical.raw.create_descriptor_pool(&info, None) }.on("vkCreateDescriptorPool", || source.name.clone())?;
-    let pool = Owned::new(logical, pool, &source.name);
+    let pool = unsafe { logical.raw.create_descriptor_pool(&info, None) }.on("vkCreateDescriptorPool", || name.to_owned())?;
+    let pool = Owned::new(logical, pool, name);
     let layouts: Vec<_> = layouts.iter().map(Owned::raw).collect();
     let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool.raw()).set_layouts(&layouts);
     // SAFETY: pool and layouts live, and the pool has room for them.
-    let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || source.name.clone())?;
+    let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || name.to_owned())?;
     for (set, slots) in sets.iter().zip(slots) {
-        logical.name(*set, &source.name);
-        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, source));
+        logical.name(*set, name);
+        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, buffers[slot.resource].raw()));
     }
     Ok((Some(pool), sets))
 }
 
-fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, source: &Source<'_>) {
-    let buffer = source.buffers[slot.resource].raw();
+fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, buffer: vk::Buffer) {
     let range = [vk::DescriptorBufferInfo::default().buffer(buffer).range(vk::WHOLE_SIZE)];
     let write =
         vk::WriteDescriptorSet::default().dst_set(set).dst_binding(slot.binding).descriptor_type(slot.kind).buffer_info(&range);

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::Dispatcher;
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
-use crate::model::{Case, DeviceInfo, Failure, Measurand, Status, Step};
+use crate::model::{Case, DeviceInfo, Executable, Failure, Measurand, PipelineStatistics, StatValue, Status, Step};
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
 
@@ -108,6 +108,7 @@ pub struct Mock {
     now: f64,
     rng: ChaCha8Rng,
     slots: Vec<Case>,
+    statistics: bool,
 }
 
 impl Mock {
@@ -115,7 +116,13 @@ impl Mock {
     pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
         let mut info = DeviceInfo::mock();
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = options.bits);
-        Self { info, options, oracle, now: 0.0, rng: ChaCha8Rng::seed_from_u64(seed), slots: Vec::new() }
+        Self { info, options, oracle, now: 0.0, rng: ChaCha8Rng::seed_from_u64(seed), slots: Vec::new(), statistics: false }
+    }
+
+    /// Whether loading a case tells pipeline statistics: the same of every kernel.
+    #[must_use]
+    pub fn with_statistics(self, statistics: bool) -> Self {
+        Self { statistics, ..self }
     }
 
     /// Twelve uniform numbers sum up to nearly a normal one, alike on every platform.
@@ -143,6 +150,13 @@ impl Mock {
         let ticks = (self.now * self.options.clock) as u64;
         Ticks(if self.options.bits >= 64 { ticks } else { ticks & ((1 << self.options.bits) - 1) })
     }
+}
+
+/// One executable, as on most drivers. The names are this device's own.
+fn statistics() -> PipelineStatistics {
+    let statistics = [("Registers", 32), ("Spilled bytes", 0), ("Code bytes", 1024)];
+    let statistics = statistics.map(|(name, value)| (name.to_owned(), StatValue::Unsigned(value))).into();
+    PipelineStatistics { executables: vec![Executable { name: "mock".to_owned(), subgroup_size: 32, statistics }] }
 }
 
 fn step_ns(step: &Step) -> f64 {
@@ -192,7 +206,8 @@ impl Dispatcher for Mock {
         if self.fails(self.options.memory.as_ref(), slot) {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
         }
-        Ok(Loaded { slot, pipeline_time: self.advance(1e6) })
+        let statistics = self.statistics.then(|| prepared.case.kernels.iter().map(|_| statistics()).collect());
+        Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics })
     }
 
     fn run_reset(&mut self, _: Slot) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ mod vulkan;
 
 use std::time::Duration;
 
-use crate::model::Flag;
+use crate::model::{Flag, PipelineStatistics};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
@@ -41,6 +41,8 @@ pub struct Measured {
     pub host_time: Nanos,
     /// Making pipelines, and the first dispatch, in which some drivers compile.
     pub pipeline_time: Duration,
+    /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
+    pub statistics: Option<Vec<PipelineStatistics>>,
     /// Reasons to doubt the figures.
     pub flags: Vec<Flag>,
 }

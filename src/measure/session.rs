@@ -10,7 +10,7 @@ use super::instrument::{self, FLOORS_PER_SAMPLE};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use super::{Dispatcher, Instrument, Measured, Timer, Tools, noise};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Case, Failure, Flag, Measurand, Status};
+use crate::model::{Case, Failure, Flag, Measurand, PipelineStatistics, Status};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -93,6 +93,7 @@ struct Entry<'c> {
     index: usize,
     slot: Slot,
     pipeline_time: Duration,
+    statistics: Option<Vec<PipelineStatistics>>,
     batch: u32,
     samples: u32,
     /// Samples that one submission may hold.
@@ -194,6 +195,7 @@ impl<'a> Session<'a> {
             index,
             slot: loaded.slot,
             pipeline_time: loaded.pipeline_time + first_pass,
+            statistics: loaded.statistics,
             batch: 1,
             samples: 1,
             samples_at_once: 1,
@@ -378,6 +380,7 @@ impl<'a> Session<'a> {
             overhead: entry.overhead,
             host_time: Nanos(if entry.host_times.is_empty() { 0.0 } else { stats::median(&entry.host_times) }),
             pipeline_time: entry.pipeline_time,
+            statistics: entry.statistics,
             flags,
             rounds: entry.rounds,
         })

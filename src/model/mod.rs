@@ -6,6 +6,7 @@ mod device;
 mod outcome;
 mod preset;
 mod sequence;
+mod statistics;
 
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use case::{
@@ -16,3 +17,4 @@ pub use device::{DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, 
 pub use outcome::{Failure, Flag, Status};
 pub use preset::Preset;
 pub use sequence::{Contents, Sequence};
+pub use statistics::{Executable, PipelineStatistics, StatValue};

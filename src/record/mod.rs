@@ -8,6 +8,7 @@ mod header;
 mod reader;
 mod row;
 pub mod schema;
+mod statistics;
 
 pub use cell::{Cell, Kind};
 pub use header::Header;

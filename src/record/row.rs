@@ -96,6 +96,9 @@ impl Record {
             }
         }
         self.describe_how(measured);
+        if let Some(statistics) = &measured.statistics {
+            self.describe_statistics(case, statistics);
+        }
         let (figure, interval) = (measured.value(), measured.interval());
         self.noise = interval.map(|interval| stats::noise(interval, figure));
         if case.measurand == Measurand::ClockRate {

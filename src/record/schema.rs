@@ -154,11 +154,11 @@ columns! {
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines, first dispatch included.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
-        statistics: text, "The driver's pipeline statistics as one JSON object.";
-        registers: integer, "Registers per invocation, as the driver tells.";
-        spill_bytes: integer in "bytes", "Spilled registers per invocation, as the driver tells.";
+        statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
+        registers: integer, "Registers per invocation of the first kernel (AMD: vector registers), as the driver's compiler tells with --stats.";
+        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation of the first kernel, as the driver's compiler tells with --stats.";
         shared_bytes: integer in "bytes", "Workgroup memory of the first kernel.";
-        code_bytes: integer in "bytes", "Machine code of the first kernel, as the driver tells.";
+        code_bytes: integer in "bytes", "Machine code of the first kernel, as the driver's compiler tells with --stats.";
     }
     work {
         bytes: integer in "bytes", "Useful bytes moved per pass; a copy counts both directions.";

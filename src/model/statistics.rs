@@ -1,0 +1,53 @@
+//! What a driver's compiler tells about a pipeline: its static estimates, which no run has confirmed.
+
+use serde::Serialize;
+
+/// The statistics of one pipeline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PipelineStatistics {
+    /// What the driver made of it. A compute pipeline is one executable on most drivers.
+    pub executables: Vec<Executable>,
+}
+
+/// A piece of machine code (`VkPipelineExecutablePropertiesKHR`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Executable {
+    /// As the driver calls it.
+    pub name: String,
+    /// The subgroup size that it is dispatched with, in invocations; 0 where the driver doesn't say.
+    pub subgroup_size: u32,
+    /// What the driver tells, by the driver's own names and in its order.
+    pub statistics: Vec<(String, StatValue)>,
+}
+
+impl Executable {
+    /// The value of a statistic.
+    pub fn get(&self, name: &str) -> Option<StatValue> {
+        self.statistics.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// The value of a statistic (`VkPipelineExecutableStatisticValueKHR`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum StatValue {
+    /// A truth value.
+    Boolean(bool),
+    /// A whole number that may be negative.
+    Signed(i64),
+    /// A whole number.
+    Unsigned(u64),
+    /// Any number.
+    Real(f64),
+}
+
+impl StatValue {
+    /// The value of a count; `None` for what isn't one.
+    pub fn count(self) -> Option<u64> {
+        match self {
+            Self::Unsigned(value) => Some(value),
+            Self::Signed(value) => u64::try_from(value).ok(),
+            Self::Boolean(_) | Self::Real(_) => None,
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The driver's pipeline statistics as cells: all of them as JSON, and the few that have a column of their own.
+
+use serde_json::{Map, Value};
+
+use super::Record;
+use crate::model::{Case, Executable, PipelineStatistics};
+
+/// A column that statistics fill.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Registers,
+    SpillBytes,
+    CodeBytes,
+}
+
+/// What one driver calls the figure of a column.
+struct Meaning {
+    /// `VkDriverId`, as the column `driver_id` holds it.
+    driver: &'static str,
+    /// The statistic's name.
+    name: &'static str,
+    column: Column,
+    /// What the driver's unit is in the column's.
+    factor: u64,
+    /// How it is known that the figure is what the column says.
+    #[expect(dead_code, reason = "documents the entry")]
+    source: &'static str,
+}
+
+/// The columns' figures by driver. What isn't listed stays in the column `statistics` alone, above all:
+///
+/// - NVIDIA's `Local Memory Size` is the address space of local memory (2^36 on an H100, whatever the kernel), and its `Stack
+///   Size` holds arrays as well: neither tells spilled bytes.
+/// - RADV's `Spilled SGPRs` go into lanes of vector registers, not to memory, and its `Scratch size` counts arrays too.
+/// - Intel's `Max live registers` are those of a hardware thread, which runs 8, 16 or 32 invocations, and its `Spill count`
+///   counts instructions, not bytes. Likewise NVK's spills.
+const MEANINGS: &[Meaning] = &[
+    Meaning {
+        driver: "NVIDIA_PROPRIETARY",
+        name: "Register Count",
+        column: Column::Registers,
+        factor: 1,
+        source: "driver 580.159.04 on an H100, whose architecture allots registers to threads",
+    },
+    Meaning {
+        driver: "NVIDIA_PROPRIETARY",
+        name: "Binary Size",
+        column: Column::CodeBytes,
+        factor: 1,
+        source: "driver 580.159.04 on an H100",
+    },
+    Meaning { driver: "MESA_RADV", name: "VGPRs", column: Column::Registers, factor: 1, source: RADV },
+    // ACO adds up the registers that its spill instructions store, each of which is four bytes of every invocation
+    // (spill_vgpr in src/amd/compiler/aco_spill.cpp).
+    Meaning { driver: "MESA_RADV", name: "Spilled VGPRs", column: Column::SpillBytes, factor: 4, source: RADV },
+    Meaning { driver: "MESA_RADV", name: "Code size", column: Column::CodeBytes, factor: 1, source: RADV },
+    Meaning { driver: "MESA_NVK", name: "Number of GPRs", column: Column::Registers, factor: 1, source: NVK },
+    Meaning { driver: "MESA_NVK", name: "Code Size", column: Column::CodeBytes, factor: 1, source: NVK },
+    Meaning { driver: "MOCK", name: "Registers", column: Column::Registers, factor: 1, source: MOCK },
+    Meaning { driver: "MOCK", name: "Spilled bytes", column: Column::SpillBytes, factor: 1, source: MOCK },
+    Meaning { driver: "MOCK", name: "Code bytes", column: Column::CodeBytes, factor: 1, source: MOCK },
+];
+
+const RADV: &str = "Mesa 22.3.6 and 25.0.7, radv_GetPipelineExecutableStatisticsKHR (src/amd/vulkan)";
+const NVK: &str = "Mesa 24, nvk_get_pipeline_executable_statistics (src/nouveau/vulkan)";
+const MOCK: &str = "the mock device, src/measure/mock.rs";
+
+impl Record {
+    /// Fills the columns that pipeline statistics tell, those of each of the case's kernels in order.
+    pub(super) fn describe_statistics(&mut self, case: &Case, kernels: &[PipelineStatistics]) {
+        self.statistics = json(case, kernels);
+        let Some(first) = kernels.first() else { return };
+        let figure = |column| figure(&self.driver_id, column, &first.executables);
+        let (registers, spill_bytes, code_bytes) =
+            (figure(Column::Registers), figure(Column::SpillBytes), figure(Column::CodeBytes));
+        (self.registers, self.spill_bytes, self.code_bytes) = (registers, spill_bytes, code_bytes);
+        // A driver that chooses the size per pipeline tells it only here.
+        let size = common(first.executables.iter().map(|executable| Some(executable.subgroup_size)));
+        self.subgroup_size = self.subgroup_size.or(size.filter(|size| *size > 0).map(u64::from));
+    }
+}
+
+/// A column's figure. Nobody knows which of several executables a dispatch runs, so they must agree.
+fn figure(driver: &str, column: Column, executables: &[Executable]) -> Option<u64> {
+    let meanings = MEANINGS.iter().filter(|meaning| meaning.driver == driver && meaning.column == column);
+    let of = |meaning: &Meaning| {
+        let count = |executable: &Executable| executable.get(meaning.name)?.count()?.checked_mul(meaning.factor);
+        common(executables.iter().map(count))
+    };
+    meanings.filter_map(of).next()
+}
+
+/// The value that all have.
+fn common<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = values.next()??;
+    values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+}
+
+/// One object: of the statistics where there is one executable, else with an object for each executable, named after it and,
+/// where the case has several kernels, after its kernel. Empty where the driver tells nothing.
+fn json(case: &Case, kernels: &[PipelineStatistics]) -> String {
+    let mut all = Map::new();
+    for (place, kernel) in kernels.iter().enumerate() {
+        for executable in &kernel.executables {
+            let name = match case.kernels.get(place) {
+                Some(source) if kernels.len() > 1 => format!("{}: {}", source.source, executable.name),
+                _ => executable.name.clone(),
+            };
+            let statistics = executable.statistics.iter().fold(Map::new(), |mut object, (name, value)| {
+                insert(&mut object, name, serde_json::json!(value));
+                object
+            });
+            insert(&mut all, &name, Value::Object(statistics));
+        }
+    }
+    let object = match all.len() {
+        0 => return String::new(),
+        1 => all.into_iter().next().map(|(_, only)| only).unwrap_or_default(),
+        _ => Value::Object(all),
+    };
+    object.to_string()
+}
+
+/// Nothing keeps a driver from using a name twice, and no value may hide another.
+fn insert(object: &mut Map<String, Value>, name: &str, value: Value) {
+    let numbered = (2..).map(|number| format!("{name} #{number}"));
+    let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !object.contains_key(name));
+    object.extend(free.map(|name| (name, value)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Check, Headline, Kernel, Measurand, Point, StatValue, Work};
+
+    fn case(sources: &[&'static str]) -> Case {
+        let kernel = |source: &&'static str| Kernel::new(source, [64, 1, 1], 0);
+        Case {
+            experiment: "test/statistics".to_owned(),
+            variant: String::new(),
+            point: Point::default(),
+            measurand: Measurand::Pass,
+            kernels: sources.iter().map(kernel).collect(),
+            resources: Vec::new(),
+            reset: Vec::new(),
+            pass: Vec::new(),
+            repeatable: true,
+            work: Work::default(),
+            headline: Headline::TIME,
+            check: Check::Nothing("a test"),
+        }
+    }
+
+    fn executable(name: &str, subgroup_size: u32, counts: &[(&str, u64)]) -> Executable {
+        let statistics = counts.iter().map(|(name, count)| ((*name).to_owned(), StatValue::Unsigned(*count))).collect();
+        Executable { name: name.to_owned(), subgroup_size, statistics }
+    }
+
+    fn row(driver: &str, sources: &[&'static str], kernels: &[Vec<Executable>]) -> Record {
+        let mut row = Record { driver_id: driver.to_owned(), ..Record::new() };
+        let kernels: Vec<_> =
+            kernels.iter().map(|executables| PipelineStatistics { executables: executables.clone() }).collect();
+        row.describe_statistics(&case(sources), &kernels);
+        row
+    }
+
+    fn figures(row: &Record) -> [Option<u64>; 3] {
+        [row.registers, row.spill_bytes, row.code_bytes]
+    }
+
+    /// As an H100 tells them with driver 580.159.04.
+    #[test]
+    fn of_nvidia_the_local_memory_is_no_spill() {
+        let told = [
+            ("Register Count", 40),
+            ("Binary Size", 5632),
+            ("Stack Size", 0),
+            ("Local Memory Size", 1 << 36),
+            ("Shared Memory Size", 4096),
+        ];
+        let row = row("NVIDIA_PROPRIETARY", &["a.comp"], &[vec![executable("Compute", 32, &told)]]);
+        assert_eq!(figures(&row), [Some(40), None, Some(5632)]);
+        assert_eq!(row.shared_bytes, None, "that column comes from reflection");
+        assert_eq!(
+            row.statistics,
+            r#"{"Register Count":40,"Binary Size":5632,"Stack Size":0,"Local Memory Size":68719476736,"Shared Memory Size":4096}"#
+        );
+    }
+
+    /// The names of Mesa 22.3.6.
+    #[test]
+    fn of_radv_a_spilled_vector_register_is_four_bytes() {
+        let told = [
+            ("Driver pipeline hash", 1),
+            ("SGPRs", 128),
+            ("VGPRs", 24),
+            ("Spilled SGPRs", 5),
+            ("Spilled VGPRs", 3),
+            ("Code size", 400),
+            ("LDS size", 4096),
+            ("Scratch size", 1024),
+        ];
+        let row = row("MESA_RADV", &["a.comp"], &[vec![executable("Compute Shader", 64, &told)]]);
+        assert_eq!(figures(&row), [Some(24), Some(12), Some(400)]);
+        assert_eq!(row.subgroup_size, Some(64));
+    }
+
+    #[test]
+    fn what_no_entry_explains_stays_in_the_json_alone() {
+        let intel = executable("SIMD16 compute shader", 16, &[("Max live registers", 60), ("Spill count", 4)]);
+        let row = row("INTEL_OPEN_SOURCE_MESA", &["a.comp"], &[vec![intel]]);
+        assert_eq!(figures(&row), [None; 3]);
+        assert_eq!(row.statistics, r#"{"Max live registers":60,"Spill count":4}"#);
+    }
+
+    #[test]
+    fn a_subgroup_size_that_was_required_stays() {
+        let mut row = Record { subgroup_size: Some(32), ..Record::new() };
+        let executables = vec![executable("x", 64, &[])];
+        row.describe_statistics(&case(&["a.comp"]), &[PipelineStatistics { executables }]);
+        assert_eq!(row.subgroup_size, Some(32));
+    }
+
+    #[test]
+    fn executables_that_disagree_have_no_common_figure() {
+        let wide = executable("wide", 64, &[("VGPRs", 24), ("Code size", 400)]);
+        let narrow = executable("narrow", 32, &[("VGPRs", 32), ("Code size", 400)]);
+        let row = row("MESA_RADV", &["a.comp"], &[vec![wide, narrow]]);
+        assert_eq!((figures(&row), row.subgroup_size), ([None, None, Some(400)], None));
+        assert_eq!(row.statistics, r#"{"wide":{"VGPRs":24,"Code size":400},"narrow":{"VGPRs":32,"Code size":400}}"#);
+    }
+
+    #[test]
+    fn of_several_kernels_all_are_told_and_the_first_has_the_columns() {
+        let of = |registers| vec![executable("CS", 32, &[("VGPRs", registers)])];
+        let row = row("MESA_RADV", &["up.comp", "down.comp", "up.comp"], &[of(8), of(16), of(24)]);
+        assert_eq!(row.registers, Some(8));
+        assert_eq!(row.statistics, r#"{"up.comp: CS":{"VGPRs":8},"down.comp: CS":{"VGPRs":16},"up.comp: CS #2":{"VGPRs":24}}"#);
+    }
+
+    #[test]
+    fn every_kind_of_value_is_json_and_none_hides_another() {
+        let statistics = [
+            ("a", StatValue::Boolean(true)),
+            ("a", StatValue::Signed(-1)),
+            ("b", StatValue::Real(0.5)),
+            ("b", StatValue::Real(f64::NAN)),
+        ];
+        let statistics = statistics.map(|(name, value)| (name.to_owned(), value)).into();
+        let row = row("x", &["a.comp"], &[vec![Executable { name: "x".to_owned(), subgroup_size: 0, statistics }]]);
+        assert_eq!((row.statistics.as_str(), row.subgroup_size), (r#"{"a":true,"a #2":-1,"b":0.5,"b #2":null}"#, None));
+    }
+
+    #[test]
+    fn no_statistics_are_an_empty_cell() {
+        assert_eq!(row("x", &["a.comp"], &[Vec::new()]).statistics, "");
+        assert_eq!(row("x", &[], &[]).statistics, "");
+    }
+
+    #[test]
+    fn no_statistic_means_two_things() {
+        for (i, meaning) in MEANINGS.iter().enumerate() {
+            let twin = MEANINGS[..i].iter().find(|other| (other.driver, other.name) == (meaning.driver, meaning.name));
+            assert!(twin.is_none() && meaning.factor > 0, "{} {}", meaning.driver, meaning.name);
+        }
+    }
+}
