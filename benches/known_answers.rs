@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow};
 use lanescope::experiments::Setting;
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{Dispatcher, Vulkan};
-use lanescope::model::{Failure, Preset};
+use lanescope::model::{Cache, Failure, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::stats;
@@ -51,7 +51,7 @@ fn known_answers(index: usize) -> anyhow::Result<bool> {
         ("memory/stream", vec![format!("n={n}"), "op=copy".to_owned(), "width=4".to_owned()]),
         ("calibration/sentinel", Vec::new()),
     ] {
-        let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes }, setting)?;
+        let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, cache: Cache::Warm }, setting)?;
         let planned = plan.get(0).context("the plan is empty")?;
         let case = planned.case.map_err(|skip| anyhow!(skip.reason))?;
         let prepared = shader::prepare(case, &mut Compiler::new(Library::embedded())?).map_err(failed)?;

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use crate::model::Preset;
 use crate::output::{Format, Mode};
+use crate::plan::parse_number;
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
@@ -111,6 +112,15 @@ pub struct Run {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
+    /// Evict the caches before every sample: samples are of one pass, and compare only with warm rows of batch 1
+    #[arg(long)]
+    pub cold: bool,
+
+    /// Bytes to evict with, such as 64Mi (default: twice the last-level cache where the system tells its size, else 512Mi or
+    /// an eighth of the device's memory)
+    #[arg(long, value_name = "BYTES", value_parser = bytes, requires = "cold")]
+    pub evict_bytes: Option<u64>,
+
     /// Selects test data and the order of visits
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -158,6 +168,12 @@ fn share(text: &str) -> Result<f64, String> {
     share
         .filter(|share| *share > 0.0 && *share < 1.0)
         .ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    parse_number(text)
+        .filter(|bytes| *bytes >= 4)
+        .ok_or_else(|| "a number of bytes from 4 is needed, such as 2^26 or 64Mi".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
 use crate::digest::label;
+use crate::plan::parse_number;
 use crate::record::Record;
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
@@ -36,6 +37,13 @@ pub fn describe_mock_host(row: &mut Record) {
     row.cpu_name = "mock".to_owned();
     row.cpu_threads = Some(1);
     row.loader_version = "mock".to_owned();
+}
+
+/// Bytes of the processor's last cache, as Linux tells it; elsewhere nothing portable does.
+pub fn last_level_cache() -> Option<u64> {
+    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let sizes = caches.filter_map(|cache| std::fs::read_to_string(cache.ok()?.path().join("size")).ok());
+    sizes.filter_map(|size| parse_number(&format!("{}i", size.trim()))).max()
 }
 
 /// A name that no other run on any machine is likely to have.

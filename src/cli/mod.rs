@@ -8,6 +8,7 @@ mod packaging;
 mod run;
 mod schema;
 mod target;
+mod tools;
 
 use std::io::{self, ErrorKind, Write};
 

@@ -8,14 +8,16 @@ use anyhow::{Context, anyhow};
 use super::args::Run;
 use super::host::{describe_host, describe_mock_host};
 use super::target::Targets;
+use super::tools::{evict_bytes, tool_cases};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
-use crate::experiments::{self, Setting};
-use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session, ToolCases};
-use crate::model::{Case, DeviceInfo, Feature, Point, Preset, Skip, Status};
+use crate::experiments::Setting;
+use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session};
+use crate::model::{Cache, Case, DeviceInfo, Feature, Preset, Skip, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
 use crate::shader::{self, Compiler, Library, Prepared, glsl_compiler};
+use crate::units::Bytes;
 use crate::validate::Verdict;
 
 /// What the timing of a whole quick run may take.
@@ -29,7 +31,8 @@ const NO_STATISTICS: &str = "note: this driver tells no pipeline statistics (VK_
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let targets = Targets::resolve(&arguments.device, arguments.queue, arguments.validation)?;
-    let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone() };
+    let cache = if arguments.cold { Cache::Cold } else { Cache::Warm };
+    let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone(), cache };
     let plans = targets
         .devices()
         .iter()
@@ -182,7 +185,11 @@ impl<'r> DeviceRun<'r> {
     fn run(mut self) -> anyhow::Result<()> {
         let name = &self.device.name;
         self.sink.progress.note(&format!("{name} ({}): {} cases", self.device.driver.info, self.plan.len()));
-        let tools = self.tools()?;
+        let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments.evict_bytes, self.device));
+        let tools = tool_cases(&mut self.compiler, self.device, self.arguments.seed, evict_bytes)?;
+        if let Some(bytes) = evict_bytes {
+            self.sink.progress.note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
+        }
         let mut device = self.targets.open(self.device, self.arguments.seed, self.arguments.stats)?;
         let mut session = Session::new(device.as_mut(), tools, self.options())
             .map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))
@@ -224,20 +231,6 @@ impl<'r> DeviceRun<'r> {
             warm_up,
             seed: self.arguments.seed,
         }
-    }
-
-    fn tools(&mut self) -> anyhow::Result<ToolCases> {
-        Ok(ToolCases { empty: self.tool("calibration/empty")?, sentinel: self.tool("calibration/sentinel")? })
-    }
-
-    /// A case of the catalogue at its defaults.
-    fn tool(&mut self, name: &str) -> anyhow::Result<Prepared> {
-        let experiment = experiments::find(name).with_context(|| format!("{name} is not in the catalogue"))?;
-        let setting = Setting { device: self.device, preset: Preset::Default, seed: self.arguments.seed };
-        let axes = experiment.axes(&setting);
-        let point = Point::new(axes.iter().filter_map(|axis| Some((axis.name.clone(), axis.defaults.first()?.clone()))));
-        let case = experiment.case("", &point, &setting).map_err(|skip| anyhow!("{name}: {}", skip.reason))?;
-        shader::prepare(case, &mut self.compiler).map_err(|failure| anyhow!("{name}: {}", failure.reason))
     }
 
     /// Compiles a block's cases, measures those that compiled, and writes a row for each, in the plan's order.

@@ -81,7 +81,7 @@ macro_rules! registry {
 }
 
 registry! {
-    calibration: timer, clock, empty, barrier, sentinel;
+    calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream;
 }

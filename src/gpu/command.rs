@@ -24,6 +24,8 @@ pub(super) struct Sampling<'a> {
     pub(super) batch: u32,
     /// Samples in the submission.
     pub(super) samples: u32,
+    /// What runs before each of them, outside its timestamps.
+    pub(super) evictor: Option<&'a LoadedCase>,
     /// Where their timestamps go, on a queue that has them.
     pub(super) queries: Option<&'a QueryPool>,
 }
@@ -56,6 +58,10 @@ impl<'a> Recorder<'a> {
             if !case.repeatable() {
                 self.full_barrier();
                 self.steps(case, case.reset());
+            }
+            if let Some(evictor) = sampling.evictor {
+                self.full_barrier();
+                self.steps(evictor, evictor.pass());
             }
             self.full_barrier();
             self.timestamp(sampling.queries, 2 * sample);

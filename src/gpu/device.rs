@@ -247,6 +247,19 @@ impl Device {
     /// # Errors
     /// As [`Device::run_checked`], and for a batch above one of a pass that isn't repeatable.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
+        self.sample_after(None, slot, batch, samples)
+    }
+
+    /// Takes `samples` samples of one pass each, the evictor's pass before each of them, outside the timestamps.
+    ///
+    /// # Errors
+    /// As [`Device::run_checked`].
+    pub fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Error> {
+        self.sample_after(Some(evictor), slot, 1, samples)
+    }
+
+    fn sample_after(&mut self, evictor: Option<Slot>, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
+        let evictor = evictor.map(|slot| case(&self.cases, self.generation, slot)).transpose()?;
         let case = case(&self.cases, self.generation, slot)?;
         if !case.repeatable && batch > 1 {
             let title = &case.title;
@@ -262,7 +275,7 @@ impl Device {
             self.queries = None;
             self.queries = Some(QueryPool::new(&self.logical, queries)?);
         }
-        let sampling = Sampling { batch, samples, queries: self.queries.as_ref() };
+        let sampling = Sampling { batch, samples, evictor, queries: self.queries.as_ref() };
         let host = self.queue.run(&case.title, |recorder| recorder.samples(case, sampling))?;
         let samples = match &self.queries {
             Some(pool) if samples > 0 => pool.pairs(samples)?,

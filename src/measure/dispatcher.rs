@@ -57,6 +57,12 @@ pub trait Dispatcher {
     /// What the device refused, or that it didn't end.
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure>;
 
+    /// `samples` samples of one pass each, in one submission, the evictor's pass before each of them outside the timestamps.
+    ///
+    /// # Errors
+    /// What the device refused, or that it didn't end.
+    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure>;
+
     /// Frees everything that was loaded.
     fn unload(&mut self);
 }

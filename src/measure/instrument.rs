@@ -52,6 +52,8 @@ pub struct Tools {
     pub empty: Slot,
     /// A fixed amount of arithmetic.
     pub sentinel: Slot,
+    /// What runs before every sample of a pass, in cold mode.
+    pub evictor: Option<Slot>,
 }
 
 /// What is known about a device's timing.

@@ -19,6 +19,8 @@ const FLOOR_NS: f64 = 500.0;
 const SUBMIT_NS: f64 = 20_000.0;
 /// A dispatch of nothing.
 const DISPATCH_NS: f64 = 2000.0;
+/// How much longer a pass takes whose data were evicted.
+const COLD_FACTOR: f64 = 2.0;
 /// A barrier.
 const BARRIER_NS: f64 = 100.0;
 
@@ -135,6 +137,25 @@ impl Mock {
         (steps + work_ns(case)) * (1.0 + self.options.drift * self.now * 1e-9)
     }
 
+    /// One submission: each sample is `work` between two timestamps, after `before` outside them.
+    fn simulate(&mut self, before: f64, work: f64, samples: u32) -> Submission {
+        let spread = 1.0 + self.options.spread * self.normal();
+        let started = self.now;
+        self.advance(SUBMIT_NS);
+        let mut stamps = Vec::new();
+        for _ in 0..samples {
+            self.advance(before);
+            let start = self.ticks();
+            let noise = 1.0 + self.options.noise * self.normal();
+            self.advance((FLOOR_NS + work) * spread * noise);
+            stamps.push((start, self.ticks()));
+        }
+        if self.options.bits == 0 {
+            stamps.clear();
+        }
+        Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps }
+    }
+
     fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
         matcher.is_some_and(|matcher| matcher.is_match(&self.slots[slot.index()].experiment))
     }
@@ -238,20 +259,13 @@ impl Dispatcher for Mock {
         let case = &self.slots[slot.index()];
         let is_timer = case.measurand != Measurand::Pass;
         let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
-        let spread = 1.0 + self.options.spread * self.normal();
-        let started = self.now;
-        self.advance(SUBMIT_NS);
-        let mut stamps = Vec::new();
-        for _ in 0..samples {
-            let start = self.ticks();
-            let noise = 1.0 + self.options.noise * self.normal();
-            self.advance((FLOOR_NS + work) * spread * noise);
-            stamps.push((start, self.ticks()));
-        }
-        if self.options.bits == 0 {
-            stamps.clear();
-        }
-        Ok(Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps })
+        Ok(self.simulate(0.0, work, samples))
+    }
+
+    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
+        let before = self.pass_ns(&self.slots[evictor.index()]);
+        let work = COLD_FACTOR * self.pass_ns(&self.slots[slot.index()]);
+        Ok(self.simulate(before, work, samples))
     }
 
     fn unload(&mut self) {

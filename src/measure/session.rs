@@ -84,6 +84,8 @@ pub struct ToolCases {
     pub empty: Prepared,
     /// A fixed amount of arithmetic.
     pub sentinel: Prepared,
+    /// In cold mode, what runs before every sample of a pass.
+    pub evictor: Option<Prepared>,
 }
 
 /// A case of a block, on its way to an outcome.
@@ -115,9 +117,14 @@ impl<'a> Session<'a> {
         let loaded = load_tools(device, &tools)?;
         let instrument = Instrument::calibrate(device, loaded);
         device.unload();
+        let instrument = instrument?;
+        if loaded.evictor.is_some() && instrument.timer == Timer::Host {
+            let why = instrument.note.as_deref().unwrap_or_default();
+            return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
+        }
         let last_busy = device.now();
         let rng = ChaCha8Rng::seed_from_u64(options.seed);
-        Ok(Self { device, tools, options, instrument: instrument?, rng, last_busy })
+        Ok(Self { device, tools, options, instrument, rng, last_busy })
     }
 
     /// What is known about the instrument.
@@ -239,7 +246,7 @@ impl<'a> Session<'a> {
                 end_on_failure(entry, visited, observe);
             }
             if stop::is_judged(round) {
-                entries.iter_mut().for_each(|entry| self.judge(entry, round, check, observe));
+                entries.iter_mut().for_each(|entry| self.judge(entry, tools, round, check, observe));
             }
         }
     }
@@ -266,10 +273,10 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
-        let mut time = self.sample_time(entry)?;
-        while entry.prepared.case.repeatable && time < target && entry.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
+        let mut time = self.sample_time(entry, tools)?;
+        while may_batch(entry, tools) && time < target && entry.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
             entry.batch = next_batch(entry.batch, time, target);
-            time = self.sample_time(entry)?;
+            time = self.sample_time(entry, tools)?;
         }
         let visit = Nanos::from_duration(self.options.max_time).0 / f64::from(LAST_ROUND);
         entry.samples = whole(visit / time, MAX_SAMPLES);
@@ -278,19 +285,29 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The time of one sample of the entry's batch, the one before it discarded.
-    fn sample_time(&mut self, entry: &Entry) -> Result<f64, Failure> {
-        self.device.sample(entry.slot, entry.batch, 1)?;
-        let submission = self.device.sample(entry.slot, entry.batch, 1)?;
+    /// The time that one sample of the entry's batch takes, the one before it discarded: by the timer, but by the host's clock
+    /// where caches are evicted before it, outside the timestamps.
+    fn sample_time(&mut self, entry: &Entry, tools: Tools) -> Result<f64, Failure> {
+        self.take(entry, tools, 1)?;
+        let submission = self.take(entry, tools, 1)?;
         self.last_busy = self.device.now();
-        Ok(self.instrument.timer.durations(&submission).last().map_or(0.0, |time| time.0))
+        let timer = if tools.evictor.is_some() { Timer::Host } else { self.instrument.timer };
+        Ok(timer.durations(&submission).last().map_or(0.0, |time| time.0))
+    }
+
+    /// Samples of an entry in the form in which they are timed.
+    fn take(&mut self, entry: &Entry, tools: Tools, samples: u32) -> Result<Submission, Failure> {
+        match tools.evictor {
+            Some(evictor) => self.device.sample_cold(entry.slot, samples, evictor),
+            None => self.device.sample(entry.slot, entry.batch, samples),
+        }
     }
 
     /// One visit: a discarded sample, then the entry's number of samples.
     fn visit(&mut self, entry: &mut Entry, tools: Tools) -> Result<(), Failure> {
         let started = self.device.now();
         let samples = match entry.prepared.case.measurand {
-            Measurand::Pass => self.sample_passes(entry)?,
+            Measurand::Pass => self.sample_passes(entry, tools)?,
             Measurand::TimerFloor => self.sample_floor(entry)?,
             Measurand::TimerStep => vec![self.sample_step(entry)?],
             Measurand::ClockRate => vec![self.sample_clock(tools)?],
@@ -301,14 +318,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn sample_passes(&mut self, entry: &mut Entry) -> Result<Vec<f64>, Failure> {
+    fn sample_passes(&mut self, entry: &mut Entry, tools: Tools) -> Result<Vec<f64>, Failure> {
         let timer = self.instrument.timer;
         let wanted = entry.samples as usize + 1;
         let mut times = Vec::with_capacity(wanted);
         while times.len() < wanted {
             let left = u32::try_from(wanted - times.len()).unwrap_or(u32::MAX);
             let count = if timer == Timer::Host { 1 } else { left.min(entry.samples_at_once) };
-            let submission = self.device.sample(entry.slot, entry.batch, count)?;
+            let submission = self.take(entry, tools, count)?;
             let passes = f64::from(entry.batch) * f64::from(count);
             entry.host_times.push(Nanos::from_duration(submission.host).0 / passes);
             times.extend(timer.durations(&submission).iter().map(|time| time.0 / f64::from(entry.batch)));
@@ -341,7 +358,7 @@ impl<'a> Session<'a> {
     }
 
     /// Decides whether an entry leaves, and checks the results of one that does.
-    fn judge(&mut self, entry: &mut Entry, round: u32, check: &mut Check, observe: &mut dyn FnMut(Event)) {
+    fn judge(&mut self, entry: &mut Entry, tools: Tools, round: u32, check: &mut Check, observe: &mut dyn FnMut(Event)) {
         if entry.ended.is_some() {
             return;
         }
@@ -354,19 +371,19 @@ impl<'a> Session<'a> {
             max_time: self.options.max_time,
         };
         if let Some(reason) = stop::judge(&progress) {
-            entry.ended = Some(self.check_batch(entry, check).map(|()| reason));
+            entry.ended = Some(self.check_batch(entry, tools, check).map(|()| reason));
             observe(Event::Ended(&entry.prepared.case));
         }
     }
 
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the entry's
     /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
-    fn check_batch(&mut self, entry: &Entry, check: &mut Check) -> Result<(), Failure> {
+    fn check_batch(&mut self, entry: &Entry, tools: Tools, check: &mut Check) -> Result<(), Failure> {
         if entry.prepared.case.check.outputs().is_empty() {
             return Ok(());
         }
         self.device.run_reset(entry.slot)?;
-        self.device.sample(entry.slot, entry.batch, 1)?;
+        self.take(entry, tools, 1)?;
         self.compare(entry.prepared, entry.index, entry.slot, check, "after a timed batch")
     }
 
@@ -408,10 +425,14 @@ impl<'a> Session<'a> {
 fn load_tools(device: &mut dyn Dispatcher, tools: &ToolCases) -> Result<Tools, Failure> {
     let empty = device.load(&tools.empty)?.slot;
     let sentinel = device.load(&tools.sentinel)?.slot;
+    let evictor = tools.evictor.as_ref().map(|evictor| device.load(evictor)).transpose()?.map(|loaded| loaded.slot);
     // The first dispatch, in which some drivers compile.
     device.run_checked(empty)?;
     device.run_checked(sentinel)?;
-    Ok(Tools { empty, sentinel })
+    if let Some(evictor) = evictor {
+        device.run_checked(evictor)?;
+    }
+    Ok(Tools { empty, sentinel, evictor })
 }
 
 fn no_timestamps() -> Failure {
@@ -423,6 +444,11 @@ fn end_on_failure(entry: &mut Entry, result: Result<(), Failure>, observe: &mut 
         entry.ended = Some(Err(failure));
         observe(Event::Ended(&entry.prepared.case));
     }
+}
+
+/// Whether a pass may follow itself within a sample.
+fn may_batch(entry: &Entry, tools: Tools) -> bool {
+    entry.prepared.case.repeatable && tools.evictor.is_none()
 }
 
 /// A power of two, so that few batch sizes need an empty pass measured; at most sixteen times the last, since a time near the

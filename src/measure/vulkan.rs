@@ -85,6 +85,11 @@ impl Dispatcher for Vulkan {
         self.done(result)
     }
 
+    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
+        let result = self.device.sample_cold(slot, samples, evictor);
+        self.done(result)
+    }
+
     fn unload(&mut self) {
         self.device.unload();
     }

@@ -1,6 +1,7 @@
 //! The vocabulary that all stages share: axes and points, cases as data, devices, and how a case can end.
 
 mod axis;
+mod cache;
 mod case;
 mod device;
 mod outcome;
@@ -9,6 +10,7 @@ mod sequence;
 mod statistics;
 
 pub use axis::{Axis, AxisKind, AxisValue, Point};
+pub use cache::Cache;
 pub use case::{
     Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget, Step,
     Work,

@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 use crate::digest::label;
 use crate::error::{Error, nearest};
 use crate::experiments::{CATALOGUE, Experiment, Setting};
-use crate::model::{Axis, AxisValue, Case, Point, Skip};
+use crate::model::{Axis, AxisValue, Cache, Case, Point, Skip};
 
-pub use values::parse_values;
+pub use limits::check_limits;
+pub use values::{parse_number, parse_values};
 
 /// What a user asks for.
 #[derive(Clone, Debug, Default)]
@@ -20,12 +21,15 @@ pub struct Request {
     pub filters: Vec<String>,
     /// `NAME=VALUES` each.
     pub axes: Vec<String>,
+    /// What the caches hold when a sample begins.
+    pub cache: Cache,
 }
 
 /// All cases of a run, computable one by one.
 pub struct Plan<'a> {
     setting: Setting<'a>,
     selections: Vec<Selection>,
+    cache: Cache,
 }
 
 /// One experiment's share of a plan.
@@ -46,6 +50,8 @@ pub struct Planned {
     pub variant: &'static str,
     /// Where it lies on the axes.
     pub point: Point,
+    /// What the caches hold when a sample begins.
+    pub cache: Cache,
     /// Identifies the case among all runs: see [`case_id`].
     pub case_id: String,
     /// The case, or why the device can't run it.
@@ -98,7 +104,7 @@ impl<'a> Plan<'a> {
         for text in &request.axes {
             set_axis(&mut selections, text)?;
         }
-        Ok(Self { setting, selections })
+        Ok(Self { setting, selections, cache: request.cache })
     }
 
     /// The number of cases, those that will be skipped included.
@@ -141,11 +147,12 @@ impl<'a> Plan<'a> {
         let (variant, point) = selection.at(index);
         let experiment = selection.experiment;
         let case = experiment.case(variant, &point, &self.setting).and_then(|case| {
-            limits::check_limits(&case, self.setting.device)?;
+            check_limits(&case, self.setting.device)?;
             Ok(case)
         });
-        let case_id = case_id(experiment.name(), variant, &selection.axes, &point);
-        Planned { experiment, variant, point, case_id, case }
+        let cache = self.cache;
+        let case_id = case_id(experiment.name(), variant, &selection.axes, &point, cache);
+        Planned { experiment, variant, point, cache, case_id, case }
     }
 }
 
@@ -227,16 +234,15 @@ fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
     })
 }
 
-/// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, and the axes that are not at
-/// their neutral value.
-pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point) -> String {
+/// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, the axes that are not at
+/// their neutral value, and what the caches hold.
+pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point, cache: Cache) -> String {
     let neutral =
         |name: &str, value: &AxisValue| axes.iter().any(|axis| axis.name == name && axis.neutral.as_ref() == Some(value));
     let hashed = Point::new(
         point.iter().filter(|(name, value)| !neutral(name, value)).map(|(name, value)| (name.to_owned().into(), value.clone())),
     );
-    // The cache mode is part of the identity: cold rows will have ids of their own.
-    label('c', Sha256::new_with_prefix(format!("{experiment}\n{variant}\n{hashed}\ncache=warm")))
+    label('c', Sha256::new_with_prefix(format!("{experiment}\n{variant}\n{hashed}\ncache={}", cache.as_str())))
 }
 
 #[cfg(test)]
@@ -252,7 +258,7 @@ mod tests {
 
     fn plan<'a>(device: &'a DeviceInfo, filters: &[&str], axes: &[&str]) -> Result<Plan<'a>, Error> {
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-        let request = Request { filters: owned(filters), axes: owned(axes) };
+        let request = Request { filters: owned(filters), axes: owned(axes), cache: Cache::Warm };
         Plan::new(&request, Setting { device, preset: Preset::Default, seed: 1 })
     }
 
@@ -316,9 +322,10 @@ mod tests {
         let mut padding = Axis::new("padding", "", AxisKind::AtLeast(0), [0_u64]);
         padding.neutral = Some(0_u64.into());
         let axes = [Axis::new("n", "", AxisKind::AtLeast(1), [1_u64]), padding];
-        let old = case_id("a/b", "", &axes[..1], &point(&[("n", 4)]));
-        assert_eq!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 0)])), old);
-        assert_ne!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 1)])), old);
+        let old = case_id("a/b", "", &axes[..1], &point(&[("n", 4)]), Cache::Warm);
+        assert_eq!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 0)]), Cache::Warm), old);
+        assert_ne!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 0)]), Cache::Cold), old);
+        assert_ne!(case_id("a/b", "", &axes, &point(&[("n", 4), ("padding", 1)]), Cache::Warm), old);
         assert!(old.starts_with('c') && old.len() == 17);
     }
 }

@@ -39,7 +39,7 @@ fn parse_item(axis: &Axis, item: &str) -> Result<Vec<AxisValue>, Error> {
     }
     let numbers = match item.split_once("..") {
         Some((first, rest)) => range(first, rest),
-        None => number(item).map(|n| vec![n]),
+        None => parse_number(item).map(|n| vec![n]),
     };
     let numbers = numbers.ok_or_else(|| {
         Error::Usage(format!(
@@ -68,14 +68,14 @@ fn not_a_value(axis: &Axis, given: &str) -> Error {
 /// `FIRST..LAST`, `FIRST..LAST:+STEP`, `FIRST..LAST:*FACTOR`; the last is included where a step meets it.
 fn range(first: &str, rest: &str) -> Option<Vec<u64>> {
     let (last, step) = rest.split_once(':').unwrap_or((rest, "+1"));
-    let (first, last) = (number(first)?, number(last)?);
+    let (first, last) = (parse_number(first)?, parse_number(last)?);
     let next: Box<dyn Fn(u64) -> Option<u64>> = match (step.strip_prefix('+'), step.strip_prefix('*')) {
         (Some(step), _) => {
-            let step = number(step).filter(|step| *step > 0)?;
+            let step = parse_number(step).filter(|step| *step > 0)?;
             Box::new(move |n| n.checked_add(step))
         }
         (_, Some(factor)) => {
-            let factor = number(factor).filter(|factor| *factor > 1 && first > 0)?;
+            let factor = parse_number(factor).filter(|factor| *factor > 1 && first > 0)?;
             Box::new(move |n| n.checked_mul(factor))
         }
         _ => return None,
@@ -88,8 +88,8 @@ fn range(first: &str, rest: &str) -> Option<Vec<u64>> {
     Some(values.take(MOST_VALUES + 1).collect())
 }
 
-/// `4096`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
-fn number(text: &str) -> Option<u64> {
+/// A whole number as users write it: `4096`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
+pub fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Some((base, exponent)) = text.split_once('^') {
         return plain(base)?.checked_pow(u32::try_from(plain(exponent)?).ok()?);

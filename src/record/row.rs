@@ -31,7 +31,7 @@ impl Record {
         self.experiment = planned.experiment.name().to_owned();
         self.variant = planned.variant.to_owned();
         self.case_id.clone_from(&planned.case_id);
-        self.cache = "warm".to_owned();
+        self.cache = planned.cache.as_str().to_owned();
         self.set_axes(&planned.point);
         match &planned.case {
             Ok(case) => {
