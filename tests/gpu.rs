@@ -408,6 +408,23 @@ fn a_pass_that_cannot_follow_itself_is_reset_before_each_sample() {
     });
 }
 
+#[test]
+fn an_evictor_runs_once_before_each_cold_sample() {
+    on_each_device(|device| {
+        let evictor = Builder::new(vec![output(64)])
+            .kernel(INCREMENT, [64, 1, 1], &[], &[0])
+            .reset(vec![Step::Fill { resource: 0, word: 0 }])
+            .pass(dispatch(0, 1))
+            .done();
+        let evictor = load(device, &evictor);
+        let slot = load(device, &scale(1000, 64, 3).done());
+        device.run_reset(evictor).unwrap();
+        let submission = device.sample_cold(slot, 5, evictor).unwrap();
+        assert_eq!(submission.samples.len(), 5);
+        assert_eq!(words(&device.read(evictor, 0).unwrap()), [5; 64]);
+    });
+}
+
 // ---- memory ---------------------------------------------------------------------------------------------------------------
 
 #[test]
