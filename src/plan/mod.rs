@@ -201,7 +201,11 @@ pub fn unknown_experiment(given: &str) -> Error {
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }
-    Error::Unknown { what: "experiment", given: given.to_owned(), nearest: nearest(given, names.iter().map(String::as_str)) }
+    let nearest = nearest(given, names.iter().map(String::as_str));
+    if nearest.is_empty() {
+        return Error::Usage(format!("unknown experiment `{given}`: names are FAMILY/NAME, as `lanescope list` shows them"));
+    }
+    Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
 }
 
 /// Replaces an axis's values in every selected experiment that has it.
