@@ -181,7 +181,8 @@ impl<'r> DeviceRun<'r> {
 
     fn run(mut self) -> anyhow::Result<()> {
         let name = &self.device.name;
-        self.sink.progress.note(&format!("{name} ({}): {} cases", self.device.driver.info, self.plan.len()));
+        let (driver, cases) = (self.device.driver.label(), self.plan.len());
+        self.sink.progress.note(&format!("{name} ({driver}): {cases} case{}", if cases == 1 { "" } else { "s" }));
         let tools = self.tools()?;
         let mut device = self.targets.open(self.device, self.arguments.seed, self.arguments.stats)?;
         let mut session = Session::new(device.as_mut(), tools, self.options())
