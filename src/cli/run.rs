@@ -296,7 +296,9 @@ impl<'r> DeviceRun<'r> {
     fn write(&mut self, row: Record) -> anyhow::Result<()> {
         if Status::named(&row.status).is_some_and(Status::is_failure) {
             self.sink.failed += 1;
-            self.sink.progress.note(&format!("{} {}: {}: {}", row.experiment, row.axes, row.status, row.reason));
+            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
+            let case = case.collect::<Vec<_>>().join(" ");
+            self.sink.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
         }
         self.sink.write(row)
     }
