@@ -31,7 +31,7 @@ fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
     if let Some(reason) = &device.unusable {
         line("UNUSABLE", reason.clone())?;
     }
-    line("driver", format!("{} {} ({}, {})", driver.name, driver.version, driver.info, driver.id))?;
+    line("driver", format!("{} {} ({}, {})", driver.name, driver.version, driver.label(), driver.id))?;
     line("Vulkan", driver.api_version.clone())?;
     line("ids", format!("vendor {:#06x}, device {:#06x}", device.vendor_id, device.device_id))?;
     line("device UUID", device.device_uuid.to_string())?;

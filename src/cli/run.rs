@@ -184,7 +184,8 @@ impl<'r> DeviceRun<'r> {
 
     fn run(mut self) -> anyhow::Result<()> {
         let name = &self.device.name;
-        self.sink.progress.note(&format!("{name} ({}): {} cases", self.device.driver.info, self.plan.len()));
+        let (driver, cases) = (self.device.driver.label(), self.plan.len());
+        self.sink.progress.note(&format!("{name} ({driver}): {cases} case{}", if cases == 1 { "" } else { "s" }));
         let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments.evict_bytes, self.device));
         let tools = tool_cases(&mut self.compiler, self.device, self.arguments.seed, evict_bytes)?;
         if let Some(bytes) = evict_bytes {
@@ -288,7 +289,9 @@ impl<'r> DeviceRun<'r> {
     fn write(&mut self, row: Record) -> anyhow::Result<()> {
         if Status::named(&row.status).is_some_and(Status::is_failure) {
             self.sink.failed += 1;
-            self.sink.progress.note(&format!("{} {}: {}: {}", row.experiment, row.axes, row.status, row.reason));
+            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
+            let case = case.collect::<Vec<_>>().join(" ");
+            self.sink.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
         }
         self.sink.write(row)
     }

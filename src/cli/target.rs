@@ -160,7 +160,7 @@ fn candidates(asked: &str, all: &[DeviceInfo]) -> Vec<String> {
 }
 
 fn described(device: &DeviceInfo) -> String {
-    format!("{} ({}, {})", device.index, device.name, device.driver.info)
+    format!("{} ({}, {})", device.index, device.name, device.driver.label())
 }
 
 fn no_device(all: &[DeviceInfo]) -> Error {

@@ -110,6 +110,13 @@ pub struct DriverIdentity {
     pub loader_version: String,
 }
 
+impl DriverIdentity {
+    /// Its description, or where it has none, its name.
+    pub fn label(&self) -> &str {
+        if self.info.is_empty() { &self.name } else { &self.info }
+    }
+}
+
 /// Limits that plans depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Limits {

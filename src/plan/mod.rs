@@ -208,7 +208,11 @@ pub fn unknown_experiment(given: &str) -> Error {
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }
-    Error::Unknown { what: "experiment", given: given.to_owned(), nearest: nearest(given, names.iter().map(String::as_str)) }
+    let nearest = nearest(given, names.iter().map(String::as_str));
+    if nearest.is_empty() {
+        return Error::Usage(format!("unknown experiment `{given}`: names are FAMILY/NAME, as `lanescope list` shows them"));
+    }
+    Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
 }
 
 /// Replaces an axis's values in every selected experiment that has it.
@@ -217,8 +221,10 @@ fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
         return Err(Error::Usage(format!("`{text}` is not NAME=VALUES, such as local_size_x=32..1024:*2")));
     };
     let name = name.trim();
-    let known: Vec<String> =
+    let mut known: Vec<String> =
         selections.iter().flat_map(|selection| &selection.axes).map(|axis| axis.name.to_string()).collect();
+    known.sort_unstable();
+    known.dedup();
     let mut found = false;
     for axis in selections.iter_mut().flat_map(|selection| &mut selection.axes).filter(|axis| axis.name == name) {
         axis.defaults = parse_values(axis, values)?;
@@ -227,11 +233,12 @@ fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
     if found {
         return Ok(());
     }
-    Err(Error::Unknown {
-        what: "axis (of the selected experiments)",
-        given: name.to_owned(),
-        nearest: nearest(name, known.iter().map(String::as_str)),
-    })
+    let nearest = nearest(name, known.iter().map(String::as_str));
+    if nearest.is_empty() {
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Error::Usage(format!("unknown axis `{name}`: the selected experiments have {there}")));
+    }
+    Err(Error::Unknown { what: "axis (of the selected experiments)", given: name.to_owned(), nearest })
 }
 
 /// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, the axes that are not at
