@@ -22,7 +22,7 @@ pub enum Error {
     #[error("{0}")]
     NoDevice(String),
     /// An output that can't be written.
-    #[error("can't write {path}: {source}; nothing was measured")]
+    #[error("can't write {path}; nothing was measured")]
     Output {
         /// The path as given.
         path: String,

@@ -17,9 +17,9 @@ const DRIVER_PREFIXES: &[&str] = &[
 ];
 
 /// Fills the columns that are the same in all rows of a run on this machine.
-pub fn describe_host(row: &mut Record) {
+pub fn describe_host(row: &mut Record, run_id: &str) {
     let system = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
-    row.run_id = run_id();
+    run_id.clone_into(&mut row.run_id);
     row.host = System::host_name().unwrap_or_default();
     row.os =
         [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -47,7 +47,7 @@ pub fn last_level_cache() -> Option<u64> {
 }
 
 /// A name that no other run on any machine is likely to have.
-fn run_id() -> String {
+pub fn run_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let host = System::host_name().unwrap_or_default();
     label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, anyhow};
 
 use super::args::Run;
-use super::host::{describe_host, describe_mock_host};
+use super::host::{describe_host, describe_mock_host, run_id};
 use super::target::Targets;
 use super::tools::{evict_bytes, tool_cases};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
@@ -43,9 +43,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
 
     let cases = plans.iter().map(Plan::len).sum();
     let mut sink = Sink::new(outputs, arguments.mode(), cases);
+    let run_id = run_id();
     let started = Instant::now();
     for (device, plan) in targets.devices().iter().zip(&plans) {
-        let template = template(arguments, &targets, device);
+        let template = template(arguments, &targets, device, &run_id);
         if sink.closed {
             break;
         }
@@ -84,14 +85,14 @@ fn output_targets(arguments: &Run) -> Result<Vec<(Target, Format)>, Error> {
 }
 
 /// A row with all that is the same for one device of this run.
-fn template(arguments: &Run, targets: &Targets, device: &DeviceInfo) -> Record {
+fn template(arguments: &Run, targets: &Targets, device: &DeviceInfo, run_id: &str) -> Record {
     let mut row =
         Record { tool_version: env!("CARGO_PKG_VERSION").to_owned(), glsl_compiler: glsl_compiler(), ..Record::new() };
     row.describe_device(device);
     if targets.are_mock() {
         describe_mock_host(&mut row);
     } else {
-        describe_host(&mut row);
+        describe_host(&mut row, run_id);
     }
     row.layers = targets.layers();
     row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);

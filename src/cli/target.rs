@@ -35,7 +35,9 @@ impl Targets {
                 let message = "the mock device is used alone, without --validation, and has queue family 0 only";
                 return Err(Error::Usage(message.to_owned()).into());
             }
-            return Ok(Self::Mock(Box::new(mock?), Box::new(DeviceInfo::mock())));
+            let options = mock?;
+            let info = options.device_info();
+            return Ok(Self::Mock(Box::new(options), Box::new(info)));
         }
         let instance = Instance::load(InstanceOptions { validation }).map_err(|error| Error::NoDevice(error.to_string()))?;
         let devices = choose(&instance.devices(), asked)?;

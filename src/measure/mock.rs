@@ -81,6 +81,13 @@ impl MockOptions {
         }
         Ok(options)
     }
+
+    /// What is known about the device that they simulate.
+    pub fn device_info(&self) -> DeviceInfo {
+        let mut info = DeviceInfo::mock();
+        info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
+        info
+    }
 }
 
 fn number(key: &str, text: &str, least: f64, most: f64) -> Result<f64, Error> {
@@ -116,9 +123,8 @@ pub struct Mock {
 impl Mock {
     /// A mock whose noise is selected by the seed.
     pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
-        let mut info = DeviceInfo::mock();
-        info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = options.bits);
-        Self { info, options, oracle, now: 0.0, rng: ChaCha8Rng::seed_from_u64(seed), slots: Vec::new(), statistics: false }
+        let (info, rng) = (options.device_info(), ChaCha8Rng::seed_from_u64(seed));
+        Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), statistics: false }
     }
 
     /// Whether loading a case tells pipeline statistics: the same of every kernel.

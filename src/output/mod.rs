@@ -131,21 +131,17 @@ pub struct Outputs {
     closed: bool,
 }
 
-/// Opens all outputs. No file is emptied before all of them could be opened.
+/// Opens all outputs. No file is emptied before all of them could be opened, and where one can't be, none is left that wasn't there.
 ///
 /// # Errors
 /// [`Error::Output`] for the first that can't be written, a usage error where one is named twice.
 pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Error> {
-    let mut files = Vec::new();
     for (i, (target, _)) in targets.iter().enumerate() {
         if targets[..i].iter().any(|(earlier, _)| earlier == target) {
             return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
         }
-        files.push(match target {
-            Target::Stdout => None,
-            Target::File(path) => Some(open_file(path).map_err(|source| Error::Output { path: target.name(), source })?),
-        });
     }
+    let files = open_files(targets)?;
     let mut outputs = Outputs { sinks: Vec::new(), closed: false };
     for ((target, format), file) in targets.iter().zip(files) {
         let opened = match file {
@@ -161,8 +157,39 @@ pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Er
     Ok(outputs)
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+/// Opens the files, or none: those that were made for it go again where another can't be opened.
+fn open_files(targets: &[(Target, Format)]) -> Result<Vec<Option<File>>, Error> {
+    let mut files = Vec::new();
+    let mut made = Vec::new();
+    for (target, _) in targets {
+        let Target::File(path) = target else {
+            files.push(None);
+            continue;
+        };
+        match open_file(path) {
+            Ok((file, is_new)) => {
+                files.push(Some(file));
+                made.extend(is_new.then_some(path));
+            }
+            Err(source) => {
+                // One that can't be removed is empty, and does no harm.
+                made.into_iter().for_each(|path| drop(std::fs::remove_file(path)));
+                return Err(Error::Output { path: target.name(), source });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The file, and whether it was made just now.
+fn open_file(path: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        // Created nevertheless where a link leads nowhere yet.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Ok((OpenOptions::new().write(true).create(true).truncate(false).open(path)?, false))
+        }
+        made => Ok((made?, true)),
+    }
 }
 
 /// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
