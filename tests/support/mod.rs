@@ -1,0 +1,196 @@
+//! What several test files share: the command and its rows, the catalogue's settings, the SPIR-V tools.
+
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use lanescope::experiments::{Experiment, Setting};
+use lanescope::model::{AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset};
+use lanescope::plan::parse_values;
+use lanescope::record::{Reader, Record};
+
+// ---- the command ----------------------------------------------------------------------------------------------------------
+
+/// The command under test, away from a terminal, with nothing on its input.
+pub fn lanescope(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// How the command ended and what it said.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub out: String,
+    /// Its error stream.
+    pub err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// Runs the command to its end.
+pub fn ran(arguments: &[&str]) -> Ran {
+    lanescope(arguments).output().unwrap().into()
+}
+
+/// Runs the command and demands success.
+pub fn succeeded(arguments: &[&str]) -> Ran {
+    let ran = ran(arguments);
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    ran
+}
+
+/// Runs `lanescope run` with these arguments, demands success, and gives its rows.
+pub fn measured(arguments: &[&str]) -> Vec<Record> {
+    rows(&succeeded(&[&["run", "--format", "csv"], arguments].concat()).out)
+}
+
+/// The rows of a CSV text, read by any CSV reader and by Lanescope's own, which have to agree.
+pub fn rows(csv: &str) -> Vec<Record> {
+    let mut reader = csv::ReaderBuilder::new().from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let foreign: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    let own: Vec<Record> = Reader::new("rows", csv.as_bytes()).unwrap().map(|row| row.unwrap()).collect();
+    assert_eq!(csv.lines().count(), own.len() + 1, "a row is a line");
+    assert_eq!(foreign.len(), own.len());
+    for (foreign, own) in foreign.iter().zip(&own) {
+        let fixed = own.fixed_cells().map(|cell| cell.to_string());
+        let axes = header.iter().skip(own.fixed_cells().count());
+        let axes = axes.map(|name| own.axis_values.get(name).map_or_else(String::new, ToString::to_string));
+        assert!(foreign.iter().map(str::to_owned).eq(fixed.chain(axes)), "{foreign:?}");
+    }
+    own
+}
+
+/// The rows of a CSV file.
+pub fn rows_of(path: &Path) -> Vec<Record> {
+    rows(&std::fs::read_to_string(path).unwrap())
+}
+
+// ---- devices --------------------------------------------------------------------------------------------------------------
+
+/// What `lanescope devices --json` says of a device.
+#[derive(Debug)]
+pub struct Found {
+    /// Its index, as `--device` takes it.
+    pub index: String,
+    /// The driver's id, such as `MESA_LLVMPIPE`.
+    pub driver: String,
+    /// Whether it is software on the host's processor.
+    pub is_cpu: bool,
+    /// `maxComputeWorkGroupSize[0]`, or the invocations of a workgroup where they are fewer.
+    pub largest_workgroup: u64,
+    /// `maxComputeWorkGroupCount[0]`
+    pub most_groups: u64,
+}
+
+/// The usable devices of all drivers. Those that LANESCOPE_TEST_DRIVERS promises must be among them; where nothing is promised,
+/// any one will do.
+pub fn devices() -> Vec<Found> {
+    let json: serde_json::Value = serde_json::from_str(&succeeded(&["devices", "--json"]).out).unwrap();
+    let usable = json.as_array().unwrap().iter().filter(|device| device["unusable"].is_null());
+    let found: Vec<Found> = usable
+        .map(|device| Found {
+            index: device["index"].to_string(),
+            driver: device["driver"]["id"].as_str().unwrap().to_owned(),
+            is_cpu: device["kind"] == "cpu",
+            largest_workgroup: device["limits"]["workgroup_size"][0]
+                .as_u64()
+                .min(device["limits"]["workgroup_invocations"].as_u64())
+                .unwrap(),
+            most_groups: device["limits"]["workgroup_count"][0].as_u64().unwrap(),
+        })
+        .collect();
+    for promised in std::env::var("LANESCOPE_TEST_DRIVERS").unwrap_or_default().split(',').filter(|name| !name.is_empty()) {
+        let id = match promised {
+            "lavapipe" => "MESA_LLVMPIPE",
+            "swiftshader" => "GOOGLE_SWIFTSHADER",
+            other => panic!("LANESCOPE_TEST_DRIVERS promises {other}, which is not known here"),
+        };
+        let present = found.iter().any(|device| device.driver == id);
+        assert!(present, "LANESCOPE_TEST_DRIVERS promises {promised}, which is absent: run eval \"$(scripts/drivers.sh)\"");
+    }
+    assert!(!found.is_empty(), "no usable device: run eval \"$(scripts/drivers.sh)\"");
+    found
+}
+
+// ---- the catalogue --------------------------------------------------------------------------------------------------------
+
+/// Devices unlike each other in all that experiments look at: a processor with common limits and one with the least that
+/// drivers have, and a large GPU.
+pub fn device_classes() -> Vec<DeviceInfo> {
+    let mock = DeviceInfo::mock;
+    let small = Limits {
+        workgroup_size: [256, 256, 64],
+        workgroup_invocations: 256,
+        workgroup_count: [65_535; 3],
+        shared_bytes: 16 << 10,
+        storage_buffer_range: 1 << 30,
+        push_constant_bytes: 128,
+        descriptor_sets: 4,
+        allocation_bytes: 1 << 30,
+    };
+    vec![
+        DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, ..mock() },
+        DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
+        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, ..mock() },
+    ]
+}
+
+/// Every preset.
+pub const PRESETS: [Preset; 3] = [Preset::Quick, Preset::Default, Preset::Thorough];
+
+/// A point on an experiment's axes: the first default of each, but for those that are given as a user would write them.
+pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &str)]) -> Point {
+    let mut given: BTreeMap<&str, &str> = given.iter().copied().collect();
+    let values = experiment.axes(setting).into_iter().map(|axis| {
+        let value: AxisValue = match given.remove(axis.name.as_ref()) {
+            Some(text) => parse_values(&axis, text).unwrap().remove(0),
+            None => axis.defaults[0].clone(),
+        };
+        (axis.name, value)
+    });
+    let point = Point::new(values.collect::<Vec<_>>());
+    assert!(given.is_empty(), "{} has no such axis: {given:?}", experiment.name());
+    point
+}
+
+// ---- SPIR-V tools ---------------------------------------------------------------------------------------------------------
+
+/// What a tool of the package spirv-tools makes of its input. A tool that is absent is a failure that says what to install.
+///
+/// # Errors
+/// What the tool said against the input.
+pub fn spirv_tool(name: &str, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
+    let mut child = Command::new(name)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{name}: {error}; install spirv-tools (scripts/test.sh does)"));
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    if output.status.success() { Ok(output.stdout) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+/// Words as the bytes that tools read.
+pub fn to_bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Bytes as words.
+pub fn to_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+}
