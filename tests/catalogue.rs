@@ -1,0 +1,289 @@
+//! Every kernel of the catalogue, in every form that the default sweeps use: it compiles, the validator takes it, before and
+//! after specialization, and what it declares is what its experiment says of it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::model::{Case, Check, Contents, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step};
+use lanescope::plan::{Plan, Request};
+use lanescope::shader::{
+    self, Access, BindingKind, Compiler, Extent, Library, Prepared, Reflection, ScalarType, SpecConstant, Specialized,
+};
+use lanescope::validate::{Verdict, compare};
+use support::{PRESETS, device_classes, spirv_tool, to_bytes, to_words};
+
+/// Specializations of one module that go through the optimizer and the validator; each is two processes.
+const VALIDATED_PER_MODULE: usize = 6;
+
+/// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
+fn each_case(mut act: impl FnMut(Case)) {
+    for device in device_classes() {
+        for preset in PRESETS {
+            let plan = Plan::new(&Request::default(), Setting { device: &device, preset, seed: 1 }).unwrap();
+            plan.iter().filter_map(|planned| planned.case.ok()).for_each(&mut act);
+        }
+    }
+}
+
+/// The cases with their kernels compiled: of those that differ only in sizes of grids and buffers, one.
+fn prepared_cases() -> Vec<Prepared> {
+    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    each_case(|case| {
+        let form = |kernel: &Kernel| Kernel { bindings: Vec::new(), ..kernel.clone() };
+        let key = format!("{} {} {:?}", case.experiment, case.variant, case.kernels.iter().map(form).collect::<Vec<_>>());
+        if seen.insert(key) {
+            let name = format!("{} {}", case.experiment, case.point);
+            found.push(shader::prepare(case, &mut compiler).unwrap_or_else(|failure| panic!("{name}: {}", failure.reason)));
+        }
+    });
+    assert!(found.len() > 100, "only {} cases", found.len());
+    found
+}
+
+fn environment(target: SpirvTarget) -> &'static str {
+    match target {
+        SpirvTarget::Vulkan1_1 => "vulkan1.1",
+        SpirvTarget::Vulkan1_2 => "vulkan1.2",
+        SpirvTarget::Vulkan1_3 => "vulkan1.3",
+    }
+}
+
+fn validate(words: &[u32], kernel: &Kernel) {
+    let result = spirv_tool("spirv-val", &["--target-env", environment(kernel.target), "-"], &to_bytes(words));
+    result.unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+}
+
+#[test]
+fn what_a_module_declares_is_what_its_experiment_says() {
+    for Prepared { case, kernels } in prepared_cases() {
+        assert_eq!(kernels.len(), case.kernels.len());
+        for (kernel, specialized) in case.kernels.iter().zip(&kernels) {
+            let name = format!("{} {} {:?}", case.experiment, case.point, kernel.macros);
+            let reflection = &specialized.module.reflection;
+            check_entry(reflection, &name);
+            check_bindings(&case, kernel, reflection, &name);
+            check_constants(kernel, specialized, &name);
+        }
+        check_pushes(&case, &kernels);
+        check_poison(&case);
+    }
+}
+
+fn check_entry(reflection: &Reflection, name: &str) {
+    let [entry] = &reflection.entry_points[..] else { panic!("{name}: {:?}", reflection.entry_points) };
+    assert_eq!(entry.name, "main", "{name}");
+    for (id, extent) in (0..).zip(entry.local_size) {
+        assert!(matches!(extent, Extent::Specialized { constant_id, .. } if constant_id == id), "{name}: {extent:?}");
+    }
+    assert!(!entry.needs_local_size_id, "{name}: not every device takes LocalSizeId");
+}
+
+/// Every declared descriptor is bound, as what it is; inputs can't be written, and what can be written is checked.
+fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &str) {
+    let declared: Vec<(u32, u32)> = reflection.bindings.iter().map(|binding| (binding.set, binding.binding)).collect();
+    let mut bound: Vec<(u32, u32)> = kernel.bindings.iter().map(|binding| (binding.set, binding.binding)).collect();
+    bound.sort_unstable();
+    assert_eq!(declared, bound, "{name}");
+    for info in &reflection.bindings {
+        assert_eq!((info.kind, info.count), (BindingKind::StorageBuffer, 1), "{name}: {}", info.name);
+        let here = |binding: &&lanescope::model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
+        let resource = kernel.bindings.iter().find(here).unwrap().resource;
+        let Resource::Buffer { contents, .. } = &case.resources[resource];
+        let is_output = case.check.outputs().contains(&resource);
+        match contents {
+            Contents::Sequence(_) => assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name),
+            Contents::Undefined => assert!(is_output && info.access != Access::ReadOnly, "{name}: output {}", info.name),
+        }
+    }
+}
+
+fn type_of(scalar: Scalar) -> ScalarType {
+    match scalar {
+        Scalar::Bool(_) => ScalarType::Bool,
+        Scalar::U32(_) => ScalarType::U32,
+        Scalar::I32(_) => ScalarType::I32,
+        Scalar::F32(_) => ScalarType::F32,
+        Scalar::U64(_) => ScalarType::U64,
+        Scalar::I64(_) => ScalarType::I64,
+        Scalar::F64(_) => ScalarType::F64,
+    }
+}
+
+fn bits(scalar: Scalar) -> u64 {
+    match scalar {
+        Scalar::Bool(value) => value.into(),
+        Scalar::U32(value) => value.into(),
+        Scalar::I32(value) => u32::from_ne_bytes(value.to_ne_bytes()).into(),
+        Scalar::F32(value) => value.to_bits().into(),
+        Scalar::U64(value) => value,
+        Scalar::I64(value) => u64::from_ne_bytes(value.to_ne_bytes()),
+        Scalar::F64(value) => value.to_bits(),
+    }
+}
+
+/// The bits that a pipeline is given for a constant.
+fn given(specialized: &Specialized, id: u32) -> Option<u64> {
+    let entry = specialized.entries.iter().find(|entry| entry.id == id)?;
+    let (start, size) = (entry.offset as usize, entry.size as usize);
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&specialized.data[start..start + size]);
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// The constants that an experiment names exist, with its values' types, and the pipeline is given exactly these values.
+fn check_constants(kernel: &Kernel, specialized: &Specialized, name: &str) {
+    let constants = &specialized.module.reflection.spec_constants;
+    for (constant, value) in &kernel.constants {
+        let declared = constants.iter().find(|declared| declared.name == *constant);
+        let declared = declared.unwrap_or_else(|| panic!("{name}: no constant {constant}"));
+        assert_eq!(declared.ty, type_of(*value), "{name}: {constant}");
+        assert_eq!(given(specialized, declared.id), Some(bits(*value)), "{name}: {constant}");
+    }
+    for (id, size) in (0..).zip(kernel.local_size) {
+        assert_eq!(given(specialized, id), Some(size.into()), "{name}: local size {id}");
+    }
+    assert_eq!(specialized.entries.len(), kernel.constants.len() + 3, "{name}");
+    assert_eq!(specialized.local_size, kernel.local_size, "{name}");
+}
+
+/// What is pushed is what the bound kernel declares.
+fn check_pushes(case: &Case, kernels: &[Specialized]) {
+    let mut bound = None;
+    let mut pushed = 0;
+    for step in &case.pass {
+        match step {
+            Step::Bind { kernel } => (bound, pushed) = (Some(&kernels[*kernel]), 0),
+            Step::Push { bytes } => pushed = bytes.len(),
+            Step::Dispatch { .. } => {
+                let declared = bound.unwrap().module.reflection.push_bytes;
+                assert_eq!(pushed, declared as usize, "{} {}", case.experiment, case.point);
+            }
+            Step::Fill { .. } | Step::Barrier => {}
+        }
+    }
+}
+
+/// Every output is poisoned before a checked pass.
+fn check_poison(case: &Case) {
+    for output in case.check.outputs() {
+        let poison = Step::Fill { resource: *output, word: POISON };
+        assert!(case.reset.contains(&poison), "{} {}: output {output} is not poisoned", case.experiment, case.point);
+    }
+}
+
+#[test]
+fn every_module_is_valid_before_and_after_specialization() {
+    let mut by_module: BTreeMap<String, Vec<(Kernel, Specialized)>> = BTreeMap::new();
+    for Prepared { case, kernels } in prepared_cases() {
+        for (kernel, specialized) in case.kernels.into_iter().zip(kernels) {
+            by_module.entry(specialized.module.spirv_hash.clone()).or_default().push((kernel, specialized));
+        }
+    }
+    for forms in by_module.values() {
+        let (kernel, specialized) = &forms[0];
+        validate(&specialized.module.words, kernel);
+        // Spread over all forms: the first and the last are the edges of the sweep.
+        let count = forms.len().min(VALIDATED_PER_MODULE);
+        for (kernel, specialized) in (0..count).map(|i| &forms[i * (forms.len() - 1) / (count - 1).max(1)]) {
+            let frozen = frozen(specialized);
+            validate(&frozen, kernel);
+            let reflection = Reflection::of(&frozen).unwrap();
+            assert_eq!(reflection.spec_constants, [], "{kernel:?}");
+            assert_eq!(reflection.entry_points[0].local_size, kernel.local_size.map(Extent::Literal), "{kernel:?}");
+        }
+    }
+}
+
+/// The module with the pipeline's values in place of its specialization constants, as an optimizer that is not ours makes it.
+fn frozen(specialized: &Specialized) -> Vec<u32> {
+    let constants = &specialized.module.reflection.spec_constants;
+    let value = |constant: &SpecConstant| given(specialized, constant.id).unwrap_or(constant.default_bits);
+    let text = |constant: &SpecConstant| match constant.ty {
+        ScalarType::Bool => (value(constant) != 0).to_string(),
+        _ => value(constant).to_string(),
+    };
+    let values: Vec<String> = constants.iter().map(|constant| format!("{}:{}", constant.id, text(constant))).collect();
+    let values = format!("--set-spec-const-default-value={}", values.join(" "));
+    let arguments = [values.as_str(), "--freeze-spec-const", "-", "-o", "-"];
+    to_words(&spirv_tool("spirv-opt", &arguments, &to_bytes(&specialized.module.words)).unwrap())
+}
+
+#[test]
+fn the_validator_refuses_what_is_wrong() {
+    let Prepared { case, kernels } = prepared_cases().into_iter().find(|prepared| !prepared.kernels.is_empty()).unwrap();
+    let mut words = kernels[0].module.words.clone();
+    words.pop();
+    let arguments = ["--target-env", environment(case.kernels[0].target), "-"];
+    assert!(spirv_tool("spirv-val", &arguments, &to_bytes(&words)).is_err());
+}
+
+#[test]
+fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
+    for device in device_classes() {
+        for preset in PRESETS {
+            let setting = Setting { device: &device, preset, seed: 1 };
+            let plan = Plan::new(&Request::default(), setting).unwrap();
+            for planned in plan.iter() {
+                let Ok(case) = planned.case else { continue };
+                assert_eq!(planned.experiment.case(planned.variant, &planned.point, &setting).as_ref(), Ok(&case));
+                assert_eq!((case.experiment.as_str(), case.variant.as_str()), (planned.experiment.name(), planned.variant));
+                assert_eq!(case.point, planned.point);
+                let names: BTreeSet<&str> = case.resources.iter().map(Resource::name).collect();
+                assert_eq!(names.len(), case.resources.len(), "{}: resources share a name", case.experiment);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_twin_is_whole_and_comes_out_the_same_each_time() {
+    let cpu = &device_classes()[0];
+    let setting = |seed| Setting { device: cpu, preset: Preset::Quick, seed };
+    // Smaller than by default, so that every variant and operation can be had in full.
+    let axes = ["n=4096", "size=48", "groups=3", "local_size_x=1,8", "local_size_y=8"].map(str::to_owned).to_vec();
+    let [first, second] =
+        [1, 2].map(|seed| Plan::new(&Request { filters: Vec::new(), axes: axes.clone() }, setting(seed)).unwrap());
+    let mut checked = BTreeSet::new();
+    for (planned, other) in first.iter().zip(second.iter()) {
+        let (experiment, Ok(case), Ok(other)) = (planned.experiment, planned.case, other.case) else { continue };
+        let outputs: Vec<Vec<u8>> = experiment.expected(&case).iter().map(|expected| expected.bytes()).collect();
+        assert_eq!(outputs.len(), case.check.outputs().len(), "{}", case.experiment);
+        for ((output, bytes), again) in case.check.outputs().iter().zip(&outputs).zip(experiment.expected(&case)) {
+            let name = format!("{} {}", case.experiment, case.point);
+            assert_eq!(bytes.len() as u64, case.resources[*output].bytes(), "{name}");
+            assert_eq!(compare("again", bytes, &again), Verdict::Right, "{name}");
+            assert!(!to_words(bytes).contains(&POISON), "{name}: the poison is a possible result");
+            checked.insert(case.experiment.clone());
+        }
+        let reads = case.resources.iter().any(|r| matches!(r, Resource::Buffer { contents: Contents::Sequence(_), .. }));
+        if reads && case.point.get("op").is_none_or(|op| op.to_string() != "init") {
+            let others: Vec<Vec<u8>> = experiment.expected(&other).iter().map(|expected| expected.bytes()).collect();
+            assert_ne!(outputs, others, "{} {}: other data, same results", case.experiment, case.point);
+        }
+    }
+    let with_twin = |e: &&&dyn lanescope::experiments::Experiment| {
+        let setting = setting(1);
+        e.variants().iter().any(|variant| {
+            let case = e.case(variant, &support::point(**e, &setting, &[]), &setting);
+            matches!(case.map(|case| case.check), Ok(Check::Twin(_)))
+        })
+    };
+    assert_eq!(checked.len(), CATALOGUE.iter().filter(with_twin).count());
+}
+
+/// Cases that hold their inputs elsewhere than device-local memory would need another check of `bytes`.
+#[test]
+fn buffers_are_whole_words_of_device_memory() {
+    each_case(|case| {
+        for resource in &case.resources {
+            let Resource::Buffer { bytes, memory, .. } = resource;
+            assert!(*bytes > 0 && bytes % 4 == 0 && *memory == MemoryKind::DeviceLocal, "{} {}", case.experiment, case.point);
+        }
+    });
+}
