@@ -1,0 +1,165 @@
+//! Whole runs on real drivers, under the validation layer with synchronization validation: the catalogue, and sizes at the edges.
+//!
+//! LANESCOPE_TEST_DRIVERS names the drivers that must be there (`eval "$(scripts/drivers.sh)"` sets it); where it doesn't, any
+//! usable device will do, and none is a failure.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::model::{AxisKind, DeviceInfo, Preset};
+use lanescope::record::Record;
+use support::{Found, devices, ran, rows};
+
+/// Runs on one device under validation, and demands that nothing fails: every row is measured and checked whole, or skipped with
+/// the limit that it would break, and no message of the layer shows up anywhere.
+fn profile(device: &Found, arguments: &[&str]) -> Vec<Record> {
+    let common = ["run", "--validation", "--preset=quick", "--max-time=20ms", "--format=csv", "--device", &device.index];
+    let ran = ran(&[&common, arguments].concat());
+    assert_eq!(ran.code, Some(0), "{arguments:?} on {}: {}", device.driver, ran.err);
+    let is_message =
+        |line: &&str| ["VUID", "alidation", "SYNC-", "UNASSIGNED", "rror", "panicked"].iter().any(|word| line.contains(word));
+    assert_eq!(ran.err.lines().find(is_message), None, "{arguments:?} on {}", device.driver);
+    let rows = rows(&ran.out);
+    assert!(!rows.is_empty());
+    for row in &rows {
+        let name = format!("{} {} {} on {}", row.experiment, row.variant, row.axes, device.driver);
+        assert_eq!(row.validation, Some(true), "{name}");
+        assert!(row.layers.contains("VK_LAYER_KHRONOS_validation"), "{name}: layers {}", row.layers);
+        match row.status.as_str() {
+            "ok" => check_measured(row, &name),
+            "skipped" => assert!(row.reason.contains(" the case needs ") && row.value.is_none(), "{name}: {}", row.reason),
+            status => panic!("{name}: {status}: {}", row.reason),
+        }
+    }
+    rows
+}
+
+/// What holds of any measured row, however fast the device is.
+fn check_measured(row: &Record, name: &str) {
+    if row.experiment.starts_with("calibration/") && row.checked == "false" {
+        assert!(!row.check_note.is_empty(), "{name}");
+    } else {
+        assert_eq!(row.checked, "true", "{name}");
+    }
+    assert!(["device", "host"].contains(&row.timer.as_str()), "{name}");
+    assert!(row.rounds >= Some(6) && row.samples >= row.rounds && row.batch >= Some(1), "{name}");
+    assert!(row.value.is_some_and(|value| value > 0.0), "{name}: {:?}", row.value);
+    let Some(time) = row.time_ns else {
+        assert_eq!(row.metric, "clock_rate", "{name}");
+        return;
+    };
+    let in_order = [row.time_min_ns, row.time_p05_ns, row.time_p95_ns, row.time_max_ns].map(|time| time.unwrap());
+    assert!(in_order.is_sorted() && in_order[0] > 0.0, "{name}: {in_order:?}");
+    assert!(row.ci_low_ns.unwrap() <= time && time <= row.ci_high_ns.unwrap(), "{name}");
+    for (amount, rate) in
+        [(row.bytes, row.gb_per_s), (row.ops, row.gop_per_s), (row.flops, row.gflop_per_s), (row.items, row.gitems_per_s)]
+    {
+        let of = amount.map(|amount| f64::from(u32::try_from(amount).unwrap()) / time);
+        assert_eq!(of, rate, "{name}");
+    }
+}
+
+/// Every default case of the quick overview on every device, and what has to hold between them.
+#[test]
+fn the_catalogue_is_right_on_every_driver() {
+    let mut ids: BTreeMap<(String, String, String), BTreeSet<String>> = BTreeMap::new();
+    for device in devices() {
+        // A GPU's default sizes would keep the twins of an unoptimized build busy for minutes.
+        let sizes: &[&str] = if device.is_cpu { &[] } else { &["-a", "n=2^14", "-a", "size=128", "-a", "groups=64"] };
+        let rows = profile(&device, sizes);
+        assert_covers_the_catalogue(&rows, &device.driver);
+        assert!(rows.iter().filter(|row| row.status == "ok").count() > 40, "on {}", device.driver);
+        for row in rows {
+            ids.entry((row.experiment, row.variant, row.axes)).or_default().insert(row.case_id);
+        }
+    }
+    let torn: Vec<_> = ids.iter().filter(|(_, ids)| ids.len() != 1).collect();
+    assert!(torn.is_empty(), "a case has several ids: {torn:#?}");
+}
+
+/// Every experiment, variant and word of an axis was measured.
+fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
+    let device = DeviceInfo::mock();
+    let setting = Setting { device: &device, preset: Preset::Quick, seed: 1 };
+    for experiment in CATALOGUE {
+        let own: Vec<&Record> = rows.iter().filter(|row| row.experiment == experiment.name() && row.status == "ok").collect();
+        for variant in experiment.variants() {
+            assert!(own.iter().any(|row| row.variant == *variant), "no {}:{variant} on {driver}", experiment.name());
+        }
+        for axis in experiment.axes(&setting) {
+            let AxisKind::Words(words) = axis.kind else { continue };
+            for word in words {
+                let has = |row: &&Record| row.axis_values[axis.name.as_ref()].to_string() == *word;
+                assert!(own.iter().any(has), "no {} with {}={word} on {driver}", experiment.name(), axis.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes_that_no_workgroup_divides_are_right() {
+    for device in devices() {
+        let edges = format!("local_size_x=1,7,64,{}", device.largest_workgroup);
+        let rows = profile(&device, &["workgroup/linear", "-a", "n=1,1000,1001", "-a", &edges]);
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 12);
+        let rows = profile(
+            &device,
+            &["memory/stream", "-a", "n=1000", "-a", "width=1,4", "-a", "local_size_x=48", "-a", "unroll=1,8"],
+        );
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
+        let rows = profile(&device, &["memory/stream", "-a", "n=1001", "-a", "width=1", "-a", &edges]);
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
+        let rows =
+            profile(&device, &["workgroup/tile2d", "-a", "size=100", "-a", "local_size_x=1,3,16", "-a", "local_size_y=1,7,16"]);
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 9);
+        let largest =
+            [format!("local_size_x=1,{0}", device.largest_workgroup), format!("local_size_y=1,{0}", device.largest_workgroup)];
+        let rows = profile(&device, &["workgroup/tile2d", "-a", "size=100", "-a", &largest[0], "-a", &largest[1]]);
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 3, "all but largest x largest");
+    }
+}
+
+#[test]
+fn a_size_beyond_the_limit_is_skipped() {
+    for device in devices() {
+        let beyond = format!("local_size_x={}", device.largest_workgroup + 1);
+        let rows = profile(&device, &["workgroup/linear", "memory/stream", "-a", "n=64", "-a", "width=1", "-a", &beyond]);
+        assert!(rows.iter().all(|row| row.status == "skipped"));
+    }
+}
+
+#[test]
+fn a_grid_beyond_the_limit_of_one_dimension_is_folded() {
+    for device in devices() {
+        let rows = profile(&device, &["workgroup/linear", "-a", "n=70000", "-a", "local_size_x=1"]);
+        let more = ["memory/stream", "-a", "n=70000", "-a", "local_size_x=1", "-a", "width=1", "-a", "unroll=1"];
+        for row in rows.into_iter().chain(profile(&device, &more)) {
+            let [x, y, z] = [row.groups_x, row.groups_y, row.groups_z].map(|count| count.unwrap());
+            assert_eq!(row.status, "ok");
+            assert!(x * y * z >= 70_000 && x <= device.most_groups, "{x} {y} {z}");
+            assert_eq!(y > 1, device.most_groups < 70_000, "{x} {y} {z}");
+        }
+    }
+}
+
+/// Twice the work of a chain of arithmetic is exactly twice the operations, and seeds change data, not what is right.
+#[test]
+fn other_work_and_other_data_are_right_as_well() {
+    for device in devices() {
+        let rows = profile(&device, &["calibration/sentinel", "-a", "groups=1,3,64", "-a", "steps=1,255,256,1000"]);
+        assert_eq!(rows.iter().filter(|row| row.checked == "true").count(), 12);
+        assert!(
+            rows.iter().all(|row| row.ops
+                == Some(row.groups_x.unwrap() * 64 * row.axis_values["steps"].to_string().parse::<u64>().unwrap()))
+        );
+        for seed in ["0", "77", "18446744073709551615"] {
+            let arguments = ["workgroup/*", "memory/stream", "--seed", seed, "-a", "n=1024", "-a", "size=40"];
+            let rows = profile(&device, &[&arguments[..], &["-a", "local_size_x=16", "-a", "local_size_y=4"]].concat());
+            assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"));
+        }
+    }
+}
