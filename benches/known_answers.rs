@@ -44,7 +44,7 @@ fn known_answers(index: usize) -> anyhow::Result<bool> {
     let mut device = Vulkan::new(instance.open(index, None)?);
     let info = device.info().clone();
     println!("{} ({})", info.name, info.driver.info);
-    let setting = Setting { device: &info, preset: Preset::Quick, seed: 1 };
+    let setting = Setting { queue: None, device: &info, preset: Preset::Quick, seed: 1 };
     let n = setting.by_class("2^18", "2^24");
     let mut all = true;
     for (filter, axes) in [

@@ -23,7 +23,7 @@ const VALIDATED_PER_MODULE: usize = 6;
 fn each_case(mut act: impl FnMut(Case)) {
     for device in device_classes() {
         for preset in PRESETS {
-            let plan = Plan::new(&Request::default(), Setting { device: &device, preset, seed: 1 }).unwrap();
+            let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
             plan.iter().filter_map(|planned| planned.case.ok()).for_each(&mut act);
         }
     }
@@ -227,7 +227,7 @@ fn the_validator_refuses_what_is_wrong() {
 fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
     for device in device_classes() {
         for preset in PRESETS {
-            let setting = Setting { device: &device, preset, seed: 1 };
+            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
             let plan = Plan::new(&Request::default(), setting).unwrap();
             for planned in plan.iter() {
                 let Ok(case) = planned.case else { continue };
@@ -244,9 +244,9 @@ fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
 #[test]
 fn a_twin_is_whole_and_comes_out_the_same_each_time() {
     let cpu = &device_classes()[0];
-    let setting = |seed| Setting { device: cpu, preset: Preset::Quick, seed };
+    let setting = |seed| Setting { queue: None, device: cpu, preset: Preset::Quick, seed };
     // Smaller than by default, so that every variant and operation can be had in full.
-    let axes = ["n=4096", "size=48", "groups=3", "local_size_x=1,8", "local_size_y=8"].map(str::to_owned).to_vec();
+    let axes = ["n=4096", "image_size=48", "groups=3", "local_size_x=1,8", "local_size_y=8"].map(str::to_owned).to_vec();
     let [first, second] =
         [1, 2].map(|seed| Plan::new(&Request { filters: Vec::new(), axes: axes.clone() }, setting(seed)).unwrap());
     let mut checked = BTreeSet::new();

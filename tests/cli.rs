@@ -505,7 +505,12 @@ fn list_and_describe_cover_the_catalogue() {
         let text = succeeded(&["describe", name]).out;
         assert!(text.starts_with(&format!("{name}: ")) && text.contains("How to read it:"), "{text}");
         let device = lanescope::model::DeviceInfo::mock();
-        let setting = lanescope::experiments::Setting { device: &device, preset: lanescope::model::Preset::Default, seed: 1 };
+        let setting = lanescope::experiments::Setting {
+            queue: None,
+            device: &device,
+            preset: lanescope::model::Preset::Default,
+            seed: 1,
+        };
         for axis in experiment.axes(&setting) {
             assert!(text.contains(&format!("\n  {} = ", axis.name)) && text.contains(axis.description.as_ref()), "{text}");
         }

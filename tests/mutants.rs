@@ -299,7 +299,7 @@ impl Mutant {
 /// Compiles, runs and checks one case as a run would, with the kernels of this library.
 fn verdict(device: &mut Device, compiler: &mut Compiler, mutant: &Mutant, at: Axes) -> Verdict {
     let info = device.info().clone();
-    let setting = Setting { device: &info, preset: Preset::Quick, seed: 1 };
+    let setting = Setting { queue: None, device: &info, preset: Preset::Quick, seed: 1 };
     let experiment = mutant.experiment();
     let case = experiment.case("", &point(experiment, &setting, at), &setting).unwrap();
     let prepared =
@@ -362,7 +362,7 @@ fn the_survivors_survive() {
 #[test]
 fn every_checked_kernel_has_mutants() {
     for device in support::device_classes() {
-        let setting = Setting { device: &device, preset: Preset::Quick, seed: 1 };
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         for experiment in CATALOGUE {
             let case = experiment.case(experiment.variants()[0], &point(*experiment, &setting, &[]), &setting).unwrap();
             if case.check == Check::Twin(case.check.outputs().to_vec()) {

@@ -69,7 +69,7 @@ fn the_catalogue_is_right_on_every_driver() {
     let mut ids: BTreeMap<(String, String, String), BTreeSet<String>> = BTreeMap::new();
     for device in devices() {
         // A GPU's default sizes would keep the twins of an unoptimized build busy for minutes.
-        let sizes: &[&str] = if device.is_cpu { &[] } else { &["-a", "n=2^14", "-a", "size=128", "-a", "groups=64"] };
+        let sizes: &[&str] = if device.is_cpu { &[] } else { &["-a", "n=2^14", "-a", "image_size=128", "-a", "groups=64"] };
         let rows = profile(&device, sizes);
         assert_covers_the_catalogue(&rows, &device.driver);
         assert!(rows.iter().filter(|row| row.status == "ok").count() > 40, "on {}", device.driver);
@@ -84,7 +84,7 @@ fn the_catalogue_is_right_on_every_driver() {
 /// Every experiment, variant and word of an axis was measured.
 fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
     let device = DeviceInfo::mock();
-    let setting = Setting { device: &device, preset: Preset::Quick, seed: 1 };
+    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
     for experiment in CATALOGUE {
         let own: Vec<&Record> = rows.iter().filter(|row| row.experiment == experiment.name() && row.status == "ok").collect();
         for variant in experiment.variants() {
@@ -113,12 +113,14 @@ fn sizes_that_no_workgroup_divides_are_right() {
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
         let rows = profile(&device, &["memory/stream", "-a", "n=1001", "-a", "width=1", "-a", &edges]);
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
-        let rows =
-            profile(&device, &["workgroup/tile2d", "-a", "size=100", "-a", "local_size_x=1,3,16", "-a", "local_size_y=1,7,16"]);
+        let rows = profile(
+            &device,
+            &["workgroup/tile2d", "-a", "image_size=100", "-a", "local_size_x=1,3,16", "-a", "local_size_y=1,7,16"],
+        );
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 9);
         let largest =
             [format!("local_size_x=1,{0}", device.largest_workgroup), format!("local_size_y=1,{0}", device.largest_workgroup)];
-        let rows = profile(&device, &["workgroup/tile2d", "-a", "size=100", "-a", &largest[0], "-a", &largest[1]]);
+        let rows = profile(&device, &["workgroup/tile2d", "-a", "image_size=100", "-a", &largest[0], "-a", &largest[1]]);
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 3, "all but largest x largest");
     }
 }
@@ -157,7 +159,7 @@ fn other_work_and_other_data_are_right_as_well() {
                 == Some(row.groups_x.unwrap() * 64 * row.axis_values["steps"].to_string().parse::<u64>().unwrap()))
         );
         for seed in ["0", "77", "18446744073709551615"] {
-            let arguments = ["workgroup/*", "memory/stream", "--seed", seed, "-a", "n=1024", "-a", "size=40"];
+            let arguments = ["workgroup/*", "memory/stream", "--seed", seed, "-a", "n=1024", "-a", "image_size=40"];
             let rows = profile(&device, &[&arguments[..], &["-a", "local_size_x=16", "-a", "local_size_y=4"]].concat());
             assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"));
         }

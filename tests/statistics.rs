@@ -150,7 +150,7 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let numbers = [("width", 1), ("n", 1 << 16), ("local_size_x", 64), ("unroll", unroll)];
     let axes = numbers.map(|(name, value)| (name.into(), value.into()));
     let point = Point::new([("op".into(), "triad".into())].into_iter().chain(axes));
-    let mut case = experiment.case("", &point, &Setting { device, preset: Preset::Quick, seed: 1 }).unwrap();
+    let mut case = experiment.case("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 }).unwrap();
     case.kernels[0].required_subgroup_size = subgroup_size;
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }

@@ -410,7 +410,7 @@ fn every_shader_is_used_by_an_experiment_of_its_family() {
     let mut used = BTreeSet::new();
     for device in support::device_classes() {
         for preset in support::PRESETS {
-            let setting = Setting { device: &device, preset, seed: 1 };
+            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
             let plan = plan::Plan::new(&plan::Request::default(), setting).unwrap();
             for planned in plan.iter() {
                 let kernels = planned.case.map(|case| case.kernels).unwrap_or_default();
@@ -471,7 +471,7 @@ fn an_axis_has_a_name_of_its_own_and_one_type_everywhere() {
     let mut faults = BTreeSet::new();
     for device in support::device_classes() {
         for preset in support::PRESETS {
-            let setting = Setting { device: &device, preset, seed: 1 };
+            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
             let axes = CATALOGUE.iter().flat_map(|e| e.axes(&setting).into_iter().map(|axis| (e.name(), axis)));
             faults.extend(axis_faults(&axes.collect::<Vec<_>>()));
         }
@@ -486,7 +486,7 @@ fn the_name_of_an_axis_has_one_description_of_its_kind() {
     for device in support::device_classes() {
         for preset in support::PRESETS {
             for experiment in CATALOGUE {
-                for axis in experiment.axes(&Setting { device: &device, preset, seed: 1 }) {
+                for axis in experiment.axes(&Setting { queue: None, device: &device, preset, seed: 1 }) {
                     let here = (discriminant(&axis.kind), axis.description.to_string());
                     let key = (experiment.name(), axis.name.to_string());
                     assert_eq!(known.entry(key).or_insert_with(|| here.clone()), &here, "{}", experiment.name());

@@ -108,7 +108,7 @@ pub struct Run {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub max_noise: Option<f64>,
 
-    /// Time that may be spent on timing one case, such as 500ms or 2s
+    /// Time that may be spent on timing one case, such as 500ms or 2s; six rounds of one sample are taken in any case
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 

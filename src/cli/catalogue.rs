@@ -99,7 +99,7 @@ fn nominal_device() -> DeviceInfo {
 }
 
 fn setting(device: &DeviceInfo) -> Setting<'_> {
-    Setting { device, preset: Preset::Default, seed: 1 }
+    Setting { queue: None, device, preset: Preset::Default, seed: 1 }
 }
 
 #[cfg(test)]

@@ -12,14 +12,31 @@ use crate::record::Record;
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
 const DRIVER_PREFIXES: &[&str] = &[
-    "ACO_", "AMD_", "AMDVLK_", "ANV_", "DRI_", "ENABLE_", "DISABLE_", "GALLIUM_", "INTEL_", "LP_", "MESA_", "NIR_", "NVK_",
-    "PVR_", "RADV_", "TU_", "V3D_", "VK_", "__GL_", "__NV_",
+    "ACO_",
+    "AMDVLK_",
+    "AMD_DEBUG",
+    "AMD_VULKAN_",
+    "ANV_",
+    "DRI_",
+    "GALLIUM_",
+    "INTEL_DEBUG",
+    "LP_",
+    "MESA_",
+    "NIR_",
+    "NVK_",
+    "PVR_",
+    "RADV_",
+    "TU_",
+    "V3D_",
+    "VK_",
+    "__GL_",
+    "__NV_",
 ];
 
 /// Fills the columns that are the same in all rows of a run on this machine.
-pub fn describe_host(row: &mut Record, run_id: &str) {
+pub fn describe_host(row: &mut Record) {
     let system = System::new_with_specifics(RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()));
-    run_id.clone_into(&mut row.run_id);
+    row.run_id = run_id();
     row.host = System::host_name().unwrap_or_default();
     row.os =
         [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -47,7 +64,7 @@ pub fn last_level_cache() -> Option<u64> {
 }
 
 /// A name that no other run on any machine is likely to have.
-pub fn run_id() -> String {
+fn run_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let host = System::host_name().unwrap_or_default();
     label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))

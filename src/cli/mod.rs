@@ -7,6 +7,7 @@ mod host;
 mod packaging;
 mod run;
 mod schema;
+mod sink;
 mod target;
 mod tools;
 

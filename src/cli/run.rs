@@ -1,19 +1,18 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant, SystemTime};
-
-use anyhow::{Context, anyhow};
+use std::time::Duration;
 
 use super::args::Run;
-use super::host::{describe_host, describe_mock_host, run_id};
+use super::host::{describe_host, describe_mock_host};
+use super::sink::Sink;
 use super::target::Targets;
 use super::tools::{evict_bytes, tool_cases};
-use crate::error::{EXIT_FAILED, EXIT_OK, Error};
+use crate::error::Error;
 use crate::experiments::Setting;
 use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session};
-use crate::model::{Cache, Case, DeviceInfo, Feature, Preset, Skip, Status};
-use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
+use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Preset, Skip, Status};
+use crate::output::{self, Format, Progress, Target};
 use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
 use crate::shader::{self, Compiler, Library, Prepared, glsl_compiler};
@@ -36,32 +35,49 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let plans = targets
         .devices()
         .iter()
-        .map(|device| Plan::new(&request, Setting { device, preset: arguments.preset(), seed: arguments.seed }))
+        .map(|device| {
+            Plan::new(&request, Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed })
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let outputs = output::open(&output_targets(arguments)?, &header)?;
 
-    let cases = plans.iter().map(Plan::len).sum();
-    let mut sink = Sink::new(outputs, arguments.mode(), cases);
-    let run_id = run_id();
-    let started = Instant::now();
-    for (device, plan) in targets.devices().iter().zip(&plans) {
-        let template = template(arguments, &targets, device, &run_id);
+    let cases = plans.iter().map(Plan::len).fold(0, u64::saturating_add);
+    let mut sink = Sink::new(outputs, arguments, cases, targets.are_mock());
+    let measured = run_devices(arguments, &targets, &plans, &mut sink);
+    // Whatever ended the run, the rows so far are written whole.
+    let code = sink.finish();
+    measured.and(code)
+}
+
+fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &mut Sink) -> anyhow::Result<()> {
+    // One for all devices: their rows are of one run.
+    let mut run = Record {
+        tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
+        glsl_compiler: glsl_compiler(),
+        ..Record::new()
+    };
+    if targets.are_mock() {
+        describe_mock_host(&mut run);
+    } else {
+        describe_host(&mut run);
+    }
+    for (device, plan) in targets.devices().iter().zip(plans) {
+        let template = template(&run, arguments, targets, device);
         if sink.closed {
             break;
         }
         if arguments.dry_run {
-            dry_run(plan, device, &template, &mut sink)?;
+            dry_run(plan, device, &template, sink)?;
         } else {
-            DeviceRun::new(arguments, &targets, device, plan, template, &mut sink)?.run()?;
+            DeviceRun::new(arguments, targets, device, plan, template, sink)?.run()?;
         }
         // Those of a case are in its row; these came when the device was closed.
         for message in targets.messages() {
-            sink.failed += 1;
-            sink.progress.note(&format!("validation: {message}"));
+            sink.fault(&format!("validation: {message}"));
         }
     }
-    sink.finish(started.elapsed(), arguments.dry_run)
+    Ok(())
 }
 
 /// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
@@ -84,16 +100,10 @@ fn output_targets(arguments: &Run) -> Result<Vec<(Target, Format)>, Error> {
     Ok(targets)
 }
 
-/// A row with all that is the same for one device of this run.
-fn template(arguments: &Run, targets: &Targets, device: &DeviceInfo, run_id: &str) -> Record {
-    let mut row =
-        Record { tool_version: env!("CARGO_PKG_VERSION").to_owned(), glsl_compiler: glsl_compiler(), ..Record::new() };
+/// A row with all that is the same for one device of a run.
+fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInfo) -> Record {
+    let mut row = run.clone();
     row.describe_device(device);
-    if targets.are_mock() {
-        describe_mock_host(&mut row);
-    } else {
-        describe_host(&mut row, run_id);
-    }
     row.layers = targets.layers();
     row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
     row.validation = Some(arguments.validation);
@@ -113,50 +123,6 @@ fn dry_run(plan: &Plan, device: &DeviceInfo, template: &Record, sink: &mut Sink)
         }
     }
     Ok(())
-}
-
-/// Where rows go, and what is said meanwhile.
-struct Sink {
-    outputs: Outputs,
-    progress: Progress,
-    /// Nobody reads any more.
-    closed: bool,
-    written: u64,
-    skipped: u64,
-    failed: u64,
-}
-
-impl Sink {
-    fn new(outputs: Outputs, mode: Mode, cases: u64) -> Self {
-        Self { outputs, progress: Progress::new(cases, mode), closed: false, written: 0, skipped: 0, failed: 0 }
-    }
-
-    fn write(&mut self, mut row: Record) -> anyhow::Result<()> {
-        row.timestamp = timestamp(&row);
-        self.written += 1;
-        self.skipped += u64::from(row.status == Status::Skipped.as_str());
-        let (outputs, progress) = (&mut self.outputs, &self.progress);
-        self.closed |= progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
-        Ok(())
-    }
-
-    fn finish(mut self, elapsed: Duration, dry: bool) -> anyhow::Result<u8> {
-        let (outputs, progress) = (&mut self.outputs, &self.progress);
-        self.closed |= progress.suspend(|| outputs.finish())? == WriteOutcome::Closed;
-        if self.closed {
-            return Ok(EXIT_OK);
-        }
-        let done = self.written - self.skipped - self.failed;
-        let (verb, seconds) = (if dry { "planned" } else { "measured" }, elapsed.as_secs_f64());
-        self.progress.note(&format!("{done} {verb}, {} skipped, {} failed in {seconds:.1} s", self.skipped, self.failed));
-        Ok(if self.failed > 0 { EXIT_FAILED } else { EXIT_OK })
-    }
-}
-
-/// Now, except on the mock device, whose rows are the same bytes whenever it runs.
-fn timestamp(row: &Record) -> String {
-    let now = if row.host == "mock" { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
-    humantime::format_rfc3339_seconds(now).to_string()
 }
 
 /// One device's share of a run.
@@ -192,15 +158,33 @@ impl<'r> DeviceRun<'r> {
         if let Some(bytes) = evict_bytes {
             self.sink.progress.note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }
-        let mut device = self.targets.open(self.device, self.arguments.seed, self.arguments.stats)?;
-        let mut session = Session::new(device.as_mut(), tools, self.options())
-            .map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))
-            .with_context(|| format!("can't calibrate {name}"))?;
+        let mut device = match self.targets.open(self.device, self.arguments.seed, self.arguments.stats) {
+            Ok(device) => device,
+            Err(error) => return self.give_up(&Failure::new(Status::Error, format!("{error:#}"))),
+        };
+        let mut session = match Session::new(device.as_mut(), tools, self.options()) {
+            Ok(session) => session,
+            Err(failure) => return self.give_up(&failure),
+        };
         self.introduce(&session);
         let mut pending = self.plan.iter().peekable();
         while pending.peek().is_some() && !self.sink.closed {
             let block: Vec<Planned> = pending.by_ref().take(BLOCK_CASES).collect();
             self.run_block(&mut session, block)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row for every case of a device that can't be opened or calibrated: the plan is known, and other devices go on.
+    fn give_up(&mut self, failure: &Failure) -> anyhow::Result<()> {
+        let failure = Failure::new(failure.status, format!("not run: {}", failure.reason));
+        for planned in self.plan.iter() {
+            let mut row = self.template.clone();
+            row.describe_case(&planned, self.device);
+            if planned.case.is_ok() {
+                row.fail(&failure);
+            }
+            self.sink.write(row)?;
         }
         Ok(())
     }
@@ -260,7 +244,7 @@ impl<'r> DeviceRun<'r> {
         for ((place, ready), outcome) in places.iter().zip(&prepared).zip(&outcomes) {
             finish_row(&mut rows[*place], &ready.case, outcome);
         }
-        rows.into_iter().try_for_each(|row| self.write(row))
+        rows.into_iter().try_for_each(|row| self.sink.write(row))
     }
 
     /// Compiles a case; what doesn't compile, or needs more shared memory than there is, ends in its row.
@@ -285,16 +269,6 @@ impl<'r> DeviceRun<'r> {
                 None
             }
         }
-    }
-
-    fn write(&mut self, row: Record) -> anyhow::Result<()> {
-        if Status::named(&row.status).is_some_and(Status::is_failure) {
-            self.sink.failed += 1;
-            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
-            let case = case.collect::<Vec<_>>().join(" ");
-            self.sink.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
-        }
-        self.sink.write(row)
     }
 }
 

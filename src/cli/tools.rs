@@ -21,7 +21,7 @@ pub fn tool_cases(
     seed: u64,
     evict_bytes: Option<u64>,
 ) -> anyhow::Result<ToolCases> {
-    let setting = Setting { device, preset: Preset::Default, seed };
+    let setting = Setting { queue: None, device, preset: Preset::Default, seed };
     let mut tool = |name: &str, value: Option<u64>| tool(compiler, &setting, name, value);
     Ok(ToolCases {
         empty: tool("calibration/empty", None)?,

@@ -15,6 +15,8 @@ pub use grid::{fold_groups, powers_of_two};
 pub struct Setting<'a> {
     /// The device that will run it.
     pub device: &'a DeviceInfo,
+    /// The queue family that work runs on, where it isn't the device's default.
+    pub queue: Option<u32>,
     /// How much is measured.
     pub preset: Preset,
     /// Selects the test data.
@@ -22,6 +24,16 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// Whether the queue has timestamps, and the device a period for them.
+    pub fn has_timestamps(&self) -> bool {
+        let family = match self.queue {
+            Some(queue) => self.device.queues.iter().find(|family| family.index == queue),
+            None => self.device.default_queue(),
+        };
+        let period = self.device.timestamp_period;
+        period.is_finite() && period > 0.0 && family.is_some_and(|family| family.timestamp_valid_bits > 0)
+    }
+
     /// A size that fits the device's class: software drivers are a thousand times slower.
     pub fn by_class<T>(&self, cpu: T, gpu: T) -> T {
         if self.device.is_cpu() { cpu } else { gpu }
@@ -60,9 +72,19 @@ pub trait Experiment: Sync {
     /// Compares the outputs, in the order of the case's check, with what they must hold.
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name());
+        let expected = self.expected(case);
+        // Fewer of either, and what is left over would pass unseen.
+        assert!(
+            expected.len() == names.len() && outputs.len() == names.len() && !outputs.is_empty(),
+            "{}: {} outputs, of which {} were read and the twin tells {}",
+            case.experiment,
+            names.len(),
+            outputs.len(),
+            expected.len()
+        );
         names
             .zip(outputs)
-            .zip(self.expected(case))
+            .zip(expected)
             .map(|((name, got), expected)| compare(name, got, &expected))
             .find(|verdict| *verdict != Verdict::Right)
             .unwrap_or(Verdict::Right)

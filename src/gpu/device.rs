@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{DeviceInfo, PipelineStatistics, QueueFamily, Resource, Status, Step};
-use crate::shader::Prepared;
+use crate::model::{Contents, DeviceInfo, PipelineStatistics, QueueFamily, Resource, Status, Step};
+use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
 use super::check;
@@ -165,7 +165,10 @@ impl Device {
         self.logical.alive()?;
         check::case(prepared, &self.info)?;
         let resources = &prepared.case.resources;
-        let buffers = resources.iter().map(|resource| self.buffer(resource)).collect::<Result<Vec<_>, _>>()?;
+        let sharable = sharable(prepared);
+        let buffers = (resources.iter().zip(&sharable))
+            .map(|(resource, sharable)| self.buffer(resource, *sharable))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.statistics.is_some().then(Vec::new);
         for source in Source::all(prepared) {
@@ -177,7 +180,8 @@ impl Device {
         }
         let pipeline_time = kernels.iter().map(Kernel::time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
-        self.shared.extend(resources.iter().cloned().zip(buffers.iter().cloned()));
+        let owned = resources.iter().cloned().zip(buffers.iter().cloned()).zip(sharable);
+        self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
         let title = check::title(&prepared.case);
         let (reset, pass) = (prepared.case.reset.clone(), prepared.case.pass.clone());
         let slot = Slot { index: self.cases.len(), generation: self.generation };
@@ -186,8 +190,8 @@ impl Device {
     }
 
     /// The buffer of a resource: one that is loaded already, or a new one with its contents.
-    fn buffer(&mut self, resource: &Resource) -> Result<Arc<Buffer>, Error> {
-        if let Some(buffer) = self.shared.get(resource) {
+    fn buffer(&mut self, resource: &Resource, sharable: bool) -> Result<Arc<Buffer>, Error> {
+        if let Some(buffer) = self.shared.get(resource).filter(|_| sharable) {
             return Ok(Arc::clone(buffer));
         }
         match resource {
@@ -201,8 +205,11 @@ impl Device {
 
     /// Bytes of resources that loading the case would add now; shared ones count nothing.
     pub fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
-        let resources: HashSet<&Resource> = prepared.case.resources.iter().collect();
-        resources.into_iter().filter(|resource| !self.shared.contains_key(*resource)).map(Resource::bytes).sum()
+        let resources = prepared.case.resources.iter().zip(sharable(prepared));
+        let (shared, own): (Vec<_>, Vec<_>) = resources.partition(|(_, sharable)| *sharable);
+        let new: HashSet<&Resource> =
+            shared.into_iter().map(|(resource, _)| resource).filter(|resource| !self.shared.contains_key(*resource)).collect();
+        new.into_iter().chain(own.into_iter().map(|(resource, _)| resource)).map(Resource::bytes).sum()
     }
 
     /// Bytes that the resources of a block of cases may take in all, those that are loaded now included.
@@ -296,6 +303,22 @@ impl Device {
     pub fn messages(&mut self) -> Vec<String> {
         self.logical.instance.log.drain()
     }
+}
+
+/// Of each resource, whether other cases may use the same buffer: not an input that a kernel of this case can write to. Outputs
+/// are reset before they are checked, so they may be shared.
+fn sharable(prepared: &Prepared) -> Vec<bool> {
+    let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
+    let is_written = |resource: usize| {
+        kernels().any(|(kernel, specialized)| {
+            let bound = kernel.bindings.iter().filter(|binding| binding.resource == resource);
+            let infos = &specialized.module.reflection.bindings;
+            let mut at = bound.flat_map(|b| infos.iter().filter(move |info| (info.set, info.binding) == (b.set, b.binding)));
+            at.any(|info| info.access != Access::ReadOnly)
+        })
+    };
+    let resources = prepared.case.resources.iter().enumerate();
+    resources.map(|(index, Resource::Buffer { contents, .. })| *contents == Contents::Undefined || !is_written(index)).collect()
 }
 
 /// The case of a slot. A function of the fields, so that the queue can be borrowed beside it.

@@ -6,6 +6,8 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
+use rayon::prelude::*;
+
 use crate::model::{Contents, DeviceInfo, Sequence, Status};
 
 use super::error::{Context, Error};
@@ -165,7 +167,12 @@ impl Staging {
                 MemoryLocation::GpuToCpu,
             )?),
         };
-        let mut bytes = Vec::with_capacity(usize::try_from(source.bytes()).unwrap_or(0));
+        let mut bytes = Vec::new();
+        let room = bytes.try_reserve_exact(usize::try_from(source.bytes()).unwrap_or(usize::MAX));
+        room.map_err(|_| {
+            let reason = format!("the host has no {} bytes to read buffer `{}` back into", source.bytes(), source.name);
+            Error::new(Status::OutOfMemory, reason)
+        })?;
         for chunk in chunks(source.bytes()) {
             let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.bytes };
             queue.run("a readback", |recorder| {
@@ -180,9 +187,8 @@ impl Staging {
 
 /// Writes a part of a sequence, from the word `first` on.
 fn fill(target: &mut [u8], sequence: Sequence, first: u64) {
-    for (index, word) in (first..).zip(target.chunks_exact_mut(4)) {
-        word.copy_from_slice(&sequence.word(index).to_ne_bytes());
-    }
+    let words = target.par_chunks_exact_mut(4).enumerate();
+    words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(first + index as u64).to_ne_bytes()));
 }
 
 /// Bytes that a block of cases may take, beside `loaded` bytes of earlier ones, which count as free. Three quarters of what the

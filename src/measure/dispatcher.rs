@@ -12,9 +12,6 @@ pub trait Dispatcher {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
-    /// The queue family that work runs on.
-    fn queue_family(&self) -> u32;
-
     /// How the queue's timestamps become durations; `None` where it has no usable ones.
     fn tick_scale(&self) -> Option<TickScale>;
 

@@ -1,6 +1,5 @@
 //! Knowing the instrument before measuring with it.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::gpu::{Slot, Submission};
@@ -63,8 +62,6 @@ pub struct Instrument {
     pub timer: Timer,
     /// Two timestamps back to back (or an empty submission, by the host's clock).
     pub floor: Nanos,
-    /// Time of an empty pass per batch, as far as asked for.
-    empty_pass: HashMap<u32, Nanos>,
     /// What a user should know, in a sentence.
     pub note: Option<String>,
 }
@@ -77,30 +74,19 @@ impl Instrument {
     pub fn calibrate(device: &mut dyn Dispatcher, tools: Tools) -> Result<Self, Failure> {
         let (timer, note) = choose_timer(device, tools)?;
         let floor = floor(device, tools, timer)?;
-        Ok(Self { timer, floor, empty_pass: HashMap::new(), note })
-    }
-
-    /// The time of an empty pass in a batch of this size.
-    ///
-    /// # Errors
-    /// What the device refused.
-    pub fn empty_pass(&mut self, device: &mut dyn Dispatcher, tools: Tools, batch: u32) -> Result<Nanos, Failure> {
-        if let Some(known) = self.empty_pass.get(&batch) {
-            return Ok(*known);
-        }
-        let times = repeat(device, tools.empty, self.timer, batch, 9)?;
-        let time = Nanos(stats::median(&times) / f64::from(batch));
-        self.empty_pass.insert(batch, time);
-        Ok(time)
+        Ok(Self { timer, floor, note })
     }
 }
 
-/// Durations of single samples, the first of all discarded, however many submissions the timer needs for them.
-fn repeat(device: &mut dyn Dispatcher, slot: Slot, timer: Timer, batch: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+/// Durations of `samples` samples, one before them discarded, each in a submission of its own: so however long a batch is, no
+/// submission outlasts a watchdog.
+///
+/// # Errors
+/// What the device refused.
+pub fn repeat(device: &mut dyn Dispatcher, slot: Slot, timer: Timer, batch: u32, samples: u32) -> Result<Vec<f64>, Failure> {
     let mut times = Vec::new();
-    while times.len() <= samples as usize {
-        let submission = device.sample(slot, batch, if timer == Timer::Host { 1 } else { samples + 1 })?;
-        times.extend(timer.durations(&submission).iter().map(|time| time.0));
+    for _ in 0..=samples {
+        times.extend(timer.durations(&device.sample(slot, batch, 1)?).iter().map(|time| time.0));
     }
     times.remove(0);
     Ok(times)
@@ -123,29 +109,64 @@ fn choose_timer(device: &mut dyn Dispatcher, tools: Tools) -> Result<(Timer, Opt
     host(format!("the device's clock runs at {again:.4} times the host's, though it should agree within 1 %"))
 }
 
+/// A moment on both clocks: nanoseconds since the first.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    device: f64,
+    host: f64,
+}
+
 /// The device clock's rate over the host's, across submissions of real work that last at least `span`.
 ///
-/// The host's time is taken when a submission has come back, at both ends alike, so that the latency of waiting cancels.
+/// Device time is added up submission by submission: timestamps of few bits may wrap many times within the span.
 ///
 /// # Errors
 /// What the device refused.
 pub fn clock_rate(device: &mut dyn Dispatcher, tools: Tools, scale: TickScale, span: Duration) -> Result<f64, Failure> {
-    let mark = |device: &mut dyn Dispatcher| -> Result<(Ticks, Duration), Failure> {
+    let mut stamp = || -> Result<(Ticks, Duration), Failure> {
         let submission = device.sample(tools.sentinel, 1, 1)?;
-        let now = device.now();
-        Ok((submission.samples.last().map_or(Ticks(0), |(_, end)| *end), now))
+        Ok((submission.samples.last().map_or(Ticks(0), |(_, end)| *end), device.now()))
     };
-    mark(device)?;
-    let (first, started) = mark(device)?;
-    let (mut last, mut ended) = mark(device)?;
-    while ended.saturating_sub(started) < span {
-        (last, ended) = mark(device)?;
+    stamp()?;
+    let (mut last, started) = stamp()?;
+    let mut marks = vec![Mark { device: 0.0, host: 0.0 }];
+    let (mut ticks, mut elapsed) = (0, Duration::ZERO);
+    while elapsed < span || marks.len() < 6 {
+        let (next, now) = stamp()?;
+        ticks += scale.ticks(last, next);
+        (last, elapsed) = (next, now.saturating_sub(started));
+        marks.push(Mark { device: scale.nanos(ticks).0, host: Nanos::from_duration(elapsed).0 });
     }
-    Ok(scale.between(first, last).0 / Nanos::from_duration(ended.saturating_sub(started)).0)
+    Ok(rate(&marks))
 }
 
+/// The rate between the promptest mark of the first third and that of the last. Waiting only ever delays the host's time, so the
+/// marks at which the host is least behind are those that the waiting disturbed least.
+fn rate(marks: &[Mark]) -> f64 {
+    let third = marks.len().div_ceil(3);
+    let promptest = |marks: &[Mark]| {
+        let behind = |mark: &Mark| mark.host - mark.device;
+        marks.iter().copied().reduce(|a, b| if behind(&b) < behind(&a) { b } else { a })
+    };
+    match (promptest(&marks[..third]), promptest(&marks[marks.len() - third..])) {
+        (Some(first), Some(last)) => (last.device - first.device) / (last.host - first.host),
+        _ => f64::NAN,
+    }
+}
+
+/// Visits of the floor, and samples in each.
+const FLOOR_VISITS: usize = 9;
+const FLOOR_SAMPLES: u32 = 15;
+
+/// The least of several visits' medians: a floor is a lower bound, and whatever disturbs a visit only raises it. Batches are
+/// chosen by it, so it must be the same in every run.
 fn floor(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nanos, Failure> {
-    Ok(Nanos(stats::median(&repeat(device, tools.empty, timer, 0, 32)?)))
+    let mut least = f64::INFINITY;
+    for _ in 0..FLOOR_VISITS {
+        device.sample(tools.sentinel, 1, 1)?;
+        least = least.min(stats::median(&repeat(device, tools.empty, timer, 0, FLOOR_SAMPLES)?));
+    }
+    Ok(Nanos(least))
 }
 
 /// The step in which the device counts: the greatest common divisor of all differences between a submission's timestamps, since
@@ -163,6 +184,15 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn late_marks_do_not_change_the_rate() {
+        let late = |i: u32| if i % 4 == 0 { 0.0 } else { 5e6 };
+        let marks: Vec<Mark> =
+            (0..24).map(|i| Mark { device: 1.04e7 * f64::from(i), host: 1e7 * f64::from(i) + late(i) }).collect();
+        assert!((rate(&marks) - 1.04).abs() < 1e-12);
+        assert!(rate(&[]).is_nan());
+    }
 
     #[test]
     fn the_step_is_what_all_differences_share() {

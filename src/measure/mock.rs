@@ -207,10 +207,6 @@ impl Dispatcher for Mock {
         &self.info
     }
 
-    fn queue_family(&self) -> u32 {
-        0
-    }
-
     fn tick_scale(&self) -> Option<TickScale> {
         (self.options.bits > 0).then_some(TickScale { valid_bits: self.options.bits, period: self.info.timestamp_period })
     }

@@ -5,6 +5,7 @@
 //! the rounds.
 
 mod dispatcher;
+mod flags;
 mod instrument;
 mod mock;
 mod session;

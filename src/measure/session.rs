@@ -1,16 +1,18 @@
 //! A block of cases from loading to outcome.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::flags::{Pass, Subject, flags};
 use super::instrument::{self, FLOORS_PER_SAMPLE};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use super::{Dispatcher, Instrument, Measured, Timer, Tools, noise};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Case, Failure, Flag, Measurand, PipelineStatistics, Status};
+use crate::model::{Case, Failure, Measurand, PipelineStatistics, Status, Work};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -31,11 +33,15 @@ const MAX_SAMPLES: f64 = 31.0;
 /// A device that had nothing to do for this long may have lowered its clocks.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// A sample below this many floors is flagged.
-const NEAR_FLOORS: f64 = 20.0;
+/// The least that a round lasts. A block of few short cases would end its rounds within milliseconds, and never see how the
+/// device changes from one moment to another.
+const ROUND_SPAN: Duration = Duration::from_millis(50);
 
-/// A pass below this many empty passes is flagged.
-const LAUNCH_BOUND: f64 = 20.0;
+/// Samples of an empty pass in a round.
+const EMPTY_SAMPLES: u32 = 5;
+
+/// Of each batch size, the medians of an empty pass in the rounds so far.
+type EmptyPasses = HashMap<u32, Vec<f64>>;
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
@@ -130,11 +136,6 @@ impl<'a> Session<'a> {
     /// What is known about the instrument.
     pub fn instrument(&self) -> &Instrument {
         &self.instrument
-    }
-
-    /// The device.
-    pub fn device(&self) -> &dyn Dispatcher {
-        self.device
     }
 
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each,
@@ -233,22 +234,42 @@ impl<'a> Session<'a> {
             let sized = self.warm_up_if_idle(tools).and_then(|()| self.choose_sizes(entry, tools));
             end_on_failure(entry, sized, observe);
         }
+        let mut empty_passes = EmptyPasses::default();
         for round in 1..=LAST_ROUND {
             let mut order: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].ended.is_none()).collect();
             if order.is_empty() {
                 break;
             }
             order.shuffle(&mut self.rng);
+            let started = self.device.now();
             for i in order {
                 let entry = &mut entries[i];
                 observe(Event::Timing(&entry.prepared.case, round));
                 let visited = self.warm_up_if_idle(tools).and_then(|()| self.visit(entry, tools));
                 end_on_failure(entry, visited, observe);
             }
+            // What fails here has failed for the cases as well, or will in the next round.
+            let _ = self.visit_empty_passes(entries, tools, &mut empty_passes);
+            let _ = self.keep_busy(tools, started + ROUND_SPAN);
             if stop::is_judged(round) {
                 entries.iter_mut().for_each(|entry| self.judge(entry, tools, round, check, observe));
             }
         }
+        for entry in entries.iter_mut().filter(|entry| dispatches(&entry.prepared.case)) {
+            entry.overhead = empty_passes.get(&entry.batch).map(|medians| Nanos(stats::median(medians)));
+        }
+    }
+
+    /// The time of an empty pass, in each batch size that is in use, visited in each round as the cases are.
+    fn visit_empty_passes(&mut self, entries: &[Entry], tools: Tools, empty_passes: &mut EmptyPasses) -> Result<(), Failure> {
+        let active = entries.iter().filter(|entry| entry.ended.is_none() && dispatches(&entry.prepared.case));
+        let batches: BTreeSet<u32> = active.map(|entry| entry.batch).collect();
+        for batch in batches {
+            let times = instrument::repeat(self.device, tools.empty, self.instrument.timer, batch, EMPTY_SAMPLES)?;
+            empty_passes.entry(batch).or_default().push(stats::median(&times) / f64::from(batch));
+        }
+        self.last_busy = self.device.now();
+        Ok(())
     }
 
     /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise.
@@ -257,10 +278,17 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let until = self.device.now() + self.options.warm_up;
-        while self.device.now() < until {
-            self.device.sample(tools.sentinel, 1, 8)?;
-        }
+        self.keep_busy(tools, until)?;
         self.last_busy = self.device.now();
+        Ok(())
+    }
+
+    /// Runs the sentinel until then.
+    fn keep_busy(&mut self, tools: Tools, until: Duration) -> Result<(), Failure> {
+        while self.device.now() < until {
+            self.device.sample(tools.sentinel, 1, 1)?;
+            self.last_busy = self.device.now();
+        }
         Ok(())
     }
 
@@ -270,6 +298,7 @@ impl<'a> Session<'a> {
         if entry.prepared.case.measurand != Measurand::Pass {
             entry.samples = if entry.prepared.case.measurand == Measurand::ClockRate { 1 } else { 31 };
             entry.samples_at_once = entry.samples + 1;
+            entry.batch = 0;
             return Ok(());
         }
         let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
@@ -279,20 +308,22 @@ impl<'a> Session<'a> {
             time = self.sample_time(entry, tools)?;
         }
         let visit = Nanos::from_duration(self.options.max_time).0 / f64::from(LAST_ROUND);
-        entry.samples = whole(visit / time, MAX_SAMPLES);
+        entry.samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
         entry.samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(entry.samples + 1));
-        entry.overhead = Some(self.instrument.empty_pass(self.device, tools, entry.batch)?);
         Ok(())
     }
 
-    /// The time that one sample of the entry's batch takes, the one before it discarded: by the timer, but by the host's clock
-    /// where caches are evicted before it, outside the timestamps.
+    /// The time that one sample of the entry's batch takes, by the timer, but by the host's clock where caches are evicted
+    /// before it, outside the timestamps. The least of three, so that a disturbed one doesn't choose the batch.
     fn sample_time(&mut self, entry: &Entry, tools: Tools) -> Result<f64, Failure> {
-        self.take(entry, tools, 1)?;
-        let submission = self.take(entry, tools, 1)?;
-        self.last_busy = self.device.now();
         let timer = if tools.evictor.is_some() { Timer::Host } else { self.instrument.timer };
-        Ok(timer.durations(&submission).last().map_or(0.0, |time| time.0))
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let submission = self.take(entry, tools, 1)?;
+            least = timer.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
+        }
+        self.last_busy = self.device.now();
+        Ok(least)
     }
 
     /// Samples of an entry in the form in which they are timed.
@@ -389,36 +420,37 @@ impl<'a> Session<'a> {
 
     fn outcome(&self, entry: Entry) -> Outcome {
         let stop = entry.ended.clone().unwrap_or(Ok(Stop::Budget))?;
-        let flags = self.flags(&entry);
+        let measurand = entry.prepared.case.measurand;
+        let does_work = entry.prepared.case.work != Work::default();
+        let subject = Subject {
+            noise: entry.noise.last().copied().unwrap_or(f64::INFINITY),
+            max_noise: self.options.max_noise,
+            pass: (measurand == Measurand::Pass).then(|| Pass {
+                time: stats::median(&super::round_medians(&entry.rounds)),
+                batch: entry.batch,
+                floor: self.instrument.floor.0,
+                empty_pass: entry.overhead.filter(|_| does_work).map(|Nanos(time)| time),
+            }),
+        };
         Ok(Measured {
             batch: entry.batch,
-            timer: self.instrument.timer,
+            timer: self.timer_of(measurand)?,
             stop,
             overhead: entry.overhead,
             host_time: Nanos(if entry.host_times.is_empty() { 0.0 } else { stats::median(&entry.host_times) }),
             pipeline_time: entry.pipeline_time,
             statistics: entry.statistics,
-            flags,
+            flags: flags(&subject),
             rounds: entry.rounds,
         })
     }
 
-    fn flags(&self, entry: &Entry) -> Vec<Flag> {
-        let mut flags = Vec::new();
-        if entry.prepared.case.measurand == Measurand::Pass {
-            let time = stats::median(&super::round_medians(&entry.rounds));
-            let launches = !entry.prepared.case.kernels.is_empty() && entry.prepared.case.check.is_twin();
-            if time * f64::from(entry.batch) < NEAR_FLOORS * self.instrument.floor.0 {
-                flags.push(Flag::NearFloor);
-            }
-            if launches && entry.overhead.is_some_and(|empty| time < LAUNCH_BOUND * empty.0) {
-                flags.push(Flag::LaunchBound);
-            }
+    /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.
+    fn timer_of(&self, measurand: Measurand) -> Result<Timer, Failure> {
+        match measurand {
+            Measurand::Pass => Ok(self.instrument.timer),
+            _ => self.device.tick_scale().map(Timer::Device).ok_or_else(no_timestamps),
         }
-        if entry.noise.last().is_none_or(|noise| noise.is_nan() || *noise > self.options.max_noise) {
-            flags.push(Flag::Noisy);
-        }
-        flags
     }
 }
 
@@ -433,6 +465,11 @@ fn load_tools(device: &mut dyn Dispatcher, tools: &ToolCases) -> Result<Tools, F
         device.run_checked(evictor)?;
     }
     Ok(Tools { empty, sentinel, evictor })
+}
+
+/// Whether a case launches anything: only then does an empty launch say something about it.
+fn dispatches(case: &Case) -> bool {
+    !case.kernels.is_empty()
 }
 
 fn no_timestamps() -> Failure {

@@ -25,7 +25,7 @@ impl Stop {
 }
 
 /// The numbers of rounds after which precision is judged. Judging after every round would stop at lucky moments and make
-/// intervals too narrow; these four keep their coverage (tested). Six is the least for which minimum to maximum of the round
+/// intervals too narrow. Six is the least for which minimum to maximum of the round
 /// medians is a 95 % interval.
 pub const JUDGED_ROUNDS: [u32; 4] = [6, 9, 13, 19];
 

@@ -24,11 +24,12 @@ impl Vulkan {
     /// behaviour, and its figures mean nothing.
     fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {
         let messages = self.device.messages();
-        let value = result?;
-        if messages.is_empty() {
-            Ok(value)
-        } else {
-            Err(Failure::new(Status::Error, format!("validation: {}", messages.join(" | "))))
+        let said = format!("validation: {}", messages.join(" | "));
+        match result {
+            Ok(value) if messages.is_empty() => Ok(value),
+            Ok(_) => Err(Failure::new(Status::Error, said)),
+            Err(error) if messages.is_empty() => Err(error.into()),
+            Err(error) => Err(Failure::new(error.status(), format!("{error}; {said}"))),
         }
     }
 }
@@ -36,10 +37,6 @@ impl Vulkan {
 impl Dispatcher for Vulkan {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
-    }
-
-    fn queue_family(&self) -> u32 {
-        self.device.queue_family().index
     }
 
     fn tick_scale(&self) -> Option<TickScale> {

@@ -131,8 +131,8 @@ impl Point {
         }
     }
 
-    /// The number on an axis, at most `u32::MAX`: anything larger is beyond every limit that Vulkan states in 32 bits, and
-    /// stays beyond it.
+    /// The number on an axis, at most `u32::MAX`: for what Vulkan limits in 32 bits (sizes of workgroups and grids), where
+    /// anything larger is beyond the limit and stays beyond it. Other axes check their own bounds.
     ///
     /// # Panics
     /// As [`Point::integer`].

@@ -165,8 +165,8 @@ pub enum MemoryKind {
     DeviceLocal,
 }
 
-/// Something that kernels and steps work on. Equal resources of different cases may share one allocation: a pass never writes
-/// what another case reads as its input.
+/// Something that kernels and steps work on. Equal resources of different cases may share one allocation, unless
+/// it is an input that a kernel can write to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// A storage buffer.
@@ -319,23 +319,23 @@ pub struct Headline {
     pub name: &'static str,
     /// Its unit in the column `unit`.
     pub unit: &'static str,
-    /// Whether more is better.
-    pub higher_is_better: bool,
+    /// Which value is the better one: `higher`, `lower`, or empty where neither is.
+    pub better: &'static str,
 }
 
 impl Headline {
     /// Time per pass in nanoseconds.
-    pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", higher_is_better: false };
+    pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
     /// Useful bytes over time, in 10^9 bytes per second.
-    pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", higher_is_better: true };
+    pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", better: "higher" };
     /// Floating-point operations over time, in 10^9 per second.
-    pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", higher_is_better: true };
+    pub const FLOPS: Self = Self { metric: Metric::Flops, name: "flops", unit: "GFLOP/s", better: "higher" };
     /// Operations over time, in 10^9 per second.
-    pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", higher_is_better: true };
+    pub const OPS: Self = Self { metric: Metric::Ops, name: "ops", unit: "Gop/s", better: "higher" };
     /// Items over time, in 10^9 per second.
-    pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", higher_is_better: true };
+    pub const ITEMS: Self = Self { metric: Metric::Items, name: "items", unit: "Gitems/s", better: "higher" };
     /// Device clock over host clock; one is right, neither direction is better than the other.
-    pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", higher_is_better: true };
+    pub const CLOCK_RATE: Self = Self { metric: Metric::ClockRate, name: "clock_rate", unit: "ratio", better: "" };
 }
 
 /// How the results of a case are checked.

@@ -3,6 +3,8 @@
 mod limits;
 mod values;
 
+use std::collections::HashSet;
+
 use globset::GlobBuilder;
 use sha2::{Digest, Sha256};
 
@@ -101,8 +103,12 @@ impl<'a> Plan<'a> {
     /// Unknown experiments, axes and values, with the nearest valid names.
     pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
         let mut selections = select(&request.filters, &setting)?;
+        let mut set = HashSet::new();
         for text in &request.axes {
-            set_axis(&mut selections, text)?;
+            let name = set_axis(&mut selections, text)?;
+            if !set.insert(name) {
+                return Err(Error::Usage(format!("axis `{name}` is given twice: join its values by commas")));
+            }
         }
         Ok(Self { setting, selections, cache: request.cache })
     }
@@ -215,8 +221,8 @@ pub fn unknown_experiment(given: &str) -> Error {
     Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
 }
 
-/// Replaces an axis's values in every selected experiment that has it.
-fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
+/// Replaces an axis's values in every selected experiment that has it. Gives the axis's name.
+fn set_axis<'t>(selections: &mut [Selection], text: &'t str) -> Result<&'t str, Error> {
     let Some((name, values)) = text.split_once('=') else {
         return Err(Error::Usage(format!("`{text}` is not NAME=VALUES, such as local_size_x=32..1024:*2")));
     };
@@ -231,7 +237,7 @@ fn set_axis(selections: &mut [Selection], text: &str) -> Result<(), Error> {
         found = true;
     }
     if found {
-        return Ok(());
+        return Ok(name);
     }
     let nearest = nearest(name, known.iter().map(String::as_str));
     if nearest.is_empty() {
@@ -254,8 +260,6 @@ pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point, ca
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
     use crate::model::{AxisKind, DeviceInfo, Preset};
 
@@ -266,14 +270,14 @@ mod tests {
     fn plan<'a>(device: &'a DeviceInfo, filters: &[&str], axes: &[&str]) -> Result<Plan<'a>, Error> {
         let owned = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
         let request = Request { filters: owned(filters), axes: owned(axes), cache: Cache::Warm };
-        Plan::new(&request, Setting { device, preset: Preset::Default, seed: 1 })
+        Plan::new(&request, Setting { queue: None, device, preset: Preset::Default, seed: 1 })
     }
 
     #[test]
     fn a_plan_counts_what_it_yields_and_ids_are_unique() {
         let device = device();
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
-            let plan = Plan::new(&Request::default(), Setting { device: &device, preset, seed: 1 }).unwrap();
+            let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
             let ids: HashSet<String> = plan.iter().map(|planned| planned.case_id).collect();
             assert_eq!(ids.len() as u64, plan.len());
         }
@@ -290,7 +294,7 @@ mod tests {
     #[test]
     fn huge_numbers_are_skipped_not_wrapped() {
         let device = device();
-        let plan = plan(&device, &["*/*"], &["n=18446744073709551612", "groups=2^63", "size=2^40"]).unwrap();
+        let plan = plan(&device, &["*/*"], &["n=18446744073709551612", "groups=2^63", "image_size=2^40"]).unwrap();
         let measured =
             plan.iter().filter(|planned| !planned.experiment.name().starts_with("calibration") && planned.case.is_ok());
         assert_eq!(measured.count(), 0);

@@ -20,9 +20,9 @@ impl Record {
         self.driver_id = device.driver.id.clone();
         self.driver_name = device.driver.name.clone();
         self.driver_info = device.driver.info.clone();
-        self.driver_version = device.driver.version.clone();
-        self.api_version = device.driver.api_version.clone();
-        self.loader_version = device.driver.loader_version.clone();
+        self.driver_version = tagged(&device.driver.version);
+        self.api_version = tagged(&device.driver.api_version);
+        self.loader_version = tagged(&device.driver.loader_version);
     }
 
     /// Fills the columns that are known of a planned case before anything is compiled.
@@ -59,7 +59,7 @@ impl Record {
         self.items = case.work.items;
         self.metric = case.headline.name.to_owned();
         self.unit = case.headline.unit.to_owned();
-        self.better = if case.headline.higher_is_better { "higher" } else { "lower" }.to_owned();
+        self.better = case.headline.better.to_owned();
     }
 
     /// Fills the columns that compiling tells.
@@ -159,6 +159,11 @@ impl Record {
         self.value = Some(value);
         (self.value_ci_low, self.value_ci_high) = interval.unzip();
     }
+}
+
+/// A version as rows have it: with a letter, so that no reader takes 1.3.230 for a date.
+fn tagged(version: &str) -> String {
+    if version.is_empty() { String::new() } else { format!("v{version}") }
 }
 
 /// An amount per nanosecond, which is 10^9 per second.

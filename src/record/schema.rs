@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use super::cell::{Cell, Field, Kind};
 use crate::model::{AxisValue, Point};
 
-/// The version of the table below, as the column `schema` holds it.
-pub const SCHEMA_VERSION: &str = "1.0";
+/// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
+/// for the number 1.1, and 1.3.230 for a date.
+pub const SCHEMA_VERSION: &str = "v1.0";
 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
 const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
@@ -76,7 +77,7 @@ macro_rules! columns {
 
 columns! {
     identity {
-        schema: text, "Version of this table of columns, MAJOR.MINOR.";
+        schema: text, "Version of this table of columns, vMAJOR.MINOR.";
         tool_version: text, "Version of lanescope.";
         glsl_compiler: text, "The GLSL compiler and its version.";
         run_id: text, "Identifies the run: the same in all of its rows.";
@@ -245,7 +246,7 @@ mod tests {
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
     fn the_columns_are_those_of_version_1_0() {
-        assert_eq!(SCHEMA_VERSION, "1.0");
+        assert_eq!(SCHEMA_VERSION, "v1.0");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -289,7 +290,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("schema", "1.0"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
+        let expected = [("schema", "v1.0"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

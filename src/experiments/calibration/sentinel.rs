@@ -43,10 +43,12 @@ impl Experiment for Sentinel {
     }
 
     fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        let steps = u32::try_from(point.integer("steps"));
+        let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
         let groups = point.u32("groups");
         let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
         let kernel =
-            Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(point.u32("steps")));
+            Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(steps));
         let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
         let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &[], resources, vec![0]);
         let work = Work { ops: invocations.checked_mul(point.integer("steps")), items: Some(invocations), ..Work::default() };

@@ -57,8 +57,8 @@ pub(super) fn instrument_case(
     measurand: Measurand,
     headline: Headline,
 ) -> Result<Case, Skip> {
-    if setting.device.queues.iter().all(|family| !family.compute || family.timestamp_valid_bits == 0) {
-        return Err(Skip::new("timestampValidBits is 0: the device's queues have no timestamps"));
+    if !setting.has_timestamps() {
+        return Err(Skip::new("timestampValidBits or timestampPeriod is 0: the queue has no usable timestamps"));
     }
     Ok(Case {
         experiment: experiment.to_owned(),

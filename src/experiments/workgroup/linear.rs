@@ -42,7 +42,7 @@ impl Experiment for Linear {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
         let n = match setting.preset {
-            Preset::Quick => setting.by_class(1_u64 << 13, 1 << 24),
+            Preset::Quick => setting.by_class(1_u64 << 14, 1 << 24),
             _ => setting.by_class(1_u64 << 16, 1 << 24),
         };
         vec![

@@ -34,18 +34,18 @@ impl Experiment for Tile2d {
         let quick = setting.preset == Preset::Quick;
         let sizes =
             |axis: usize| -> Vec<u64> { if quick { vec![1, 8, 16, 32] } else { powers_of_two(1, largest(axis)).collect() } };
-        let size = if quick { setting.by_class(64_u64, 8192) } else { setting.by_class(256_u64, 8192) };
+        let size = if quick { setting.by_class(128_u64, 8192) } else { setting.by_class(256_u64, 8192) };
         vec![
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
             Axis::new("order", "the index that runs along a row", AxisKind::Words(&["row", "column"]), ["row", "column"]),
-            Axis::new("size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]),
+            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let [x, y] = [point.u32("local_size_x"), point.u32("local_size_y")];
-        let size = point.u32("size");
+        let size = point.u32("image_size");
         let pixels = u64::from(size) * u64::from(size);
         let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1], 2)
             .constant("BY_COLUMN", Scalar::Bool(point.word("order") == "column"));
@@ -62,7 +62,7 @@ impl Experiment for Tile2d {
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let source = case.resources[0].sequence();
-        let pixels = case.point.integer("size").pow(2);
+        let pixels = case.point.integer("image_size").pow(2);
         vec![Expected::words(pixels, move |i| gray(source.word(i)))]
     }
 }
