@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use super::args::Run;
 use super::host::{describe_host, describe_mock_host, run_id};
 use super::target::Targets;
-use super::tools::{evict_bytes, tool_cases};
+use super::tools::{check_evictor, evict_bytes, tool_cases};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::experiments::Setting;
 use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session};
@@ -38,6 +38,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
         .iter()
         .map(|device| Plan::new(&request, Setting { device, preset: arguments.preset(), seed: arguments.seed }))
         .collect::<Result<Vec<_>, _>>()?;
+    if arguments.cold {
+        let mut devices = targets.devices().iter();
+        devices.try_for_each(|device| check_evictor(device, evict_bytes(arguments.evict_bytes, device)))?;
+    }
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let outputs = output::open(&output_targets(arguments)?, &header)?;
 
