@@ -76,6 +76,11 @@ impl TickScale {
         end.0.wrapping_sub(start.0) & mask
     }
 
+    /// The time after which the valid bits wrap: no longer interval can be told.
+    pub fn wrap(self) -> Nanos {
+        Nanos(f64::from(self.valid_bits.min(64)).exp2() * self.period)
+    }
+
     /// The time that a number of ticks takes.
     #[expect(clippy::cast_precision_loss, reason = "an interval under 2^53 ticks is exact")]
     pub fn nanos(self, ticks: u64) -> Nanos {
@@ -93,6 +98,7 @@ mod tests {
         assert_eq!(scale.between(Ticks(0xFFF0), Ticks(0xABCD_0010)), Nanos(80.0));
         let full = TickScale { valid_bits: 64, period: 1.0 };
         assert_eq!(full.between(Ticks(u64::MAX), Ticks(1)), Nanos(2.0));
+        assert_eq!(scale.wrap(), Nanos(65_536.0 * 2.5));
     }
 
     #[test]

@@ -8,13 +8,14 @@ mod support;
 
 use support::{ran, rows, succeeded};
 
-/// Calibration, right rows, skipped ones, and flags, in ten cases.
-const RUN: [&str; 15] = [
+/// Calibration, right rows, skipped ones, and flags, in eleven cases.
+const RUN: [&str; 16] = [
     "run",
     "calibration/*",
     "workgroup/linear",
     "memory/stream",
     "--device=mock:spread=0.1",
+    "--axis=evict_bytes=64Ki",
     "--axis=groups=16",
     "--axis=steps=64",
     "--axis=local_size_x=32,2048",

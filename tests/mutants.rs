@@ -61,11 +61,15 @@ const FITTING: &[Axes] = &[ODD_AND_EVEN[1]];
 const FOLDED: &[Axes] = &[&[("n", "70000"), ("local_size_x", "1")]];
 
 const TILE: (&str, &str) = ("workgroup/tile2d.comp", "workgroup/tile2d");
-const ROW: Axes = &[("size", "50"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "row")];
-const COLUMN: Axes = &[("size", "50"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "column")];
+const ROW: Axes = &[("image_size", "50"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "row")];
+const COLUMN: Axes = &[("image_size", "50"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "column")];
 
 const SENTINEL: (&str, &str) = ("calibration/sentinel.comp", "calibration/sentinel");
 const STEPS: &[Axes] = &[&[("groups", "3"), ("steps", "100")]];
+
+const EVICT: (&str, &str) = ("calibration/evict.comp", "calibration/evict");
+/// A tail that fills no workgroup, and a grid that fits.
+const SWEPT: &[Axes] = &[&[("evict_bytes", "4000")], &[("evict_bytes", "4096")]];
 
 const STREAM: (&str, &str) = ("memory/stream.comp", "memory/stream");
 
@@ -154,6 +158,13 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant("one workgroup's output", SENTINEL, ["result[gl_GlobalInvocationID.x]", "result[gl_LocalInvocationID.x]"], STEPS),
     mutant("nothing is written", SENTINEL, ["result[gl_GlobalInvocationID.x] = x;", ""], STEPS),
+    mutant("nothing is written", EVICT, ["ballast[i] += i * 2654435761u;", ""], SWEPT),
+    mutant("another factor", EVICT, ["2654435761u", "2654435763u"], SWEPT),
+    mutant("another sign", EVICT, ["+=", "-="], SWEPT),
+    mutant("a neighbour's output", EVICT, ["ballast[i] +=", "ballast[i ^ 1u] +="], SWEPT),
+    mutant("the last is left out", EVICT, ["i < n", "i + 1 < n"], SWEPT),
+    mutant("only every other word", EVICT, ["i < n", "i < n && i % 2 == 0"], SWEPT),
+    mutant("workgroups too far apart", EVICT, ["* gl_WorkGroupSize.x", "* (gl_WorkGroupSize.x + 1)"], SWEPT),
     mutant("nothing is written", STREAM, ["c[i] = value(i);", "value(i);"], WRITING),
     mutant("a neighbour's output", STREAM, ["c[i] = value", "c[i ^ 1u] = value"], WRITING),
     mutant("the last is left out", STREAM, [IF_WRITING, "if (i + 1 < elements) {\n            c"], WRITING),
@@ -234,6 +245,10 @@ const SURVIVORS: &[Survivor] = &[
         "the grid has no invocation too many here; where it has, the mutant would write out of bounds",
     ),
     survivor(
+        mutant("written without reading", EVICT, ["+=", "="], SWEPT),
+        "the reset leaves zeros, and a pass on top of another is never checked: what reading adds is traffic, not a result",
+    ),
+    survivor(
         mutant("no bounds check", STREAM, [IF_WRITING, "if (true) {\n            c"], &EVEN_COPY),
         "the grid has no invocation too many here; where it has, the mutant would write out of bounds",
     ),
@@ -270,8 +285,8 @@ const SURVIVORS: &[Survivor] = &[
 
 const EVEN_COPY: [Axes; 1] = [&[("op", "copy"), ("width", "4"), ("n", "8192"), ("local_size_x", "64")]];
 const EVEN_TILES: [Axes; 2] = [
-    &[("size", "64"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "row")],
-    &[("size", "64"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "column")],
+    &[("image_size", "64"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "row")],
+    &[("image_size", "64"), ("local_size_x", "8"), ("local_size_y", "4"), ("order", "column")],
 ];
 
 // ---- running them ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ use super::args::Run;
 use super::host::{describe_host, describe_mock_host};
 use super::sink::Sink;
 use super::target::Targets;
-use super::tools::{evict_bytes, tool_cases};
+use super::tools::{check_evictor, evict_bytes, tool_cases};
 use crate::error::Error;
 use crate::experiments::Setting;
 use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session};
@@ -39,6 +39,10 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
             Plan::new(&request, Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed })
         })
         .collect::<Result<Vec<_>, _>>()?;
+    if arguments.cold {
+        let mut devices = targets.devices().iter();
+        devices.try_for_each(|device| check_evictor(device, evict_bytes(arguments.evict_bytes, device)))?;
+    }
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let outputs = output::open(&output_targets(arguments)?, &header)?;
 
@@ -177,7 +181,9 @@ impl<'r> DeviceRun<'r> {
 
     /// Writes a row for every case of a device that can't be opened or calibrated: the plan is known, and other devices go on.
     fn give_up(&mut self, failure: &Failure) -> anyhow::Result<()> {
-        let failure = Failure::new(failure.status, format!("not run: {}", failure.reason));
+        let (name, Failure { status, reason }) = (&self.device.name, failure);
+        self.sink.progress.note(&format!("{name} can't be measured on: {status}: {reason}"));
+        let failure = Failure::new(*status, format!("not run: {reason}"));
         for planned in self.plan.iter() {
             let mut row = self.template.clone();
             row.describe_case(&planned, self.device);
@@ -244,7 +250,7 @@ impl<'r> DeviceRun<'r> {
         for ((place, ready), outcome) in places.iter().zip(&prepared).zip(&outcomes) {
             finish_row(&mut rows[*place], &ready.case, outcome);
         }
-        rows.into_iter().try_for_each(|row| self.sink.write(row))
+        rows.into_iter().try_for_each(|row| self.sink.write_aloud(row))
     }
 
     /// Compiles a case; what doesn't compile, or needs more shared memory than there is, ends in its row.

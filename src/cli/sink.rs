@@ -52,17 +52,25 @@ impl Sink {
         self.written += 1;
         match Status::named(&row.status) {
             Some(Status::Skipped) => self.skipped += 1,
-            Some(status) if status.is_failure() => {
-                self.failed += 1;
-                let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
-                let case = case.collect::<Vec<_>>().join(" ");
-                self.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
-            }
+            Some(status) if status.is_failure() => self.failed += 1,
             _ => {}
         }
         let (outputs, progress) = (&mut self.outputs, &self.progress);
         self.closed |= progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
         Ok(())
+    }
+
+    /// Writes a row, and says if it is one of a failure.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    pub fn write_aloud(&mut self, row: Record) -> anyhow::Result<()> {
+        if Status::named(&row.status).is_some_and(Status::is_failure) {
+            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
+            let case = case.collect::<Vec<_>>().join(" ");
+            self.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
+        }
+        self.write(row)
     }
 
     /// Notes what failed beside the rows: the run has failed with it.

@@ -7,14 +7,14 @@ use crate::error::Error;
 use crate::experiments::calibration::evict;
 use crate::experiments::{self, Setting};
 use crate::measure::ToolCases;
-use crate::model::{Axis, AxisValue, DeviceInfo, DeviceKind, Point, Preset};
+use crate::model::{Axis, AxisValue, Case, DeviceInfo, DeviceKind, Point, Preset};
 use crate::plan::check_limits;
-use crate::shader::{self, Compiler, Prepared};
+use crate::shader::{self, Compiler};
 
 /// Compiles them for a device. `evict_bytes` asks for cold mode.
 ///
 /// # Errors
-/// Where the device can't run one of them; for the evictor that is the user's to mend.
+/// Where the device can't run one of them.
 pub fn tool_cases(
     compiler: &mut Compiler,
     device: &DeviceInfo,
@@ -22,15 +22,25 @@ pub fn tool_cases(
     evict_bytes: Option<u64>,
 ) -> anyhow::Result<ToolCases> {
     let setting = Setting { queue: None, device, preset: Preset::Default, seed };
-    let mut tool = |name: &str, value: Option<u64>| tool(compiler, &setting, name, value);
+    let mut tool = |name: &str, value: Option<u64>| {
+        let case = tool(&setting, name, value)?;
+        shader::prepare(case, compiler).map_err(|failure| anyhow!("{name}: {}", failure.reason))
+    };
     Ok(ToolCases {
         empty: tool("calibration/empty", None)?,
         sentinel: tool("calibration/sentinel", None)?,
-        evictor: evict_bytes
-            .map(|bytes| tool("calibration/evict", Some(bytes)))
-            .transpose()
-            .map_err(|error| Error::Usage(format!("can't evict {} bytes: {error:#}", evict_bytes.unwrap_or_default())))?,
+        evictor: evict_bytes.map(|bytes| tool("calibration/evict", Some(bytes))).transpose()?,
     })
+}
+
+/// Whether a device can evict with so many bytes.
+///
+/// # Errors
+/// The limit that is in the way, which is the user's to mend.
+pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
+    let setting = Setting { queue: None, device, preset: Preset::Default, seed: 0 };
+    let tool = tool(&setting, "calibration/evict", Some(bytes));
+    tool.map(drop).map_err(|error| Error::Usage(format!("can't evict {bytes} bytes: {error:#}")))
 }
 
 /// How much cold mode evicts with: what the user asks for, else what the device needs.
@@ -41,14 +51,13 @@ pub fn evict_bytes(asked: Option<u64>, device: &DeviceInfo) -> u64 {
 }
 
 /// A case of the catalogue at its defaults, or with this value on its only axis.
-fn tool(compiler: &mut Compiler, setting: &Setting, name: &str, value: Option<u64>) -> anyhow::Result<Prepared> {
+fn tool(setting: &Setting, name: &str, value: Option<u64>) -> anyhow::Result<Case> {
     let experiment = experiments::find(name).with_context(|| format!("{name} is not in the catalogue"))?;
     let value_on = |axis: &Axis| value.map(AxisValue::from).or_else(|| axis.defaults.first().cloned());
     let axes = experiment.axes(setting);
     let point = Point::new(axes.iter().filter_map(|axis| Some((axis.name.clone(), value_on(axis)?))));
-    let case = experiment
+    experiment
         .case("", &point, setting)
         .and_then(|case| check_limits(&case, setting.device).map(|()| case))
-        .map_err(|skip| anyhow!("{name}: {}", skip.reason))?;
-    shader::prepare(case, compiler).map_err(|failure| anyhow!("{name}: {}", failure.reason))
+        .map_err(|skip| anyhow!("{name}: {}", skip.reason))
 }

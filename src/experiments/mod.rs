@@ -24,14 +24,23 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Whether the queue has timestamps, and the device a period for them.
-    pub fn has_timestamps(&self) -> bool {
+    /// Whether the queue has timestamps that can be read as time.
+    ///
+    /// # Errors
+    /// What they lack.
+    pub fn require_timestamps(&self) -> Result<(), Skip> {
         let family = match self.queue {
             Some(queue) => self.device.queues.iter().find(|family| family.index == queue),
             None => self.device.default_queue(),
         };
         let period = self.device.timestamp_period;
-        period.is_finite() && period > 0.0 && family.is_some_and(|family| family.timestamp_valid_bits > 0)
+        if family.is_none_or(|family| family.timestamp_valid_bits == 0) {
+            Err(Skip::new("timestampValidBits is 0: the queue has no timestamps"))
+        } else if !(period.is_finite() && period > 0.0) {
+            Err(Skip::new(format!("timestampPeriod is {period}: the device's timestamps can't be read as time")))
+        } else {
+            Ok(())
+        }
     }
 
     /// A size that fits the device's class: software drivers are a thousand times slower.

@@ -17,6 +17,10 @@ const CLOCK_TOLERANCE: f64 = 0.01;
 /// How much device work the two clocks are compared over before anything is measured.
 const CLOCK_SPAN: Duration = Duration::from_millis(200);
 
+/// Timestamps that wrap sooner can't tell how long a submission was: most are up to half of this. The specification asks for at
+/// least 36 bits where there are any, which at a nanosecond each is 68 s; queues of 32 were seen.
+const SHORTEST_WRAP: Nanos = Nanos(200e6);
+
 /// Where times come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
@@ -97,6 +101,9 @@ fn choose_timer(device: &mut dyn Dispatcher, tools: Tools) -> Result<(Timer, Opt
     let Some(scale) = device.tick_scale() else {
         return host("the queue has no usable timestamps".to_owned());
     };
+    if scale.wrap() < SHORTEST_WRAP {
+        return host(format!("the device's timestamps wrap after {}", scale.wrap()));
+    }
     let rate = clock_rate(device, tools, scale, CLOCK_SPAN)?;
     if (rate - 1.0).abs() <= CLOCK_TOLERANCE {
         return Ok((Timer::Device(scale), None));

@@ -30,7 +30,7 @@ pub use vulkan::Vulkan;
 pub struct Measured {
     /// Of each round, the samples: nanoseconds per pass (or, for a clock rate, the ratio).
     pub rounds: Vec<Vec<f64>>,
-    /// Passes per sample.
+    /// Passes per sample; 0 where the timer itself was measured.
     pub batch: u32,
     /// Where the times come from.
     pub timer: Timer,

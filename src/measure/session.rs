@@ -357,6 +357,16 @@ impl<'a> Session<'a> {
             let left = u32::try_from(wanted - times.len()).unwrap_or(u32::MAX);
             let count = if timer == Timer::Host { 1 } else { left.min(entry.samples_at_once) };
             let submission = self.take(entry, tools, count)?;
+            if let Timer::Device(scale) = timer {
+                if Nanos::from_duration(submission.host) >= scale.wrap() {
+                    let reason = format!(
+                        "a submission of {:?} outlasts the timestamps, which wrap after {}",
+                        submission.host,
+                        scale.wrap()
+                    );
+                    return Err(Failure::new(Status::Error, reason));
+                }
+            }
             let passes = f64::from(entry.batch) * f64::from(count);
             entry.host_times.push(Nanos::from_duration(submission.host).0 / passes);
             times.extend(timer.durations(&submission).iter().map(|time| time.0 / f64::from(entry.batch)));

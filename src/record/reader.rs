@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let records = read("time_ns,note,axes,n,schema,case_id\n2.5,mine,n=8;op=copy,8,1.7,c1\n,,,,1.0,c2\n").unwrap();
+        let records = read("time_ns,note,axes,n,schema,case_id\n2.5,mine,n=8;op=copy,8,v1.7,c1\n,,,,v1.0,c2\n").unwrap();
         assert_eq!((records[0].time_ns, records[0].case_id.as_str()), (Some(2.5), "c1"));
         assert_eq!(records[0].axis_values["n"], AxisValue::Integer(8));
         assert_eq!(records[0].axis_values["op"], AxisValue::Choice("copy".into()));
@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn errors_name_file_line_and_column() {
         let error = |text: &str| read(text).unwrap_err();
-        insta::assert_snapshot!(error("schema,case_id,axes,time_ns\n1.0,c1,,1\n1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
-        insta::assert_snapshot!(error("schema,case_id,axes,n\n1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
-        insta::assert_snapshot!(error("schema,case_id,axes\n1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
-        insta::assert_snapshot!(error("schema,case_id,axes\n2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `2.0` can't be read by this lanescope, which knows 1.0");
-        insta::assert_snapshot!(error("schema,case_id,axes\n1.0,c1,\n1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
+        insta::assert_snapshot!(error("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
+        insta::assert_snapshot!(error("schema,case_id,axes,n\nv1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.0");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,\nv1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
         insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");
         assert!(

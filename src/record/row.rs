@@ -114,7 +114,7 @@ impl Record {
         self.processes = Some(1);
         self.rounds = Some(measured.rounds.len() as u64);
         self.samples = Some(measured.samples() as u64);
-        self.batch = Some(measured.batch.into());
+        self.batch = (measured.batch > 0).then(|| measured.batch.into());
         self.stop = measured.stop.as_str().to_owned();
         self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
     }

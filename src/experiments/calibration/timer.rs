@@ -57,9 +57,7 @@ pub(super) fn instrument_case(
     measurand: Measurand,
     headline: Headline,
 ) -> Result<Case, Skip> {
-    if !setting.has_timestamps() {
-        return Err(Skip::new("timestampValidBits or timestampPeriod is 0: the queue has no usable timestamps"));
-    }
+    setting.require_timestamps()?;
     Ok(Case {
         experiment: experiment.to_owned(),
         variant: variant.to_owned(),
