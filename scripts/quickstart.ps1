@@ -103,6 +103,5 @@ $status = $LASTEXITCODE
 if (Test-Path lanescope.csv) { Say "the results, one row per configuration: $((Resolve-Path lanescope.csv).Path)" }
 Say "next: $lanescope list                what can be measured
     $lanescope devices             what it can be measured on
-    $lanescope run --help          how to choose, sweep and sharpen
-    $lanescope tune YOUR.comp      the best configuration of your own shader"
+    $lanescope run --help          how to choose, sweep and sharpen"
 exit $status
