@@ -290,7 +290,7 @@ fn by_host(options: &str, why: &str) {
     assert!(err.contains(why) && err.contains("timer=host"), "{options}: {err}");
     for (row, right) in rows.iter().zip(&right) {
         if row.status == "skipped" {
-            assert!(row.reason.contains("timestampValidBits is 0"), "{}", row.reason);
+            assert!(row.reason.contains("timestamp"), "{}", row.reason);
             continue;
         }
         let name = format!("{options}: {} {}", row.experiment, row.variant);
@@ -316,7 +316,8 @@ fn without_timestamps_the_host_clock_is_used_and_said() {
     by_host(",bits=0", "no usable timestamps");
     let (rows, ..) = timed(",bits=0");
     let skipped: Vec<&str> = rows.iter().filter(|row| row.status == "skipped").map(|row| row.experiment.as_str()).collect();
-    assert_eq!(skipped, ["calibration/timer", "calibration/timer", "calibration/clock"]);
+    // The last one has a reset before each sample, which the host's clock can't leave out.
+    assert_eq!(skipped, ["calibration/timer", "calibration/timer", "calibration/clock", "calibration/evict"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod instrument;
 mod mock;
 mod session;
 mod stop;
+mod visit;
 mod vulkan;
 
 use std::time::Duration;
