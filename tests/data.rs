@@ -48,7 +48,7 @@ fn an_h100_reads_and_copies_near_its_memory_limit() {
 #[test]
 fn equal_configurations_have_equal_ids_on_both_devices() {
     let id = |rows: &[Record], experiment: &str| {
-        rows.iter().find(|row| row.experiment == experiment).map(|row| row.case_id.clone())
+        rows.iter().find(|row| row.experiment == experiment).expect("the row is there").case_id.clone()
     };
     let (h100, lavapipe) = (rows(H100), rows(LAVAPIPE));
     for experiment in ["calibration/timer", "calibration/clock", "calibration/empty", "calibration/barrier"] {

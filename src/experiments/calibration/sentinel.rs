@@ -47,8 +47,7 @@ impl Experiment for Sentinel {
         let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
         let groups = point.u32("groups");
         let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
-        let kernel =
-            Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(steps));
+        let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(steps));
         let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
         let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &[], resources, vec![0]);
         let work = Work { ops: invocations.checked_mul(point.integer("steps")), items: Some(invocations), ..Work::default() };
