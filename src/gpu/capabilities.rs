@@ -97,12 +97,12 @@ fn driver_version(id: Option<vk::DriverId>, vendor: u32, packed: u32) -> String 
         Some(vk::DriverId::NVIDIA_PROPRIETARY) => nvidia_version(packed),
         None if vendor == NVIDIA => nvidia_version(packed),
         Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS) => format!("{}.{}", packed >> 14, packed & 0x3FFF),
-        _ => format!("{}.{}.{}", packed >> 22, packed >> 12 & 0x3FF, packed & 0xFFF),
+        _ => format!("{}.{}.{}", packed >> 22, (packed >> 12) & 0x3FF, packed & 0xFFF),
     }
 }
 
 fn nvidia_version(packed: u32) -> String {
-    format!("{}.{}.{}.{}", packed >> 22, packed >> 14 & 0xFF, packed >> 6 & 0xFF, packed & 0x3F)
+    format!("{}.{}.{}.{}", packed >> 22, (packed >> 14) & 0xFF, (packed >> 6) & 0xFF, packed & 0x3F)
 }
 
 fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
@@ -239,12 +239,12 @@ mod tests {
 
     #[test]
     fn driver_versions_are_decoded_as_their_vendors_pack_them() {
-        let nvidia = 580 << 22 | 159 << 14 | 4 << 6;
+        let nvidia = (580 << 22) | (159 << 14) | (4 << 6);
         assert_eq!(driver_version(Some(vk::DriverId::NVIDIA_PROPRIETARY), NVIDIA, nvidia), "580.159.4.0");
         assert_eq!(driver_version(None, NVIDIA, nvidia), "580.159.4.0");
         let mesa = vk::make_api_version(0, 25, 0, 7);
         assert_eq!(driver_version(Some(vk::DriverId::MESA_NVK), NVIDIA, mesa), "25.0.7");
-        let intel = 101 << 14 | 2111;
+        let intel = (101 << 14) | 2111;
         assert_eq!(driver_version(Some(vk::DriverId::INTEL_PROPRIETARY_WINDOWS), 0x8086, intel), "101.2111");
     }
 

@@ -91,8 +91,8 @@ impl Instance {
         let version = loader_version(&entry)?;
         let inner = Arc::new(create(entry, options)?);
         // SAFETY: the instance is alive.
-        let physicals =
-            unsafe { inner.raw.enumerate_physical_devices() }.on("vkEnumeratePhysicalDevices", || "the instance".into())?;
+        let physicals = unsafe { inner.raw.enumerate_physical_devices() };
+        let physicals = physicals.on("vkEnumeratePhysicalDevices", || "the instance".into())?;
         let loader_version = capabilities::version(version);
         let devices = (physicals.iter().enumerate())
             .map(|(index, physical)| capabilities::query(&inner.raw, *physical, index, &loader_version, inner.layer))

@@ -182,8 +182,8 @@ fn pipeline_layout(
     let ranges = if range.size == 0 { &[][..] } else { std::slice::from_ref(&range) };
     let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts).push_constant_ranges(ranges);
     // SAFETY: the set layouts live; sets and push constants are within the limits.
-    let layout =
-        unsafe { logical.raw.create_pipeline_layout(&info, None) }.on("vkCreatePipelineLayout", || source.name.clone())?;
+    let layout = unsafe { logical.raw.create_pipeline_layout(&info, None) };
+    let layout = layout.on("vkCreatePipelineLayout", || source.name.clone())?;
     Ok(Owned::new(logical, layout, &source.name))
 }
 

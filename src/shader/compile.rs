@@ -25,7 +25,7 @@ const INCLUDE_DEPTH: usize = 32;
 /// that it says it writes. It tells no version of its own.
 pub fn glsl_compiler() -> String {
     let (version, revision) = shaderc::get_spirv_version();
-    let (major, minor) = (version >> 16 & 0xff, version >> 8 & 0xff);
+    let (major, minor) = ((version >> 16) & 0xff, (version >> 8) & 0xff);
     format!("shaderc {SHADERC_VERSION} (crate), SPIR-V {major}.{minor} rev {revision}")
 }
 

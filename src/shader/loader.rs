@@ -75,11 +75,11 @@ fn decode_exceptions(words: &[u32]) -> Result<(Vec<u32>, HashMap<usize, dr::Inst
             (Some(Op::SpecConstantOp), [_, ty, id, operation, operands @ ..]) => {
                 let operands = spec_constant_operands(*operation, operands).ok_or(LoadError::Misplaced("SpecConstantOp"))?;
                 decoded.insert(index, dr::Instruction::new(Op::SpecConstantOp, Some(*ty), Some(*id), operands));
-                plain.extend([3 << 16 | Op::Undef as u32, *ty, *id]);
+                plain.extend([(3 << 16) | Op::Undef as u32, *ty, *id]);
             }
             (Some(op @ (Op::Constant | Op::SpecConstant)), [_, ty, id, value]) if bytes_as_floats.contains(ty) => {
                 decoded.insert(index, dr::Instruction::new(op, Some(*ty), Some(*id), vec![Operand::LiteralBit32(*value)]));
-                plain.extend([3 << 16 | Op::Undef as u32, *ty, *id]);
+                plain.extend([(3 << 16) | Op::Undef as u32, *ty, *id]);
             }
             _ => plain.extend(instruction),
         }
@@ -221,7 +221,7 @@ mod tests {
         let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 100, 0];
         for instruction in instructions {
             let length = u32::try_from(instruction.len()).unwrap();
-            words.push(length << 16 | instruction[0]);
+            words.push((length << 16) | instruction[0]);
             words.extend(&instruction[1..]);
         }
         words

@@ -65,7 +65,7 @@ proptest! {
     fn changed_opcodes_never_panic(place in any::<prop::sample::Index>(), opcode in 0_u32..400, length in 0_u32..8) {
         let mut words = MODULE.clone();
         let place = place.index(words.len());
-        words[place] = length << 16 | opcode;
+        words[place] = (length << 16) | opcode;
         exercise(&words);
     }
 
