@@ -137,7 +137,7 @@ fn extensions(glsl: &str) -> String {
         ("uint16_t", "GL_EXT_shader_16bit_storage"),
     ];
     let needed = needs.iter().filter(|(word, _)| glsl.contains(word));
-    needed.map(|(_, extension)| format!("#extension {extension} : require\n")).collect()
+    needed.flat_map(|(_, extension)| ["#extension ", extension, " : require\n"]).collect()
 }
 
 fn dispatch(kernel: usize, groups: u32) -> Vec<Step> {
