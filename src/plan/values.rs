@@ -89,6 +89,13 @@ fn range(first: &str, rest: &str) -> Option<Vec<u64>> {
 }
 
 /// A whole number as users write it: `4096`, `2^12`, `4Ki`, `1Mi`, `1Gi`.
+///
+/// ```
+/// use lanescope::plan::parse_number;
+///
+/// assert_eq!(parse_number("4Ki"), parse_number("2^12"));
+/// assert_eq!(parse_number("4.0"), None);
+/// ```
 pub fn parse_number(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Some((base, exponent)) = text.split_once('^') {
