@@ -212,15 +212,16 @@ fn specialization_sets_local_size_and_values() {
     });
 }
 
+const PUSHED: &str = "
+    layout(push_constant) uniform Push { uint a; uint b; };
+    layout(set = 0, binding = 0) writeonly buffer Output { uint result[]; };
+    void main() { result[gl_GlobalInvocationID.x] = a * 100 + b; }";
+
 #[test]
 fn push_constants_reach_the_kernel() {
-    let glsl = "
-        layout(push_constant) uniform Push { uint a; uint b; };
-        layout(set = 0, binding = 0) writeonly buffer Output { uint result[]; };
-        void main() { result[gl_GlobalInvocationID.x] = a * 100 + b; }";
     on_each_device(|device| {
         let steps = vec![Step::Bind { kernel: 0 }, Step::push_words(&[4, 2]), Step::Dispatch { groups: [4, 1, 1] }];
-        let prepared = Builder::new(vec![output(4)]).kernel(glsl, [1, 1, 1], &[], &[0]).pass(steps).done();
+        let prepared = Builder::new(vec![output(4)]).kernel(PUSHED, [1, 1, 1], &[], &[0]).pass(steps).done();
         assert_eq!(run_and_read(device, &prepared, 0), [402; 4]);
     });
 }
@@ -488,6 +489,8 @@ fn a_case_that_breaks_a_rule_never_reaches_the_driver() {
         let unbound = Step::Dispatch { groups: [1, 1, 1] };
         refused(device, &scale(64, 64, 1).pass(vec![unbound]).done(), "without a bound kernel");
         refused(device, &scale(64, 64, 1).pass(vec![Step::Bind { kernel: 1 }]).done(), "kernel 1");
+        let reads_push = Builder::new(vec![output(64)]).kernel(PUSHED, [64, 1, 1], &[], &[0]);
+        refused(device, &reads_push.pass(dispatch(0, 1)).done(), "0 bytes of push constants set, of 8");
         let push = vec![Step::Bind { kernel: 0 }, Step::push_words(&[1])];
         refused(device, &scale(64, 64, 1).pass(push).done(), "push constants");
         refused(device, &Builder::new(vec![output(4), output(4)]).done(), "twice");

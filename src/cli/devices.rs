@@ -55,8 +55,8 @@ fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
     for (i, heap) in device.heaps.iter().enumerate() {
         line(&format!("heap {i}"), format!("{}{}", Bytes(heap.bytes), if heap.device_local { ", device-local" } else { "" }))?;
     }
-    if !device.quirks.is_empty() {
-        line("quirks", device.quirks.join(", "))?;
+    for quirk in &device.quirks {
+        line("quirk", format!("{}: {}", quirk.name, quirk.what))?;
     }
     Ok(())
 }

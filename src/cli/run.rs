@@ -201,7 +201,7 @@ impl<'r> DeviceRun<'r> {
             self.sink.progress.note(&format!("note: {note}"));
         }
         for quirk in &self.device.quirks {
-            self.sink.progress.note(&format!("note: this driver has the known fault {quirk}"));
+            self.sink.progress.note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
         if self.arguments.stats && !self.device.has(Feature::PipelineExecutableProperties) {
             self.sink.progress.note(NO_STATISTICS);

@@ -36,7 +36,7 @@ pub(super) fn query(
             }
         }
     }
-    info.quirks = quirks::names(&info);
+    info.quirks = quirks::of(&info);
     // SAFETY: as above.
     let memory_types = unsafe { instance.get_physical_device_memory_properties(physical) }.memory_type_count;
     info.unusable = unusable(&info, properties.api_version, memory_types);

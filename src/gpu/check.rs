@@ -115,15 +115,25 @@ fn subgroup_size(kernel: &Specialized, subgroup: &Subgroup) -> Checked {
 
 fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
     let mut bound: Option<&Specialized> = None;
+    // Bytes of push constants that were set since the kernel was bound: what isn't set is undefined, bounds included.
+    let mut pushed = 0;
     for step in steps {
         match step {
             Step::Bind { kernel } => {
                 bound = prepared.kernels.get(*kernel);
                 require(bound.is_some(), || format!("a step binds kernel {kernel}, which isn't there"))?;
+                pushed = 0;
             }
-            Step::Push { bytes } => push(bytes, bound)?,
+            Step::Push { bytes } => {
+                push(bytes, bound)?;
+                pushed = pushed.max(bytes.len());
+            }
             Step::Dispatch { groups } => {
-                require(bound.is_some(), || "a dispatch without a bound kernel".into())?;
+                let needed = bound.map(|kernel| kernel.push_bytes as usize);
+                require(needed.is_some(), || "a dispatch without a bound kernel".into())?;
+                require(needed <= Some(pushed), || {
+                    format!("a dispatch with {pushed} bytes of push constants set, of {}", needed.unwrap_or_default())
+                })?;
                 for (axis, (count, limit)) in ["x", "y", "z"].iter().zip(groups.iter().zip(&limits.workgroup_count)) {
                     at_most(&format!("the number of groups in {axis}"), count, limit)?;
                 }

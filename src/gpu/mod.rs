@@ -22,8 +22,9 @@
 //! statistics    what the driver's compiler tells of pipelines
 //! ```
 //!
-//! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. One
-//! thing is taken on trust: that the words of a module are valid SPIR-V, which the compiler in [`shader`](crate::shader) sees to.
+//! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. Two
+//! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V, and that
+//! specialization data have the sizes of their constants.
 
 #![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
 

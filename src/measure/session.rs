@@ -241,9 +241,15 @@ impl<'a> Session<'a> {
                 let visited = self.warm_up_if_idle(tools).and_then(|()| self.visit(entry, tools));
                 end_on_failure(entry, visited, observe);
             }
-            // What fails here has failed for the cases as well, or will in the next round.
-            let _ = self.visit_empty_passes(entries, tools, &mut empty_passes);
-            let _ = self.keep_busy(tools, started + ROUND_SPAN);
+            let kept = self
+                .visit_empty_passes(entries, tools, &mut empty_passes)
+                .and_then(|()| self.keep_busy(tools, started + ROUND_SPAN));
+            if let Err(failure) = kept {
+                // Whose figures would stand without what they are judged by: a device that fails here has failed them all.
+                for entry in entries.iter_mut().filter(|entry| entry.ended.is_none()) {
+                    end_on_failure(entry, Err(failure.clone()), observe);
+                }
+            }
             if stop::is_judged(round) {
                 entries.iter_mut().for_each(|entry| self.judge(entry, tools, round, check, observe));
             }

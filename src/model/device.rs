@@ -85,10 +85,21 @@ pub struct DeviceInfo {
     pub timestamp_period: f64,
     /// All memory heaps.
     pub heaps: Vec<Heap>,
-    /// Names of known driver faults that apply to it.
-    pub quirks: Vec<String>,
+    /// Known driver faults that apply to it.
+    pub quirks: Vec<Quirk>,
     /// Why it can't be used; `None` for a usable device.
     pub unusable: Option<String>,
+}
+
+/// A known fault of a driver that changes what a measurement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Quirk {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// Where it is written down: the driver's source, or a thread about it.
+    pub link: &'static str,
 }
 
 /// Identity of the driver, of the loader and of what stands between.

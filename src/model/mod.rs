@@ -15,7 +15,9 @@ pub use case::{
     Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget, Step,
     Work,
 };
-pub use device::{DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
+pub use device::{
+    DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
+};
 pub use outcome::{Failure, Flag, Status};
 pub use preset::Preset;
 pub use sequence::{Contents, Sequence};

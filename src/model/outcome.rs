@@ -78,7 +78,7 @@ impl fmt::Display for Status {
 /// Why a case has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// How it ended; one of the failures.
+    /// How it ended: one of the failures, or skipped, where only trying showed what the device lacks.
     pub status: Status,
     /// What happened, and what to try, in words.
     pub reason: String,

@@ -1,0 +1,155 @@
+//! A session on devices that fail in the middle: nothing that can't be trusted comes out as a figure.
+
+use std::time::Duration;
+
+use lanescope::experiments::{Setting, find};
+use lanescope::gpu::{Loaded, Slot, Submission};
+use lanescope::measure::{Dispatcher, Mock, MockOptions, Options, Outcome, Session, ToolCases};
+use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
+use lanescope::plan::{Plan, Request};
+use lanescope::shader::{Compiler, Library, Prepared, prepare};
+use lanescope::units::TickScale;
+use lanescope::validate::{Expected, Verdict};
+
+/// A mock that fails as told.
+struct Flaky {
+    mock: Mock,
+    /// Slots given out since the last unload, and what they are.
+    loaded: Vec<(Slot, String)>,
+    /// An experiment whose samples fail from the given one on, counted over the whole run.
+    fails: Option<(&'static str, usize)>,
+    sampled: usize,
+    /// Cases that fit at one time, besides the two that the session itself needs.
+    fits: usize,
+}
+
+impl Flaky {
+    fn new(fails: Option<(&'static str, usize)>, fits: usize) -> Self {
+        let mock = Mock::new(MockOptions::default(), 1, Box::new(oracle));
+        Self { mock, loaded: Vec::new(), fails, sampled: 0, fits }
+    }
+}
+
+fn oracle(case: &Case) -> Vec<Vec<u8>> {
+    let experiment = find(&case.experiment).expect("it is in the catalogue");
+    experiment.expected(case).iter().map(Expected::bytes).collect()
+}
+
+impl Dispatcher for Flaky {
+    fn info(&self) -> &DeviceInfo {
+        self.mock.info()
+    }
+
+    fn tick_scale(&self) -> Option<TickScale> {
+        self.mock.tick_scale()
+    }
+
+    fn now(&self) -> Duration {
+        self.mock.now()
+    }
+
+    fn memory_budget(&self) -> u64 {
+        self.mock.memory_budget()
+    }
+
+    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
+        self.mock.bytes_to_load(prepared)
+    }
+
+    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
+        if self.loaded.len() >= self.fits + 2 {
+            return Err(Failure::new(Status::OutOfMemory, "full"));
+        }
+        let loaded = self.mock.load(prepared)?;
+        self.loaded.push((loaded.slot, prepared.case.experiment.clone()));
+        Ok(loaded)
+    }
+
+    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
+        self.mock.run_reset(slot)
+    }
+
+    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        self.mock.run_checked(slot)
+    }
+
+    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+        self.mock.read(slot, resource)
+    }
+
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        let is = |name: &str| self.loaded.iter().any(|(loaded, experiment)| *loaded == slot && experiment == name);
+        if let Some((_, from)) = self.fails.filter(|(name, _)| is(name) && batch > 0) {
+            self.sampled += 1;
+            if self.sampled >= from {
+                return Err(Failure::new(Status::DeviceLost, "lost in between"));
+            }
+        }
+        self.mock.sample(slot, batch, samples)
+    }
+
+    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
+        self.mock.sample_cold(slot, samples, evictor)
+    }
+
+    fn unload(&mut self) {
+        self.loaded.clear();
+        self.mock.unload();
+    }
+}
+
+/// The outcomes of the cases of a request.
+fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
+    let info = device.info().clone();
+    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
+    let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
+    let mut cases = |filter: &str, axes: &[&str]| -> Vec<Prepared> {
+        let axes = axes.iter().map(ToString::to_string).collect();
+        let request = Request { filters: vec![filter.to_owned()], axes, ..Request::default() };
+        let plan = Plan::new(&request, setting).expect("the request is right");
+        let case = |case: Case| prepare(case, &mut compiler).expect("it compiles");
+        plan.iter().filter_map(|planned| planned.case.ok()).map(case).collect()
+    };
+    let tools = ToolCases {
+        empty: cases("calibration/empty", &[]).remove(0),
+        sentinel: cases("calibration/sentinel", &[]).remove(0),
+        evictor: None,
+    };
+    let prepared = cases(filter, axes);
+    let options = Options { max_noise: 0.05, max_time: Duration::from_millis(50), warm_up: Duration::from_millis(1), seed: 1 };
+    let mut check = |_: usize, _: &[Vec<u8>]| Verdict::Right;
+    let mut session = Session::new(device, tools, options).expect("the mock can be calibrated");
+    session.measure(&prepared, &mut check, &mut |_| {})
+}
+
+const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=32,64,128,256,512"]);
+
+#[test]
+fn a_sound_device_measures_every_case() {
+    let outcomes = outcomes(&mut Flaky::new(None, 100), LINEAR.0, LINEAR.1);
+    assert!(outcomes.len() == 5 && outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|m| m.overhead.is_some())));
+}
+
+/// The empty pass is what `launch_bound` is judged by: without it no figure may stand.
+#[test]
+fn a_failure_between_the_visits_fails_the_cases() {
+    for from in [1, 7, 30] {
+        let outcomes = outcomes(&mut Flaky::new(Some(("calibration/empty", from)), 100), LINEAR.0, LINEAR.1);
+        assert_eq!(outcomes.len(), 5);
+        let lost = |outcome: &Outcome| outcome.as_ref().is_err_and(|failure| failure.status == Status::DeviceLost);
+        assert!(outcomes.iter().all(lost), "from the {from}th sample of an empty pass on");
+    }
+}
+
+#[test]
+fn cases_that_do_not_fit_at_one_time_are_measured_one_after_the_other() {
+    let outcomes = outcomes(&mut Flaky::new(None, 2), LINEAR.0, LINEAR.1);
+    assert!(outcomes.len() == 5 && outcomes.iter().all(Result::is_ok));
+}
+
+#[test]
+fn a_case_that_fits_never_is_out_of_memory() {
+    let outcomes = outcomes(&mut Flaky::new(None, 0), LINEAR.0, LINEAR.1);
+    let full = |outcome: &Outcome| outcome.as_ref().is_err_and(|failure| failure.status == Status::OutOfMemory);
+    assert!(outcomes.len() == 5 && outcomes.iter().all(full));
+}
