@@ -1,11 +1,11 @@
 //! Compiling snippets and validating what comes out.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use lanescope::model::{Kernel, SpirvTarget};
 use lanescope::shader::{CompileError, Compiler, Library, Module, Reflection};
+
+use crate::common::{spirv_tool, to_bytes};
 
 /// The path under which snippets stand in the library.
 pub const PATH: &str = "test/snippet.comp";
@@ -60,7 +60,7 @@ pub fn validate(words: &[u32], target: SpirvTarget) {
         SpirvTarget::Vulkan1_2 => "vulkan1.2",
         SpirvTarget::Vulkan1_3 => "vulkan1.3",
     };
-    tool("spirv-val", &["--target-env", environment, "-"], &bytes(words));
+    tool("spirv-val", &["--target-env", environment, "-"], &to_bytes(words));
 }
 
 /// Assembles and validates SPIR-V text.
@@ -75,20 +75,6 @@ pub fn reflected(text: &str, environment: &str) -> Reflection {
     Reflection::of(&assembled(text, environment)).unwrap()
 }
 
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-}
-
 fn tool(name: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut child = Command::new(name)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{name}: {error}; install spirv-tools (scripts/test.sh does)"));
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
+    spirv_tool(name, arguments, input).unwrap_or_else(|said| panic!("{name}: {said}"))
 }
