@@ -78,6 +78,8 @@ impl Builder {
             work: Work::default(),
             headline: Headline::TIME,
             check: Check::Nothing("a test"),
+            bound: None,
+            iterations: 0,
         };
         Self(Prepared { case, kernels: Vec::new() })
     }

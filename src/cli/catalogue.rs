@@ -22,6 +22,10 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
         if !variants.is_empty() {
             writeln!(text, "    variants: {}", variants.join(", "))?;
         }
+        let derived = selection.experiment.derived();
+        if !derived.is_empty() {
+            writeln!(text, "    derives: {}", derived.join(", "))?;
+        }
         for axis in &selection.axes {
             writeln!(text, "    {} = {}", axis.name, defaults(axis))?;
         }
@@ -45,6 +49,10 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
     let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
     if !variants.is_empty() {
         writeln!(text, "\nVariants: {}", variants.join(", "))?;
+    }
+    let derived = experiment.derived();
+    if !derived.is_empty() {
+        writeln!(text, "\nDerived rows: {}", derived.join(", "))?;
     }
     let axes = experiment.axes(&setting(&device));
     if !axes.is_empty() {

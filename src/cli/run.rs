@@ -1,6 +1,8 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
+use std::mem;
 use std::time::Duration;
 
 use super::args::Run;
@@ -9,9 +11,9 @@ use super::sink::Sink;
 use super::target::Targets;
 use super::tools::{check_evictor, evict_bytes, tool_cases};
 use crate::error::Error;
-use crate::experiments::Setting;
+use crate::experiments::{self, Setting};
 use crate::measure::{BLOCK_CASES, Event, JUDGED_ROUNDS, Options, Outcome, Session};
-use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Preset, Skip, Status};
+use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Finished, Preset, Skip, Status};
 use crate::output::{self, Format, Progress, Target};
 use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
@@ -138,6 +140,10 @@ struct DeviceRun<'r> {
     template: Record,
     compiler: Compiler,
     sink: &'r mut Sink,
+    /// Of the cases that others are compared with, the figures so far.
+    bases: HashMap<String, f64>,
+    /// Finished rows of experiments that derive figures from them, by the experiment's name.
+    finished: BTreeMap<&'static str, Vec<Finished>>,
 }
 
 impl<'r> DeviceRun<'r> {
@@ -150,7 +156,8 @@ impl<'r> DeviceRun<'r> {
         sink: &'r mut Sink,
     ) -> anyhow::Result<Self> {
         let compiler = Compiler::new(Library::embedded())?;
-        Ok(Self { arguments, targets, device, plan, template, compiler, sink })
+        let (bases, finished) = (HashMap::new(), BTreeMap::new());
+        Ok(Self { arguments, targets, device, plan, template, compiler, sink, bases, finished })
     }
 
     fn run(mut self) -> anyhow::Result<()> {
@@ -176,7 +183,32 @@ impl<'r> DeviceRun<'r> {
             let block: Vec<Planned> = pending.by_ref().take(BLOCK_CASES).collect();
             self.run_block(&mut session, block)?;
         }
+        self.derive()
+    }
+
+    /// Writes the figures that follow from the rows of this device.
+    fn derive(&mut self) -> anyhow::Result<()> {
+        let cache = if self.arguments.cold { Cache::Cold } else { Cache::Warm };
+        for (name, rows) in mem::take(&mut self.finished) {
+            let derived = experiments::find(name).map(|experiment| experiment.derive(&rows)).unwrap_or_default();
+            for derived in derived {
+                let mut row = self.template.clone();
+                row.describe_derived(&derived, cache);
+                self.sink.write_aloud(row)?;
+            }
+        }
         Ok(())
+    }
+
+    /// Notes what later rows and derived figures need of a finished one, and compares it with its base.
+    fn relate(&mut self, planned: &Planned, row: &mut Record) {
+        if !planned.experiment.derived().is_empty() {
+            self.finished.entry(planned.experiment.name()).or_default().extend(row.finished());
+        }
+        let Some(base) = &planned.relative_to else { return };
+        if let Some(value) = self.bases.get(base) {
+            row.compare_with(base, *value);
+        }
     }
 
     /// Writes a row for every case of a device that can't be opened or calibrated: the plan is known, and other devices go on.
@@ -249,6 +281,13 @@ impl<'r> DeviceRun<'r> {
         let outcomes = session.measure(&prepared, &mut check, &mut |event| show(progress, event));
         for ((place, ready), outcome) in places.iter().zip(&prepared).zip(&outcomes) {
             finish_row(&mut rows[*place], &ready.case, outcome);
+        }
+        for (planned, row) in block.iter().zip(&rows) {
+            let is_base = planned.relative_to.as_ref() == Some(&planned.case_id);
+            self.bases.extend(row.value.filter(|_| is_base).map(|value| (planned.case_id.clone(), value)));
+        }
+        for (planned, row) in block.iter().zip(&mut rows) {
+            self.relate(planned, row);
         }
         rows.into_iter().try_for_each(|row| self.sink.write_aloud(row))
     }

@@ -49,14 +49,21 @@ impl Sink {
     pub fn write(&mut self, mut row: Record) -> anyhow::Result<()> {
         let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
         row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
+        if row.row_kind == "derived" {
+            return self.pass_on(&row);
+        }
         self.written += 1;
         match Status::named(&row.status) {
             Some(Status::Skipped) => self.skipped += 1,
             Some(status) if status.is_failure() => self.failed += 1,
             _ => {}
         }
+        self.pass_on(&row)
+    }
+
+    fn pass_on(&mut self, row: &Record) -> anyhow::Result<()> {
         let (outputs, progress) = (&mut self.outputs, &self.progress);
-        self.closed |= progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
+        self.closed |= progress.suspend(|| outputs.write(row))? == WriteOutcome::Closed;
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 
 mod grid;
 
-use crate::model::{Axis, Case, DeviceInfo, Point, Preset, Skip};
+use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
 
 pub use grid::{fold_groups, powers_of_two};
@@ -65,6 +65,23 @@ pub trait Experiment: Sync {
         &[""]
     }
 
+    /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
+    fn base_variant(&self) -> Option<&str> {
+        None
+    }
+
+    /// The names, `family/name`, under which [`Experiment::derive`] reports. Filters match them as well.
+    fn derived(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Figures that follow from finished rows of this experiment, all of one device and driver. Pure; rows come in any order and
+    /// any of the plan's may be missing.
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let _ = rows;
+        Vec::new()
+    }
+
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 
@@ -117,9 +134,9 @@ registry! {
     memory: stream;
 }
 
-/// The experiment of this name.
+/// The experiment of this name, or the one that derives figures under it.
 pub fn find(name: &str) -> Option<&'static dyn Experiment> {
-    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
+    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name || experiment.derived().contains(&name))
 }
 
 #[cfg(test)]
@@ -128,7 +145,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sorted_into_families() {
-        let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).collect();
+        let names = |experiment: &&'static dyn Experiment| [&[experiment.name()], experiment.derived()].concat();
+        let names: Vec<&str> = CATALOGUE.iter().flat_map(names).collect();
         let mut unique = names.clone();
         unique.sort_unstable();
         unique.dedup();

@@ -8,7 +8,7 @@ use crate::model::{DeviceInfo, DeviceKind, DriverIdentity, Heap, Limits, QueueFa
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::quirks;
+use super::{peaks, quirks};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
@@ -37,6 +37,7 @@ pub(super) fn query(
         }
     }
     info.quirks = quirks::of(&info);
+    info.peaks = peaks::of(info.vendor_id, &info.name);
     // SAFETY: as above.
     let memory_types = unsafe { instance.get_physical_device_memory_properties(physical) }.memory_type_count;
     info.unusable = unusable(&info, properties.api_version, memory_types);

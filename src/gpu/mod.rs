@@ -13,6 +13,7 @@
 //! instance      the loader, the validation layer and its messages, the devices
 //! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
 //! quirks        known driver faults, as data
+//! peaks         physical limits of known devices, as data
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
 //! memory        buffers, staging, budgets
@@ -38,6 +39,7 @@ mod instance;
 mod logical;
 mod memory;
 mod object;
+mod peaks;
 mod pipeline;
 mod quirks;
 mod statistics;

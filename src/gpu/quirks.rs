@@ -12,6 +12,7 @@ const QUIRKS: &[(Quirk, Applies)] = &[(
         what: "an invocation's loops end silently after 65,535 iterations in all (Mesa before 23; the catalogue stays below by \
                default)",
         link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+        most_iterations: Some(65_535),
     },
     |device| device.driver.id == "MESA_LLVMPIPE" && mesa_major(&device.driver.info).is_some_and(|major| major < 23),
 )];

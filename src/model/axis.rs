@@ -75,6 +75,11 @@ pub struct Axis {
     /// The value that stands for "as if the axis were not there": it is left out of the case id, so that a new axis keeps the
     /// ids of old rows.
     pub neutral: Option<AxisValue>,
+    /// The value whose case others along this axis are compared with (columns `relative` and `relative_to`). It comes first among
+    /// the values, so that the case is finished when others refer to it.
+    pub base: Option<AxisValue>,
+    /// Whether more along this axis is more of the same work: who is faster with more, all else alike, is implausible.
+    pub is_work: bool,
 }
 
 impl Axis {
@@ -91,7 +96,21 @@ impl Axis {
             kind,
             defaults: defaults.into_iter().map(Into::into).collect(),
             neutral: None,
+            base: None,
+            is_work: false,
         }
+    }
+
+    /// The same axis with the value that others are compared with.
+    #[must_use]
+    pub fn relative_to(self, base: impl Into<AxisValue>) -> Self {
+        Self { base: Some(base.into()), ..self }
+    }
+
+    /// The same axis, along which more is more of the same work.
+    #[must_use]
+    pub fn of_work(self) -> Self {
+        Self { is_work: true, ..self }
     }
 
     /// Whether this axis can take the value.
@@ -149,6 +168,15 @@ impl Point {
             Some(AxisValue::Choice(word)) => word,
             other => panic!("axis `{axis}` is not a word here: {other:?}"),
         }
+    }
+
+    /// The same point with another value on an axis that it has.
+    #[must_use]
+    pub fn with(&self, axis: &str, value: &AxisValue) -> Self {
+        let swap = |(name, old): &(Cow<'static, str>, AxisValue)| {
+            (name.clone(), if name == axis { value.clone() } else { old.clone() })
+        };
+        Self(self.0.iter().map(swap).collect())
     }
 
     /// Names and values, in the experiment's order.

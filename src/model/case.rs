@@ -34,6 +34,20 @@ pub struct Case {
     pub headline: Headline,
     /// How the results are checked.
     pub check: Check,
+    /// The part of the device whose physical limit no pass can beat; `None` where none is known.
+    pub bound: Option<Bound>,
+    /// Loop iterations of one invocation, all its loops summed up, where an axis can make them many: some drivers end loops
+    /// silently (see [`Quirk::most_iterations`](super::Quirk::most_iterations)).
+    pub iterations: u64,
+}
+
+/// A part of the device that the useful bytes of a pass must all go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The device's memory: the pass touches far more than any cache holds.
+    Memory,
+    /// Workgroup memory.
+    Shared,
 }
 
 /// The word that outputs hold before a checked pass: a kernel that writes nothing can't pass for one that wrote the result.
@@ -70,6 +84,8 @@ impl Case {
             work: Work::default(),
             headline: Headline::TIME,
             check: Check::Twin(outputs),
+            bound: None,
+            iterations: 0,
         }
     }
 

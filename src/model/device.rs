@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::{Bound, Case};
+
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uuid(pub [u8; 16]);
@@ -87,8 +89,29 @@ pub struct DeviceInfo {
     pub heaps: Vec<Heap>,
     /// Known driver faults that apply to it.
     pub quirks: Vec<Quirk>,
+    /// What it can physically do at most, where that is published.
+    pub peaks: Peaks,
     /// Why it can't be used; `None` for a usable device.
     pub unusable: Option<String>,
+}
+
+/// Physical limits of a device, in 10^9 bytes per second; `None` where no figure is known. No query tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Peaks {
+    /// Its memory, reading and writing together.
+    pub memory: Option<f64>,
+    /// Workgroup memory of all its processors together, at the highest clock.
+    pub shared: Option<f64>,
+}
+
+impl Peaks {
+    /// The limit of a part.
+    pub fn of(&self, bound: Bound) -> Option<f64> {
+        match bound {
+            Bound::Memory => self.memory,
+            Bound::Shared => self.shared,
+        }
+    }
 }
 
 /// A known fault of a driver that changes what a measurement means.
@@ -100,6 +123,15 @@ pub struct Quirk {
     pub what: &'static str,
     /// Where it is written down: the driver's source, or a thread about it.
     pub link: &'static str,
+    /// Loop iterations of one invocation beyond which it shows; `None` for a fault of another kind.
+    pub most_iterations: Option<u64>,
+}
+
+impl Quirk {
+    /// Whether the fault can show in a case.
+    pub fn affects(&self, case: &Case) -> bool {
+        self.most_iterations.is_some_and(|most| case.iterations > most)
+    }
 }
 
 /// Identity of the driver, of the loader and of what stands between.

@@ -3,6 +3,7 @@
 mod axis;
 mod cache;
 mod case;
+mod derived;
 mod device;
 mod outcome;
 mod preset;
@@ -12,11 +13,12 @@ mod statistics;
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget, Step,
-    Work,
+    Binding, Bound, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget,
+    Step, Work,
 };
+pub use derived::{Derived, Figure, Finished};
 pub use device::{
-    DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
+    DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
 };
 pub use outcome::{Failure, Flag, Status};
 pub use preset::Preset;

@@ -100,15 +100,38 @@ pub enum Flag {
     LaunchBound,
     /// The precision asked for was not reached.
     Noisy,
+    /// The device's clock was more than 2 % off what it was at the start, by the sentinel's time beside the case's visits.
+    Drift,
+    /// Clocks were below 97 % of what they were at the start, and visiting again didn't help.
+    Throttled,
+    /// Other processes took more than a tenth of the processor time, and visiting again didn't help.
+    Contended,
+    /// It can't be right: the column `reason` says what is wrong with it.
+    Implausible,
+    /// A known driver fault, by this name, can show in the case.
+    Quirk(&'static str),
 }
 
 impl Flag {
-    /// As written in a row.
-    pub fn as_str(self) -> &'static str {
+    /// Its word in a row; for a driver fault, the fault's.
+    pub fn name(self) -> &'static str {
         match self {
             Self::NearFloor => "near_floor",
             Self::LaunchBound => "launch_bound",
             Self::Noisy => "noisy",
+            Self::Drift => "drift",
+            Self::Throttled => "throttled",
+            Self::Contended => "contended",
+            Self::Implausible => "implausible",
+            Self::Quirk(name) => name,
         }
+    }
+}
+
+/// As written in a row.
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if matches!(self, Self::Quirk(_)) { "quirk:" } else { "" };
+        write!(f, "{kind}{}", self.name())
     }
 }

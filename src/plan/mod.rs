@@ -56,6 +56,9 @@ pub struct Planned {
     pub cache: Cache,
     /// Identifies the case among all runs: see [`case_id`].
     pub case_id: String,
+    /// The case that this one is compared with, if the experiment names one; it may be the case itself, and it may be none of
+    /// the plan's. If it is, it comes before this one.
+    pub relative_to: Option<String>,
     /// The case, or why the device can't run it.
     pub case: Result<Case, Skip>,
 }
@@ -70,6 +73,25 @@ impl Selection {
     /// Whether it has no case.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The variant and the point that a case is compared with: its own, but for what the experiment compares.
+    fn base(&self, variant: &'static str, point: &Point) -> Option<(&'static str, Point)> {
+        let axes = || self.axes.iter().filter_map(|axis| Some((axis.name.as_ref(), axis.base.as_ref()?)));
+        let base_variant = self.experiment.base_variant();
+        (base_variant.is_some() || axes().next().is_some()).then(|| {
+            let point = axes().fold(point.clone(), |point, (axis, base)| point.with(axis, base));
+            (base_variant.unwrap_or(variant), point)
+        })
+    }
+
+    /// Puts first what others are compared with.
+    fn bases_first(&mut self) {
+        let base_variant = self.experiment.base_variant();
+        self.variants.sort_by_key(|variant| Some(*variant) != base_variant);
+        for axis in self.axes.iter_mut().filter(|axis| axis.base.is_some()) {
+            axis.defaults.sort_by_key(|value| Some(value) != axis.base.as_ref());
+        }
     }
 
     /// The variant and the point at an index; the last axis varies fastest, the variant slowest.
@@ -110,6 +132,7 @@ impl<'a> Plan<'a> {
                 return Err(Error::Usage(format!("axis `{name}` is given twice: join its values by commas")));
             }
         }
+        selections.iter_mut().for_each(Selection::bases_first);
         Ok(Self { setting, selections, cache: request.cache })
     }
 
@@ -157,8 +180,9 @@ impl<'a> Plan<'a> {
             Ok(case)
         });
         let cache = self.cache;
-        let case_id = case_id(experiment.name(), variant, &selection.axes, &point, cache);
-        Planned { experiment, variant, point, cache, case_id, case }
+        let id = |variant: &str, point: &Point| case_id(experiment.name(), variant, &selection.axes, point, cache);
+        let relative_to = selection.base(variant, &point).map(|(variant, point)| id(variant, &point));
+        Planned { experiment, variant, cache, case_id: id(variant, &point), relative_to, point, case }
     }
 }
 
@@ -201,7 +225,7 @@ impl Filter {
         if self.of_variants {
             self.glob.is_match(format!("{}:{variant}", experiment.name()))
         } else {
-            self.glob.is_match(experiment.name())
+            [&[experiment.name()], experiment.derived()].concat().iter().any(|name| self.glob.is_match(name))
         }
     }
 }
@@ -211,6 +235,7 @@ pub fn unknown_experiment(given: &str) -> Error {
     let mut names: Vec<String> = Vec::new();
     for experiment in CATALOGUE {
         names.push(experiment.name().to_owned());
+        names.extend(experiment.derived().iter().map(ToString::to_string));
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }

@@ -1,12 +1,16 @@
 //! From a case and its outcome to a row.
 
 use crate::measure::Measured;
-use crate::model::{Case, Check, DeviceInfo, Failure, Flag, Measurand, Metric, Status};
-use crate::plan::Planned;
+use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
+use crate::plan::{Planned, case_id};
 use crate::record::Record;
 use crate::shader::Prepared;
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
+
+/// The values of the column `row_kind`.
+const MEASURED: &str = "measured";
+const DERIVED: &str = "derived";
 
 impl Record {
     /// Fills the columns that identify the device and its driver.
@@ -27,7 +31,7 @@ impl Record {
 
     /// Fills the columns that are known of a planned case before anything is compiled.
     pub fn describe_case(&mut self, planned: &Planned, device: &DeviceInfo) {
-        self.row_kind = "measured".to_owned();
+        self.row_kind = MEASURED.to_owned();
         self.experiment = planned.experiment.name().to_owned();
         self.variant = planned.variant.to_owned();
         self.case_id.clone_from(&planned.case_id);
@@ -75,6 +79,53 @@ impl Record {
         }
     }
 
+    /// Takes the figure of the case that it is compared with. Call it once the row is measured.
+    pub fn compare_with(&mut self, case_id: &str, value: f64) {
+        let relative = self.value.map(|own| own / value).filter(|relative| relative.is_finite());
+        self.relative = relative;
+        self.relative_to = relative.map_or_else(String::new, |_| case_id.to_owned());
+    }
+
+    /// What derivation sees of it; nothing where it has no time.
+    pub fn finished(&self) -> Option<Finished> {
+        let (time, value) = (self.time_ns?, self.value?);
+        (self.row_kind == MEASURED && self.status == Status::Ok.as_str()).then(|| Finished {
+            variant: self.variant.clone(),
+            point: Point::new(self.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone()))),
+            case_id: self.case_id.clone(),
+            cache: if self.cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm },
+            subgroup_size: self.subgroup_size,
+            time,
+            interval: self.ci_low_ns.zip(self.ci_high_ns),
+            value,
+        })
+    }
+
+    /// Takes a derived figure.
+    pub fn describe_derived(&mut self, derived: &Derived, cache: Cache) {
+        self.row_kind = DERIVED.to_owned();
+        self.experiment = derived.experiment.to_owned();
+        self.variant = derived.variant.to_owned();
+        self.case_id = case_id(derived.experiment, derived.variant, &[], &derived.point, cache);
+        self.cache = cache.as_str().to_owned();
+        self.set_axes(&derived.point);
+        self.metric = derived.metric.to_owned();
+        self.unit = derived.unit.to_owned();
+        self.better = derived.better.to_owned();
+        self.checked = "false".to_owned();
+        self.check_note.clone_from(&derived.note);
+        match &derived.figure {
+            Ok(figure) => {
+                self.status = Status::Ok.to_string();
+                self.headline(figure.value, figure.interval);
+            }
+            Err(reason) => {
+                self.status = Status::Skipped.to_string();
+                self.reason.clone_from(reason);
+            }
+        }
+    }
+
     /// Takes a failure: it has no figures.
     pub fn fail(&mut self, failure: &Failure) {
         self.status = failure.status.to_string();
@@ -87,7 +138,7 @@ impl Record {
     /// Takes what was measured.
     pub fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();
-        self.flags = measured.flags.iter().map(|flag: &Flag| flag.as_str()).collect::<Vec<_>>().join(";");
+        self.flags = measured.flags.iter().map(Flag::to_string).collect::<Vec<_>>().join(";");
         match &case.check {
             Check::Twin(_) => self.checked = "true".to_owned(),
             Check::Nothing(why) => {

@@ -124,10 +124,10 @@ columns! {
     }
     outcome {
         status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error or error.";
-        reason: text, "Why there is no figure, in words; empty for ok.";
-        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy and others.";
+        reason: text, "Why there is no figure, or what is implausible about it, in words.";
+        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, implausible, quirk:NAME.";
         checked: text, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, or what the invariant is.";
+        check_note: text, "Why nothing was checked, what the invariant is, or what a derived figure rests on.";
     }
     time {
         time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
@@ -150,7 +150,7 @@ columns! {
         samples: integer, "Samples kept, over all rounds.";
         batch: integer in "passes", "Passes per sample.";
         stop: text, "Why measuring ended: precise, stable or budget.";
-        clock_ratio: real in "ratio", "Time of the sentinel case over its time at the start.";
+        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines, first dispatch included.";

@@ -148,6 +148,8 @@ mod tests {
             work: Work::default(),
             headline: Headline::TIME,
             check: Check::Nothing("a test"),
+            bound: None,
+            iterations: 0,
         }
     }
 

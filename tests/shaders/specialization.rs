@@ -163,6 +163,8 @@ fn case(kernel: Kernel) -> Case {
         work: Work::default(),
         headline: Headline::TIME,
         check: Check::Nothing("nothing is written"),
+        bound: None,
+        iterations: 0,
     }
 }
 

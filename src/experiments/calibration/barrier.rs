@@ -47,6 +47,8 @@ impl Experiment for Barrier {
             work: Work { items: Some(u64::from(BARRIERS) + 1), ..Work::default() },
             headline: Headline::TIME,
             check: Check::Nothing("nothing is computed"),
+            bound: None,
+            iterations: 0,
         })
     }
 

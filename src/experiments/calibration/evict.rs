@@ -80,6 +80,8 @@ impl Experiment for Evict {
             work: Work { bytes: words.checked_mul(8), ..Work::default() },
             headline: Headline::BANDWIDTH,
             check: Check::Twin((0..buffers.len()).collect()),
+            bound: None,
+            iterations: 0,
         })
     }
 

@@ -37,8 +37,8 @@ impl Experiment for Sentinel {
         // 65,535 iterations are the most that some software drivers run (see the quirk llvmpipe-loop-cap).
         let steps = setting.by_class(256_u64, 2048);
         vec![
-            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]),
-            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]),
+            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]).of_work(),
+            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]).of_work(),
         ]
     }
 
@@ -51,7 +51,7 @@ impl Experiment for Sentinel {
         let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
         let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &[], resources, vec![0]);
         let work = Work { ops: invocations.checked_mul(point.integer("steps")), items: Some(invocations), ..Work::default() };
-        Ok(Case { work, headline: Headline::OPS, ..case })
+        Ok(Case { work, headline: Headline::OPS, iterations: steps.into(), ..case })
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]

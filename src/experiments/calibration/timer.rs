@@ -71,5 +71,7 @@ pub(super) fn instrument_case(
         work: Work::default(),
         headline,
         check: Check::Nothing("nothing is computed"),
+        bound: None,
+        iterations: 0,
     })
 }

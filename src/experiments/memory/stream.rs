@@ -3,7 +3,9 @@
 use std::ops::Add;
 
 use crate::experiments::{Experiment, Setting, fold_groups};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -14,6 +16,9 @@ const OPS: &[&str] = &["read", "init", "copy", "scale", "triad", "3-point", "5-p
 
 /// A whole number, so that results are exact.
 const SCALAR: f32 = 3.0;
+
+/// Words per array from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
 
 /// Sums of 64 elements of 4 words stay below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 1 << 15;
@@ -72,7 +77,7 @@ impl Experiment for Stream {
         vec![
             Axis::new("op", "what is done", AxisKind::Words(OPS), OPS.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]),
+            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
             Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [8_u64]),
         ]
@@ -101,7 +106,8 @@ impl Experiment for Stream {
         };
         let push = [u32::try_from(shape.elements).unwrap_or(u32::MAX), SCALAR.to_bits()];
         let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
-        Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, ..case })
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, bound, ..case })
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {

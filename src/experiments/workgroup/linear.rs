@@ -47,7 +47,7 @@ impl Experiment for Linear {
         };
         vec![
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), powers_of_two(1, largest.into())),
-            Axis::new("n", "elements", AxisKind::AtLeast(1), [n]),
+            Axis::new("n", "elements", AxisKind::AtLeast(1), [n]).of_work(),
         ]
     }
 

@@ -39,7 +39,7 @@ impl Experiment for Tile2d {
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
             Axis::new("order", "the index that runs along a row", AxisKind::Words(&["row", "column"]), ["row", "column"]),
-            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]),
+            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]).of_work(),
         ]
     }
 

@@ -1,0 +1,36 @@
+//! Physical limits of devices, which no query tells, as data with their source.
+
+use crate::model::Peaks;
+
+/// A device by its vendor and the beginning of its name, and its limits.
+struct Known {
+    vendor_id: u32,
+    name: &'static str,
+    peaks: Peaks,
+}
+
+/// NVIDIA H100 SXM5: NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04 (2023), table 3: 5 HBM3 stacks, 3352 GB/s; 132
+/// multiprocessors, each of which loads 32 banks x 4 bytes from shared memory in a cycle; 1980 MHz at most.
+const KNOWN: &[Known] = &[Known {
+    vendor_id: 0x10DE,
+    name: "NVIDIA H100 80GB HBM3",
+    peaks: Peaks { memory: Some(3352.0), shared: Some(132.0 * 128.0 * 1.98) },
+}];
+
+/// The limits of a device, as far as they are known.
+pub(super) fn of(vendor_id: u32, name: &str) -> Peaks {
+    let known = KNOWN.iter().find(|known| known.vendor_id == vendor_id && name.starts_with(known.name));
+    known.map_or_else(Peaks::default, |known| known.peaks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_known_by_vendor_and_name() {
+        assert_eq!(of(0x10DE, "NVIDIA H100 80GB HBM3").memory, Some(3352.0));
+        assert_eq!(of(0x10DE, "NVIDIA H100 PCIe"), Peaks::default());
+        assert_eq!(of(0x1002, "NVIDIA H100 80GB HBM3"), Peaks::default());
+    }
+}

@@ -1,0 +1,55 @@
+//! What derivation works on: finished rows as an experiment sees them, and the figures that it draws from them.
+
+use super::{Cache, Point};
+
+/// A measured row, as far as derivation depends on it. Rows without a time (skipped, failed) aren't among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// The variant.
+    pub variant: String,
+    /// Where it lies on the axes.
+    pub point: Point,
+    /// Identifies the configuration.
+    pub case_id: String,
+    /// What the caches held.
+    pub cache: Cache,
+    /// The subgroup size that it ran with, where that is known.
+    pub subgroup_size: Option<u64>,
+    /// Time per pass, ns.
+    pub time: f64,
+    /// The ends of its 95 % interval, ns.
+    pub interval: Option<(f64, f64)>,
+    /// The headline figure, in the unit of the experiment's headline.
+    pub value: f64,
+}
+
+/// A figure that follows from several rows: one row of its own. A pure function of those, so that it can be had again from any
+/// file that holds them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// `family/name` of the derivation, such as `shared/banks`; one that the experiment announces.
+    pub experiment: &'static str,
+    /// Which of several figures of that name; empty where there is but one.
+    pub variant: &'static str,
+    /// What it holds for: values of axes of the experiment that it was drawn from.
+    pub point: Point,
+    /// What is told, in the column `metric`.
+    pub metric: &'static str,
+    /// Its unit; empty for a count.
+    pub unit: &'static str,
+    /// Which value is the better one: `higher`, `lower`, or empty where neither is.
+    pub better: &'static str,
+    /// The figure, or why there is none.
+    pub figure: Result<Figure, String>,
+    /// What it rests on and how sure it is, in words.
+    pub note: String,
+}
+
+/// A derived figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// The figure.
+    pub value: f64,
+    /// The ends of its interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+}
