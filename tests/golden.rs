@@ -14,7 +14,7 @@ const RUN: [&str; 16] = [
     "calibration/*",
     "workgroup/linear",
     "memory/stream",
-    "--device=mock:spread=0.1",
+    "--device=mock:spread=0.03",
     "--axis=evict_bytes=64Ki",
     "--axis=groups=16",
     "--axis=steps=64",
@@ -24,7 +24,7 @@ const RUN: [&str; 16] = [
     "--axis=width=4",
     "--axis=unroll=8",
     "--max-time=50ms",
-    "--max-noise=5%",
+    "--max-noise=2%",
     "--preset=default",
 ];
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use lanescope::experiments::{Setting, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
-use lanescope::measure::{Dispatcher, Mock, MockOptions, Options, Outcome, Session, ToolCases};
-use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
+use lanescope::measure::{Dispatcher, Job, Mock, MockOptions, Options, Outcome, ProcessorTime, Session, ToolCases};
+use lanescope::model::{Case, DeviceInfo, Failure, Flag, Preset, Status};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::units::TickScale;
+use lanescope::units::{TickScale, Ticks};
 use lanescope::validate::{Expected, Verdict};
 
 /// A mock that fails as told.
@@ -19,6 +19,8 @@ struct Flaky {
     /// An experiment whose samples fail from the given one on, counted over the whole run.
     fails: Option<(&'static str, usize)>,
     sampled: usize,
+    /// By how much the timestamps of `workgroup/linear` show more time than there was.
+    stretch: f64,
     /// Cases that fit at one time, besides the two that the session itself needs.
     fits: usize,
 }
@@ -26,7 +28,19 @@ struct Flaky {
 impl Flaky {
     fn new(fails: Option<(&'static str, usize)>, fits: usize) -> Self {
         let mock = Mock::new(MockOptions::default(), 1, Box::new(oracle));
-        Self { mock, loaded: Vec::new(), fails, sampled: 0, fits }
+        Self { mock, loaded: Vec::new(), fails, sampled: 0, stretch: 1.0, fits }
+    }
+}
+
+impl Flaky {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "simulated times are small"
+    )]
+    fn stretched(&self, start: Ticks, end: Ticks) -> Ticks {
+        Ticks(start.0 + ((end.0 - start.0) as f64 * self.stretch) as u64)
     }
 }
 
@@ -46,6 +60,10 @@ impl Dispatcher for Flaky {
 
     fn now(&self) -> Duration {
         self.mock.now()
+    }
+
+    fn processor_time(&self) -> Option<ProcessorTime> {
+        self.mock.processor_time()
     }
 
     fn memory_budget(&self) -> u64 {
@@ -85,7 +103,11 @@ impl Dispatcher for Flaky {
                 return Err(Failure::new(Status::DeviceLost, "lost in between"));
             }
         }
-        self.mock.sample(slot, batch, samples)
+        let mut submission = self.mock.sample(slot, batch, samples)?;
+        if is(LINEAR.0) {
+            submission.samples.iter_mut().for_each(|(start, end)| *end = self.stretched(*start, *end));
+        }
+        Ok(submission)
     }
 
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
@@ -117,9 +139,10 @@ fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
     };
     let prepared = cases(filter, axes);
     let options = Options { max_noise: 0.05, max_time: Duration::from_millis(50), warm_up: Duration::from_millis(1), seed: 1 };
-    let mut check = |_: usize, _: &[Vec<u8>]| Verdict::Right;
+    let jobs: Vec<Job> = prepared.iter().map(|case| Job { case, base: None }).collect();
+    let mut check = |_: usize, _: &Case, _: &[Vec<u8>]| Verdict::Right;
     let mut session = Session::new(device, tools, options).expect("the mock can be calibrated");
-    session.measure(&prepared, &mut check, &mut |_| {})
+    session.measure(&jobs, &mut check, &mut |_| {})
 }
 
 const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=32,64,128,256,512"]);
@@ -128,6 +151,31 @@ const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=3
 fn a_sound_device_measures_every_case() {
     let outcomes = outcomes(&mut Flaky::new(None, 100), LINEAR.0, LINEAR.1);
     assert!(outcomes.len() == 5 && outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|m| m.overhead.is_some())));
+}
+
+/// A device whose timestamps show more time than the host saw pass, which no clock within 1 % of the other can.
+#[test]
+fn more_time_than_the_host_saw_is_implausible() {
+    let mut device = Flaky { stretch: 1.0, ..Flaky::new(None, 100) };
+    let sound = outcomes(&mut device, LINEAR.0, LINEAR.1);
+    assert!(sound.iter().all(|outcome| outcome.as_ref().is_ok_and(|m| m.implausible.is_none())));
+    let mut device = Flaky { stretch: 50.0, ..Flaky::new(None, 100) };
+    for outcome in outcomes(&mut device, LINEAR.0, LINEAR.1) {
+        let measured = outcome.expect("it is measured all the same");
+        assert!(measured.flags.contains(&Flag::Implausible), "{:?}", measured.flags);
+        assert!(measured.implausible.expect("it says why").contains("for what the host saw end after"));
+    }
+}
+
+/// A device whose timestamps stand still once it is calibrated.
+#[test]
+fn a_time_of_nothing_is_implausible() {
+    let mut device = Flaky { stretch: 0.0, ..Flaky::new(None, 100) };
+    for outcome in outcomes(&mut device, LINEAR.0, LINEAR.1) {
+        let measured = outcome.expect("it is measured all the same");
+        assert!(measured.flags.contains(&Flag::Implausible), "{:?}", measured.flags);
+        assert!(measured.implausible.expect("it says why").contains("two timestamps back to back"));
+    }
 }
 
 /// The empty pass is what `launch_bound` is judged by: without it no figure may stand.

@@ -112,6 +112,12 @@ pub struct Run {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
+    /// Measure in pairs, sample by sample, which tells small differences from drift: with one device, each case with the one that
+    /// it is compared with; with several, each with the same case on the first device (the same device twice tells how good
+    /// pairs are)
+    #[arg(long)]
+    pub paired: bool,
+
     /// Evict the caches before every sample: samples are of one pass, and compare only with warm rows of batch 1
     #[arg(long)]
     pub cold: bool,

@@ -2,9 +2,11 @@
 
 mod args;
 mod catalogue;
+mod device_run;
 mod devices;
 mod host;
 mod packaging;
+mod relations;
 mod run;
 mod schema;
 mod sink;

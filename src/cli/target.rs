@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 
+use super::args::Run;
 use crate::error::{Error, nearest};
 use crate::experiments;
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
@@ -11,8 +12,13 @@ use crate::validate::Expected;
 
 /// The devices that a run works on, resolved from what the user typed.
 pub enum Targets {
-    /// The simulated one.
-    Mock(Box<MockOptions>, Box<DeviceInfo>),
+    /// Simulated ones.
+    Mock {
+        /// What each simulates.
+        options: Vec<MockOptions>,
+        /// What is known about each.
+        devices: Vec<DeviceInfo>,
+    },
     /// Devices of installed drivers.
     Vulkan {
         /// What they are opened from.
@@ -25,22 +31,26 @@ pub enum Targets {
 }
 
 impl Targets {
-    /// Resolves `--device`, `--queue` and `--validation`.
+    /// Resolves `--device`, `--queue`, `--validation` and, since a pair may be of one device, `--paired`.
     ///
     /// # Errors
     /// No loader, no driver, no usable device, or none that is meant.
-    pub fn resolve(asked: &[String], queue: Option<u32>, validation: bool) -> anyhow::Result<Self> {
-        if let Some(mock) = asked.iter().find_map(|name| mock_options(name)) {
-            if asked.len() > 1 || validation || queue.is_some_and(|queue| queue != 0) {
-                let message = "the mock device is used alone, without --validation, and has queue family 0 only";
+    pub fn resolve(arguments: &Run) -> anyhow::Result<Self> {
+        let Run { device: asked, queue, validation, paired, .. } = arguments;
+        let (queue, validation) = (*queue, *validation);
+        let mocks: Vec<_> = asked.iter().filter_map(|name| mock_options(name)).collect();
+        if !mocks.is_empty() {
+            if asked.len() > mocks.len() || (asked.len() > 1 && !paired) || validation || queue.is_some_and(|queue| queue != 0)
+            {
+                let message = "the mock device is used alone, but in pairs, without --validation, and has queue family 0 only";
                 return Err(Error::Usage(message.to_owned()).into());
             }
-            let options = mock?;
-            let info = options.device_info();
-            return Ok(Self::Mock(Box::new(options), Box::new(info)));
+            let options = mocks.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let devices = options.iter().enumerate().map(|(index, options)| options.device_info(index)).collect();
+            return Ok(Self::Mock { options, devices });
         }
         let instance = Instance::load(InstanceOptions { validation }).map_err(|error| Error::NoDevice(error.to_string()))?;
-        let devices = choose(&instance.devices(), asked)?;
+        let devices = choose(&instance.devices(), asked, *paired)?;
         for device in &devices {
             check_queue(device, queue)?;
         }
@@ -50,20 +60,19 @@ impl Targets {
     /// The devices.
     pub fn devices(&self) -> &[DeviceInfo] {
         match self {
-            Self::Mock(_, info) => std::slice::from_ref(info.as_ref()),
-            Self::Vulkan { devices, .. } => devices,
+            Self::Mock { devices, .. } | Self::Vulkan { devices, .. } => devices,
         }
     }
 
     /// Whether these are simulated.
     pub fn are_mock(&self) -> bool {
-        matches!(self, Self::Mock(..))
+        matches!(self, Self::Mock { .. })
     }
 
     /// Active layers, joined by `;`.
     pub fn layers(&self) -> String {
         match self {
-            Self::Mock(..) => String::new(),
+            Self::Mock { .. } => String::new(),
             Self::Vulkan { instance, .. } => instance.layers().join(";"),
         }
     }
@@ -71,7 +80,7 @@ impl Targets {
     /// What the validation layer said since it was last asked, such as about what a closed device left behind.
     pub fn messages(&self) -> Vec<String> {
         match self {
-            Self::Mock(..) => Vec::new(),
+            Self::Mock { .. } => Vec::new(),
             Self::Vulkan { instance, .. } => instance.message_log().drain(),
         }
     }
@@ -82,8 +91,9 @@ impl Targets {
     /// What the driver refused.
     pub fn open(&self, device: &DeviceInfo, seed: u64, statistics: bool) -> anyhow::Result<Box<dyn Dispatcher>> {
         match self {
-            Self::Mock(options, _) => {
-                let mock = Mock::new(options.as_ref().clone(), seed, Box::new(oracle));
+            Self::Mock { options, .. } => {
+                let options = options.get(device.index).cloned().unwrap_or_default();
+                let mock = Mock::new(options, seed.wrapping_add(device.index as u64), Box::new(oracle));
                 Ok(Box::new(mock.with_statistics(statistics)))
             }
             Self::Vulkan { instance, queue, .. } => {
@@ -110,8 +120,8 @@ fn oracle(case: &crate::model::Case) -> Vec<Vec<u8>> {
     expected.iter().map(Expected::bytes).collect()
 }
 
-/// The devices that are meant, in the order asked for, each once.
-fn choose(all: &[DeviceInfo], asked: &[String]) -> Result<Vec<DeviceInfo>, Error> {
+/// The devices that are meant, in the order asked for, each once unless they are to be paired.
+fn choose(all: &[DeviceInfo], asked: &[String], paired: bool) -> Result<Vec<DeviceInfo>, Error> {
     let usable: Vec<&DeviceInfo> = all.iter().filter(|device| device.unusable.is_none()).collect();
     if usable.is_empty() {
         return Err(no_device(all));
@@ -124,7 +134,7 @@ fn choose(all: &[DeviceInfo], asked: &[String]) -> Result<Vec<DeviceInfo>, Error
     for name in asked {
         let found = if name == "all" { usable.clone() } else { vec![find(all, name)?] };
         for device in found {
-            if chosen.iter().all(|earlier| earlier.index != device.index) {
+            if paired || chosen.iter().all(|earlier| earlier.index != device.index) {
                 chosen.push(device.clone());
             }
         }
@@ -204,7 +214,7 @@ mod tests {
 
     fn chosen(asked: &[&str]) -> Result<Vec<usize>, String> {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
-        let found = choose(&devices(), &asked).map_err(|error| error.to_string())?;
+        let found = choose(&devices(), &asked, false).map_err(|error| error.to_string())?;
         Ok(found.iter().map(|device| device.index).collect())
     }
 
@@ -224,7 +234,7 @@ mod tests {
 
     #[test]
     fn without_a_device_the_error_says_what_to_do() {
-        let error = choose(&[], &[]).unwrap_err().to_string();
+        let error = choose(&[], &[], false).unwrap_err().to_string();
         assert!(error.contains("mesa-vulkan-drivers") && error.contains("VK_DRIVER_FILES"), "{error}");
     }
 }

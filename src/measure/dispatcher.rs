@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::ProcessorTime;
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{DeviceInfo, Failure};
 use crate::shader::Prepared;
@@ -17,6 +18,9 @@ pub trait Dispatcher {
 
     /// The host's monotonic clock. Budgets are kept by it, so a device that simulates time is measured reproducibly.
     fn now(&self) -> Duration;
+
+    /// What this process had of the processor so far, where the device is the processor and the system tells.
+    fn processor_time(&self) -> Option<ProcessorTime>;
 
     /// Bytes of device memory that the cases loaded at one time may use.
     fn memory_budget(&self) -> u64;

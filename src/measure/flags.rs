@@ -1,6 +1,8 @@
 //! What is to be said against a measurement. Pure, so that every flag can be provoked.
 
-use crate::model::Flag;
+use super::rig::Conditions;
+use crate::model::{Case, Flag, Peaks};
+use crate::stats;
 
 /// A sample below this many floors is flagged.
 const NEAR_FLOORS: f64 = 20.0;
@@ -8,15 +10,26 @@ const NEAR_FLOORS: f64 = 20.0;
 /// A pass below this many empty passes is flagged.
 const LAUNCH_BOUND: f64 = 20.0;
 
+/// A clock that is further from its rate at the start is flagged.
+const DRIFT: f64 = 0.02;
+
+/// A clock below this share of its rate at the start is a reason to visit again.
+const THROTTLED: f64 = 0.97;
+
+/// More of its processor time than this lost to others is a reason to visit again.
+const CONTENDED: f64 = 0.1;
+
 /// What flags are judged by.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject {
+pub struct Subject<'a> {
     /// Half the interval over the median.
     pub noise: f64,
     /// What was asked for.
     pub max_noise: f64,
     /// Of a timed pass.
     pub pass: Option<Pass>,
+    /// Of each visit that was kept.
+    pub(super) conditions: &'a [Conditions],
 }
 
 /// Times of a pass, in nanoseconds.
@@ -36,15 +49,46 @@ pub struct Pass {
 pub fn flags(subject: &Subject) -> Vec<Flag> {
     let near_floor = |pass: &Pass| pass.time * f64::from(pass.batch) < NEAR_FLOORS * pass.floor;
     let launch_bound = |pass: &Pass| pass.empty_pass.is_some_and(|empty| pass.time < LAUNCH_BOUND * empty);
+    let clock = clock_ratio(subject.conditions);
     [
         (Flag::NearFloor, subject.pass.as_ref().is_some_and(near_floor)),
         (Flag::LaunchBound, subject.pass.as_ref().is_some_and(launch_bound)),
         // Noise that is no number is no precision either.
         (Flag::Noisy, subject.noise.is_nan() || subject.noise > subject.max_noise),
+        (Flag::Drift, clock.is_some_and(|clock| (clock - 1.0).abs() > DRIFT)),
+        (Flag::Throttled, subject.conditions.iter().any(is_throttled)),
+        (Flag::Contended, subject.conditions.iter().any(is_contended)),
     ]
     .into_iter()
     .filter_map(|(flag, raised)| raised.then_some(flag))
     .collect()
+}
+
+/// The clock rate over that at the start, of the middle one of the visits. `None` where nothing was visited.
+pub(super) fn clock_ratio(conditions: &[Conditions]) -> Option<f64> {
+    let clocks: Vec<f64> = conditions.iter().map(|conditions| conditions.clock).collect();
+    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+}
+
+/// Whether a visit under these conditions can stand as it is.
+pub(super) fn is_steady(conditions: &Conditions) -> bool {
+    !is_throttled(conditions) && !is_contended(conditions)
+}
+
+fn is_throttled(conditions: &Conditions) -> bool {
+    conditions.clock < THROTTLED
+}
+
+fn is_contended(conditions: &Conditions) -> bool {
+    conditions.lost.is_some_and(|lost| lost > CONTENDED)
+}
+
+/// What is wrong with a time in which more bytes went through a part of the device than it can move.
+#[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
+pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
+    let limit = peaks.of(case.bound?)?;
+    let rate = case.work.bytes? as f64 / time;
+    (rate > limit).then(|| format!("{rate:.0} GB/s is more than the device can physically move ({limit:.0} GB/s)"))
 }
 
 #[cfg(test)]
@@ -54,7 +98,12 @@ mod tests {
     const FINE: Pass = Pass { time: 1000.0, batch: 64, floor: 500.0, empty_pass: Some(40.0) };
 
     fn flags_of(pass: Pass) -> Vec<Flag> {
-        flags(&Subject { noise: 0.001, max_noise: 0.01, pass: Some(pass) })
+        flags(&Subject { noise: 0.001, max_noise: 0.01, pass: Some(pass), conditions: &[] })
+    }
+
+    fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {
+        let conditions: Vec<_> = conditions.iter().map(|(clock, lost)| Conditions { clock: *clock, lost: *lost }).collect();
+        flags(&Subject { noise: 0.001, max_noise: 0.01, pass: None, conditions: &conditions })
     }
 
     #[test]
@@ -68,8 +117,20 @@ mod tests {
     #[test]
     fn noise_is_flagged_when_it_is_too_much_or_no_number() {
         for (noise, flagged) in [(0.01, false), (0.011, true), (f64::NAN, true), (f64::INFINITY, true)] {
-            let found = flags(&Subject { noise, max_noise: 0.01, pass: None });
+            let found = flags(&Subject { noise, max_noise: 0.01, pass: None, conditions: &[] });
             assert_eq!(found == [Flag::Noisy], flagged, "{noise}");
         }
+    }
+
+    #[test]
+    fn conditions_are_flagged_visit_by_visit_and_drift_by_the_middle() {
+        let fine = (1.0, Some(0.05));
+        assert_eq!(flags_under(&[fine; 6]), []);
+        assert_eq!(flags_under(&[fine, fine, (1.3, None)]), []);
+        assert_eq!(flags_under(&[(1.021, None); 6]), [Flag::Drift]);
+        assert_eq!(flags_under(&[(0.979, None); 6]), [Flag::Drift]);
+        assert_eq!(flags_under(&[fine, fine, (0.96, None)]), [Flag::Throttled]);
+        assert_eq!(flags_under(&[fine, fine, (1.0, Some(0.11))]), [Flag::Contended]);
+        assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
     }
 }

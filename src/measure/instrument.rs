@@ -21,6 +21,12 @@ const CLOCK_SPAN: Duration = Duration::from_millis(200);
 /// least 36 bits where there are any, which at a nanosecond each is 68 s; queues of 32 were seen.
 const SHORTEST_WRAP: Nanos = Nanos(200e6);
 
+/// Runs of the sentinel of which the least is its time.
+const SENTINELS: u32 = 3;
+
+/// Times of the sentinel whose median is what later ones are compared with.
+const SENTINEL_TIMES: u32 = 9;
+
 /// Where times come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
@@ -46,6 +52,19 @@ impl Timer {
             Self::Host => vec![Nanos::from_duration(submission.host)],
         }
     }
+
+    /// The sentinel's time now: the least of a few, since whatever disturbs one makes it longer.
+    ///
+    /// # Errors
+    /// What the device refused.
+    pub fn sentinel(self, device: &mut dyn Dispatcher, tools: Tools) -> Result<Nanos, Failure> {
+        let mut least = f64::INFINITY;
+        for _ in 0..SENTINELS {
+            let submission = device.sample(tools.sentinel, 1, 1)?;
+            least = self.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
+        }
+        Ok(Nanos(least))
+    }
 }
 
 /// The cases that the instrument itself runs, as loaded.
@@ -66,19 +85,27 @@ pub struct Instrument {
     pub timer: Timer,
     /// Two timestamps back to back (or an empty submission, by the host's clock).
     pub floor: Nanos,
+    /// The sentinel's time at the start, the device's clocks being up.
+    pub sentinel: Nanos,
     /// What a user should know, in a sentence.
     pub note: Option<String>,
 }
 
 impl Instrument {
-    /// Measures the instrument.
+    /// Measures the instrument. `warm_up` is how long the device's clocks take to rise.
     ///
     /// # Errors
     /// What the device refused.
-    pub fn calibrate(device: &mut dyn Dispatcher, tools: Tools) -> Result<Self, Failure> {
+    pub fn calibrate(device: &mut dyn Dispatcher, tools: Tools, warm_up: Duration) -> Result<Self, Failure> {
         let (timer, note) = choose_timer(device, tools)?;
         let floor = floor(device, tools, timer)?;
-        Ok(Self { timer, floor, note })
+        let until = device.now() + warm_up;
+        while device.now() < until {
+            device.sample(tools.sentinel, 1, 1)?;
+        }
+        let sentinels =
+            (0..SENTINEL_TIMES).map(|_| Ok(timer.sentinel(device, tools)?.0)).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Self { timer, floor, sentinel: Nanos(stats::median(&sentinels)), note })
     }
 }
 

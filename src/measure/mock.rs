@@ -6,10 +6,12 @@ use globset::{Glob, GlobMatcher};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::Dispatcher;
+use super::{Dispatcher, ProcessorTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
-use crate::model::{Case, DeviceInfo, Executable, Failure, Measurand, PipelineStatistics, StatValue, Status, Step};
+use crate::model::{
+    Case, DeviceInfo, Executable, Failure, Measurand, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
+};
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
 
@@ -37,6 +39,14 @@ pub struct MockOptions {
     pub clock: f64,
     /// Valid bits of timestamps; 0 for none.
     pub bits: u32,
+    /// How many times as fast as the usual mock it works.
+    pub speed: f64,
+    /// The share of its processor time that other processes take.
+    pub contention: f64,
+    /// What its memory, and workgroup memory, can physically move, in 10^9 bytes per second; 0 for unknown.
+    pub peak: f64,
+    /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
+    pub iterations: u64,
     /// Experiments whose results are wrong.
     pub wrong: Option<GlobMatcher>,
     /// Experiments at which the device is lost.
@@ -47,7 +57,20 @@ pub struct MockOptions {
 
 impl Default for MockOptions {
     fn default() -> Self {
-        Self { noise: 0.01, spread: 0.0, drift: 0.0, clock: 1.0, bits: 64, wrong: None, lost: None, memory: None }
+        Self {
+            noise: 0.01,
+            spread: 0.0,
+            drift: 0.0,
+            clock: 1.0,
+            bits: 64,
+            speed: 1.0,
+            contention: 0.0,
+            peak: 0.0,
+            iterations: 0,
+            wrong: None,
+            lost: None,
+            memory: None,
+        }
     }
 }
 
@@ -57,7 +80,20 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 8] = ["noise", "spread", "drift", "clock", "bits", "wrong", "lost", "memory"];
+        const KEYS: [&str; 12] = [
+            "noise",
+            "spread",
+            "drift",
+            "clock",
+            "bits",
+            "speed",
+            "contention",
+            "peak",
+            "iterations",
+            "wrong",
+            "lost",
+            "memory",
+        ];
         let mut options = Self::default();
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -67,6 +103,10 @@ impl MockOptions {
                 "drift" => options.drift = number(key, value, -1.0, 1.0)?,
                 "clock" => options.clock = number(key, value, 0.01, 100.0)?,
                 "bits" => options.bits = bits(value)?,
+                "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
+                "contention" => options.contention = number(key, value, 0.0, 0.99)?,
+                "peak" => options.peak = number(key, value, 0.0, 1e9)?,
+                "iterations" => options.iterations = iterations(value)?,
                 "wrong" => options.wrong = Some(glob(key, value)?),
                 "lost" => options.lost = Some(glob(key, value)?),
                 "memory" => options.memory = Some(glob(key, value)?),
@@ -82,10 +122,20 @@ impl MockOptions {
         Ok(options)
     }
 
-    /// What is known about the device that they simulate.
-    pub fn device_info(&self) -> DeviceInfo {
+    /// What is known about the device that they simulate, which is one of several by its index.
+    pub fn device_info(&self, index: usize) -> DeviceInfo {
         let mut info = DeviceInfo::mock();
+        info.index = index;
+        info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
+        let peak = (self.peak > 0.0).then_some(self.peak);
+        info.peaks = Peaks { memory: peak, shared: peak };
+        info.quirks.extend((self.iterations > 0).then_some(Quirk {
+            name: "mock-loop-cap",
+            what: "the mock device was told to have a fault of loops",
+            link: "",
+            most_iterations: Some(self.iterations),
+        }));
         info
     }
 }
@@ -98,6 +148,10 @@ fn number(key: &str, text: &str, least: f64, most: f64) -> Result<f64, Error> {
 fn bits(text: &str) -> Result<u32, Error> {
     let value = text.parse().ok().filter(|bits| *bits == 0 || (16..=64).contains(bits));
     value.ok_or_else(|| Error::Usage(format!("mock:bits={text}: 0, or 16 to 64 is needed")))
+}
+
+fn iterations(text: &str) -> Result<u64, Error> {
+    text.parse().map_err(|_| Error::Usage(format!("mock:iterations={text}: a whole number is needed")))
 }
 
 fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {
@@ -123,7 +177,7 @@ pub struct Mock {
 impl Mock {
     /// A mock whose noise is selected by the seed.
     pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
-        let (info, rng) = (options.device_info(), ChaCha8Rng::seed_from_u64(seed));
+        let (info, rng) = (options.device_info(0), ChaCha8Rng::seed_from_u64(seed));
         Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), statistics: false }
     }
 
@@ -140,7 +194,7 @@ impl Mock {
 
     fn pass_ns(&self, case: &Case) -> f64 {
         let steps: f64 = case.pass.iter().map(step_ns).sum();
-        (steps + work_ns(case)) * (1.0 + self.options.drift * self.now * 1e-9)
+        (steps + work_ns(case)) / self.options.speed * (1.0 + self.options.drift * self.now * 1e-9)
     }
 
     /// One submission: each sample is `work` between two timestamps, after `before` outside them.
@@ -213,6 +267,12 @@ impl Dispatcher for Mock {
 
     fn now(&self) -> Duration {
         Duration::from_secs_f64(self.now * 1e-9)
+    }
+
+    fn processor_time(&self) -> Option<ProcessorTime> {
+        let share = self.options.contention;
+        let ran = self.now();
+        (share > 0.0).then(|| ProcessorTime { ran, waited: ran.mul_f64(share / (1.0 - share)) })
     }
 
     fn memory_budget(&self) -> u64 {

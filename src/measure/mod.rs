@@ -8,6 +8,10 @@ mod dispatcher;
 mod flags;
 mod instrument;
 mod mock;
+mod monotone;
+mod pair;
+mod processor;
+mod rig;
 mod session;
 mod stop;
 mod visit;
@@ -22,7 +26,9 @@ use crate::units::Nanos;
 pub use dispatcher::Dispatcher;
 pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, Tools};
 pub use mock::{Mock, MockOptions};
-pub use session::{BLOCK_CASES, Event, Options, Outcome, Session, ToolCases};
+pub use monotone::Monotone;
+pub use processor::ProcessorTime;
+pub use session::{BLOCK_CASES, Check, Event, Job, Options, Outcome, Session, ToolCases};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
 pub use vulkan::Vulkan;
 
@@ -45,11 +51,44 @@ pub struct Measured {
     pub pipeline_time: Duration,
     /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
     pub statistics: Option<Vec<PipelineStatistics>>,
-    /// Reasons to doubt the figures.
+    /// Clock rate beside the visits over that at the start.
+    pub clock_ratio: Option<f64>,
+    /// Of a case that was measured alternately with its base.
+    pub pair: Option<PairMeasured>,
+    /// Reasons to doubt the figures, in the order of the flags.
     pub flags: Vec<Flag>,
+    /// What can't be right, for the flag `implausible`.
+    pub implausible: Option<String>,
+}
+
+/// What was measured of a case and its base, visited alternately.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairMeasured {
+    /// Of each round, the time over the base's of each pair of samples.
+    pub ratios: Vec<Vec<f64>>,
+}
+
+impl PairMeasured {
+    /// The time over that of the base: the median of the rounds' medians.
+    pub fn ratio(&self) -> f64 {
+        stats::median(&round_medians(&self.ratios))
+    }
+
+    /// The 95 % interval of the ratio.
+    pub fn interval(&self) -> Option<Interval> {
+        stats::median_interval(&round_medians(&self.ratios))
+    }
 }
 
 impl Measured {
+    /// Flags it as implausible, for this reason; the first one stays.
+    pub fn doubt(&mut self, reason: String) {
+        if self.implausible.is_none() {
+            self.implausible = Some(reason);
+            self.flags.push(Flag::Implausible);
+        }
+    }
+
     /// The median of each round.
     pub fn round_medians(&self) -> Vec<f64> {
         round_medians(&self.rounds)

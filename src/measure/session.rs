@@ -7,12 +7,14 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::flags::{Pass, Subject, flags};
+use super::flags::{self, Pass, Subject, flags};
 use super::instrument;
+use super::pair::Pair;
+use super::rig::{Conditions, Rig};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
-use super::visit::no_timestamps;
-use super::{Dispatcher, Instrument, Measured, Timer, Tools, noise};
-use crate::gpu::Slot;
+use super::visit::{Loading, Visit};
+use super::{Dispatcher, Instrument, Measured, PairMeasured, Timer, noise};
+use crate::gpu::Loaded;
 use crate::model::{Case, Failure, Measurand, PipelineStatistics, Status, Work};
 use crate::shader::Prepared;
 use crate::stats;
@@ -28,6 +30,9 @@ const ROUND_SPAN: Duration = Duration::from_millis(50);
 
 /// Samples of an empty pass in a round.
 const EMPTY_SAMPLES: u32 = 5;
+
+/// How often a visit is repeated at most, when clocks were down or others took the processor.
+const REPEATS: u32 = 2;
 
 /// Of each batch size, the medians of an empty pass in the rounds so far.
 type EmptyPasses = HashMap<u32, Vec<f64>>;
@@ -45,11 +50,20 @@ pub struct Options {
     pub seed: u64,
 }
 
+/// A case to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'c> {
+    /// The case.
+    pub case: &'c Prepared,
+    /// What it is measured alternately with: on the session's other device where it has one, else on its own.
+    pub base: Option<&'c Prepared>,
+}
+
 /// How a case ended.
 pub type Outcome = Result<Measured, Failure>;
 
 /// What happens meanwhile, for whoever shows progress.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A case is compiled by the driver and checked.
     Loading(&'a Case),
@@ -57,19 +71,20 @@ pub enum Event<'a> {
     Timing(&'a Case, u32),
     /// A case has an outcome.
     Ended(&'a Case),
+    /// A case is measured without the base of its pair, which failed.
+    Unpaired(&'a Case, &'a Failure),
 }
 
-/// Compares the outputs of the case with this index in the block with what they must hold.
-pub type Check<'a> = dyn FnMut(usize, &[Vec<u8>]) -> Verdict + 'a;
+/// Compares the outputs of a case with what they must hold: the job's own case or its base, the job being that with this index.
+pub type Check<'a> = dyn FnMut(usize, &Case, &[Vec<u8>]) -> Verdict + 'a;
 
 /// One device, calibrated, ready to measure blocks of cases.
 pub struct Session<'a> {
-    pub(super) device: &'a mut dyn Dispatcher,
-    pub(super) tools: ToolCases,
+    pub(super) rig: Rig<'a>,
+    /// The device on which the bases of pairs run, where it isn't the same.
+    pub(super) base_rig: Option<Rig<'a>>,
     pub(super) options: Options,
-    pub(super) instrument: Instrument,
     pub(super) rng: ChaCha8Rng,
-    pub(super) last_busy: Duration,
 }
 
 /// The cases that the instrument needs, compiled.
@@ -85,22 +100,44 @@ pub struct ToolCases {
 
 /// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
-    pub(super) prepared: &'c Prepared,
+    pub(super) loading: Loading<'c>,
     /// Its place in the block.
     pub(super) index: usize,
-    pub(super) slot: Slot,
+    pub(super) pair: Option<Pair<'c>>,
     pub(super) pipeline_time: Duration,
     pub(super) statistics: Option<Vec<PipelineStatistics>>,
-    pub(super) batch: u32,
-    pub(super) samples: u32,
-    /// Samples that one submission may hold.
-    pub(super) samples_at_once: u32,
     pub(super) overhead: Option<Nanos>,
-    pub(super) rounds: Vec<Vec<f64>>,
-    pub(super) host_times: Vec<f64>,
+    /// What was kept of each round.
+    pub(super) visits: Vec<Visit>,
+    /// Under which conditions.
+    pub(super) conditions: Vec<Conditions>,
     pub(super) noise: Vec<f64>,
     pub(super) spent: Duration,
     pub(super) ended: Option<Result<Stop, Failure>>,
+}
+
+impl Entry<'_> {
+    fn case(&self) -> &Case {
+        &self.loading.prepared.case
+    }
+
+    /// Whether it is about the device's work, and not about its timer.
+    fn is_pass(&self) -> bool {
+        self.case().measurand == Measurand::Pass
+    }
+
+    fn rounds(&self) -> Vec<Vec<f64>> {
+        self.visits.iter().map(|visit| visit.samples.clone()).collect()
+    }
+
+    fn ratios(&self) -> Vec<Vec<f64>> {
+        self.visits.iter().map(|visit| visit.ratios.clone()).collect()
+    }
+
+    /// Noise of what the case is measured for: in a pair, of the ratio.
+    fn noise_now(&self) -> f64 {
+        if self.pair.is_some() { noise(&self.ratios()) } else { noise(&self.rounds()) }
+    }
 }
 
 impl<'a> Session<'a> {
@@ -109,32 +146,33 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What the device refused.
     pub fn new(device: &'a mut dyn Dispatcher, tools: ToolCases, options: Options) -> Result<Self, Failure> {
-        let loaded = load_tools(device, &tools)?;
-        let instrument = Instrument::calibrate(device, loaded);
-        device.unload();
-        let instrument = instrument?;
-        if loaded.evictor.is_some() && instrument.timer == Timer::Host {
-            let why = instrument.note.as_deref().unwrap_or_default();
-            return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
-        }
-        let last_busy = device.now();
-        let rng = ChaCha8Rng::seed_from_u64(options.seed);
-        Ok(Self { device, tools, options, instrument, rng, last_busy })
+        let rig = Rig::calibrate(device, tools, options.warm_up)?;
+        Ok(Self { rig, base_rig: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed) })
+    }
+
+    /// The same session, the bases of pairs being run on another device. Calibrates that one as well.
+    ///
+    /// # Errors
+    /// What that device refused.
+    pub fn with_base(self, device: &'a mut dyn Dispatcher, tools: ToolCases) -> Result<Self, Failure> {
+        let base_rig = Some(Rig::calibrate(device, tools, self.options.warm_up)?);
+        Ok(Self { base_rig, ..self })
     }
 
     /// What is known about the instrument.
     pub fn instrument(&self) -> &Instrument {
-        &self.instrument
+        &self.rig.instrument
     }
 
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each,
     /// in their order.
-    pub fn measure(&mut self, cases: &[Prepared], check: &mut Check, observe: &mut dyn FnMut(Event)) -> Vec<Outcome> {
-        let mut outcomes = Vec::with_capacity(cases.len());
-        while outcomes.len() < cases.len() {
+    pub fn measure(&mut self, jobs: &[Job], check: &mut Check, observe: &mut dyn FnMut(Event)) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        while outcomes.len() < jobs.len() {
             let first = outcomes.len();
-            outcomes.extend(self.measure_what_fits(&cases[first..], first, check, observe));
-            self.device.unload();
+            outcomes.extend(self.measure_what_fits(&jobs[first..], first, check, observe));
+            self.rig.device.unload();
+            self.base_rig.iter_mut().for_each(|rig| rig.device.unload());
         }
         outcomes
     }
@@ -142,26 +180,26 @@ impl<'a> Session<'a> {
     /// Measures as many of the cases as memory holds at one time, at least one.
     fn measure_what_fits(
         &mut self,
-        cases: &[Prepared],
+        jobs: &[Job],
         first: usize,
         check: &mut Check,
         observe: &mut dyn FnMut(Event),
     ) -> Vec<Outcome> {
-        let tools = match load_tools(self.device, &self.tools) {
-            Ok(tools) => tools,
-            Err(failure) => return cases.iter().map(|_| Err(failure.clone())).collect(),
-        };
+        if let Err(failure) = self.load_tools() {
+            return jobs.iter().map(|_| Err(failure.clone())).collect();
+        }
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-        let mut entries = Vec::new();
-        let mut bytes_left = self.device.memory_budget();
-        for (index, prepared) in (first..).zip(cases) {
-            let bytes = self.device.bytes_to_load(prepared);
-            if bytes > bytes_left && !outcomes.is_empty() {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut bytes_left = self.memory_left();
+        for (index, job) in (first..).zip(jobs) {
+            let bytes = self.bytes_to_load(job);
+            let is_too_much = bytes.iter().zip(&bytes_left).any(|(bytes, left)| bytes > left);
+            if is_too_much && !outcomes.is_empty() {
                 break;
             }
-            bytes_left = bytes_left.saturating_sub(bytes);
-            observe(Event::Loading(&prepared.case));
-            match self.load(prepared, index, check) {
+            bytes_left.iter_mut().zip(bytes).for_each(|(left, bytes)| *left = left.saturating_sub(bytes));
+            observe(Event::Loading(&job.case.case));
+            match self.load(job, index, &entries, check, observe) {
                 Ok(entry) => {
                     entries.push(entry);
                     outcomes.push(None);
@@ -169,12 +207,12 @@ impl<'a> Session<'a> {
                 // The others may have taken what it needs: it gets a second try as the first of the next block.
                 Err(failure) if failure.status == Status::OutOfMemory && !entries.is_empty() => break,
                 Err(failure) => {
-                    observe(Event::Ended(&prepared.case));
+                    observe(Event::Ended(&job.case.case));
                     outcomes.push(Some(Err(failure)));
                 }
             }
         }
-        self.time(&mut entries, tools, check, observe);
+        self.time(&mut entries, check, observe);
         for entry in entries {
             let place = entry.index - first;
             outcomes[place] = Some(self.outcome(entry));
@@ -182,49 +220,73 @@ impl<'a> Session<'a> {
         outcomes.into_iter().flatten().collect()
     }
 
-    /// Loads a case, runs one pass after a reset, and compares the results. Only what is right is timed at all.
-    fn load<'c>(&mut self, prepared: &'c Prepared, index: usize, check: &mut Check) -> Result<Entry<'c>, Failure> {
-        if !prepared.case.repeatable && self.instrument.timer == Timer::Host {
-            let reason = "it needs the device's timestamps: the host's clock can't leave out the reset before each sample";
-            return Err(Failure::new(Status::Skipped, reason));
+    fn load_tools(&mut self) -> Result<(), Failure> {
+        self.rig.load_tools()?;
+        self.base_rig.as_mut().map_or(Ok(()), Rig::load_tools)
+    }
+
+    /// Bytes that cases may take, on the device and on that of the bases.
+    fn memory_left(&self) -> [u64; 2] {
+        [self.rig.device.memory_budget(), self.base_rig.as_ref().map_or(u64::MAX, |rig| rig.device.memory_budget())]
+    }
+
+    /// Bytes that loading a job would add to what is loaded, on the device and on that of the bases.
+    fn bytes_to_load(&self, job: &Job) -> [u64; 2] {
+        let own = self.rig.device.bytes_to_load(job.case);
+        match (job.base, &self.base_rig) {
+            (Some(base), Some(rig)) => [own, rig.device.bytes_to_load(base)],
+            (Some(base), None) => [own + self.rig.device.bytes_to_load(base), 0],
+            (None, _) => [own, 0],
         }
-        let loaded = self.device.load(prepared)?;
-        let first_pass = self.device.run_checked(loaded.slot)?;
-        self.compare(prepared, index, loaded.slot, check, "after one pass")?;
+    }
+
+    /// Loads a case and the base of its pair.
+    fn load<'c>(
+        &mut self,
+        job: &Job<'c>,
+        index: usize,
+        loaded: &[Entry<'c>],
+        check: &mut Check,
+        observe: &mut dyn FnMut(Event),
+    ) -> Result<Entry<'c>, Failure> {
+        let mut check = |case: &Case, outputs: &[Vec<u8>]| check(index, case, outputs);
+        let (own, pipeline_time) = load(&mut self.rig, job.case, &mut check)?;
+        let mut pair = None;
+        if let Some(base) = job.base {
+            // Many cases of a block have the same base.
+            let known = loaded.iter().filter_map(|entry| entry.pair.as_ref()).find(|pair| pair.is_with(base));
+            let rig = self.base_rig.as_mut().unwrap_or(&mut self.rig);
+            pair = match known {
+                Some(known) => Some(Pair::new(base, known.slot())),
+                None => match load(rig, base, &mut check) {
+                    Ok((loaded, _)) => Some(Pair::new(base, loaded.slot)),
+                    Err(failure) if failure.status == Status::OutOfMemory => return Err(failure),
+                    Err(failure) => {
+                        observe(Event::Unpaired(&job.case.case, &failure));
+                        None
+                    }
+                },
+            };
+        }
         Ok(Entry {
-            prepared,
+            loading: Loading::new(job.case, own.slot),
             index,
-            slot: loaded.slot,
-            pipeline_time: loaded.pipeline_time + first_pass,
-            statistics: loaded.statistics,
-            batch: 1,
-            samples: 1,
-            samples_at_once: 1,
+            pair,
+            pipeline_time,
+            statistics: own.statistics,
             overhead: None,
-            rounds: Vec::new(),
-            host_times: Vec::new(),
+            visits: Vec::new(),
+            conditions: Vec::new(),
             noise: Vec::new(),
             spent: Duration::ZERO,
             ended: None,
         })
     }
 
-    fn compare(&mut self, prepared: &Prepared, index: usize, slot: Slot, check: &mut Check, when: &str) -> Result<(), Failure> {
-        let outputs = prepared.case.check.outputs();
-        if outputs.is_empty() {
-            return Ok(());
-        }
-        let bytes = outputs.iter().map(|&output| self.device.read(slot, output)).collect::<Result<Vec<_>, _>>()?;
-        match check(index, &bytes) {
-            Verdict::Right => Ok(()),
-            Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
-        }
-    }
-
     /// Times all entries in rounds until each has ended.
-    fn time(&mut self, entries: &mut [Entry], tools: Tools, check: &mut Check, observe: &mut dyn FnMut(Event)) {
+    fn time(&mut self, entries: &mut [Entry], check: &mut Check, observe: &mut dyn FnMut(Event)) {
         for entry in entries.iter_mut() {
-            let sized = self.warm_up_if_idle(tools).and_then(|()| self.choose_sizes(entry, tools));
+            let sized = self.rig.warm_up_if_idle().and_then(|()| self.choose_sizes(entry));
             end_on_failure(entry, sized, observe);
         }
         let mut empty_passes = EmptyPasses::default();
@@ -234,16 +296,15 @@ impl<'a> Session<'a> {
                 break;
             }
             order.shuffle(&mut self.rng);
-            let started = self.device.now();
+            let started = self.rig.device.now();
             for i in order {
                 let entry = &mut entries[i];
-                observe(Event::Timing(&entry.prepared.case, round));
-                let visited = self.warm_up_if_idle(tools).and_then(|()| self.visit(entry, tools));
+                observe(Event::Timing(entry.case(), round));
+                let visited = self.visit(entry);
                 end_on_failure(entry, visited, observe);
             }
-            let kept = self
-                .visit_empty_passes(entries, tools, &mut empty_passes)
-                .and_then(|()| self.keep_busy(tools, started + ROUND_SPAN));
+            let kept =
+                self.visit_empty_passes(entries, &mut empty_passes).and_then(|()| self.rig.keep_busy(started + ROUND_SPAN));
             if let Err(failure) = kept {
                 // Whose figures would stand without what they are judged by: a device that fails here has failed them all.
                 for entry in entries.iter_mut().filter(|entry| entry.ended.is_none()) {
@@ -251,32 +312,69 @@ impl<'a> Session<'a> {
                 }
             }
             if stop::is_judged(round) {
-                entries.iter_mut().for_each(|entry| self.judge(entry, tools, round, check, observe));
+                entries.iter_mut().for_each(|entry| self.judge(entry, round, check, observe));
             }
         }
-        for entry in entries.iter_mut().filter(|entry| dispatches(&entry.prepared.case)) {
-            entry.overhead = empty_passes.get(&entry.batch).map(|medians| Nanos(stats::median(medians)));
+        for entry in entries.iter_mut().filter(|entry| dispatches(entry.case())) {
+            entry.overhead = empty_passes.get(&entry.loading.batch).map(|medians| Nanos(stats::median(medians)));
         }
     }
 
+    fn choose_sizes(&mut self, entry: &mut Entry) -> Result<(), Failure> {
+        let max_time = self.options.max_time;
+        self.rig.choose_sizes(&mut entry.loading, max_time)?;
+        match &mut entry.pair {
+            Some(pair) => pair.choose_sizes(self.base_rig.as_mut().unwrap_or(&mut self.rig), max_time),
+            None => Ok(()),
+        }
+    }
+
+    /// Visits an entry, and again where clocks were down or others took the processor, as long as its time allows.
+    fn visit(&mut self, entry: &mut Entry) -> Result<(), Failure> {
+        let started = self.rig.device.now();
+        self.rig.warm_up_if_idle()?;
+        for repeats_left in (0..=REPEATS).rev() {
+            let (visit, conditions) = self.visit_once(entry)?;
+            let elapsed = self.rig.device.now().saturating_sub(started);
+            let may_repeat = repeats_left > 0 && entry.spent + 2 * elapsed < self.options.max_time;
+            if flags::is_steady(&conditions) || !may_repeat || !entry.is_pass() {
+                entry.visits.push(visit);
+                entry.conditions.push(conditions);
+                break;
+            }
+            self.rig.warm_up()?;
+        }
+        entry.spent += self.rig.device.now().saturating_sub(started);
+        Ok(())
+    }
+
+    fn visit_once(&mut self, entry: &Entry) -> Result<(Visit, Conditions), Failure> {
+        let Self { rig, base_rig, options, .. } = self;
+        rig.watch(|rig| match &entry.pair {
+            Some(pair) => pair.visit(rig, base_rig.as_mut(), &entry.loading),
+            None => rig.visit(&entry.loading, options.max_time),
+        })
+    }
+
     /// The time of an empty pass, in each batch size that is in use, visited in each round as the cases are.
-    fn visit_empty_passes(&mut self, entries: &[Entry], tools: Tools, empty_passes: &mut EmptyPasses) -> Result<(), Failure> {
-        let active = entries.iter().filter(|entry| entry.ended.is_none() && dispatches(&entry.prepared.case));
-        let batches: BTreeSet<u32> = active.map(|entry| entry.batch).collect();
+    fn visit_empty_passes(&mut self, entries: &[Entry], empty_passes: &mut EmptyPasses) -> Result<(), Failure> {
+        let active = entries.iter().filter(|entry| entry.ended.is_none() && dispatches(entry.case()));
+        let batches: BTreeSet<u32> = active.map(|entry| entry.loading.batch).collect();
+        let (empty, timer) = (self.rig.tools().empty, self.rig.instrument.timer);
         for batch in batches {
-            let times = instrument::repeat(self.device, tools.empty, self.instrument.timer, batch, EMPTY_SAMPLES)?;
+            let times = instrument::repeat(self.rig.device, empty, timer, batch, EMPTY_SAMPLES)?;
             empty_passes.entry(batch).or_default().push(stats::median(&times) / f64::from(batch));
         }
-        self.last_busy = self.device.now();
+        self.rig.was_busy();
         Ok(())
     }
 
     /// Decides whether an entry leaves, and checks the results of one that does.
-    fn judge(&mut self, entry: &mut Entry, tools: Tools, round: u32, check: &mut Check, observe: &mut dyn FnMut(Event)) {
+    fn judge(&mut self, entry: &mut Entry, round: u32, check: &mut Check, observe: &mut dyn FnMut(Event)) {
         if entry.ended.is_some() {
             return;
         }
-        entry.noise.push(noise(&entry.rounds));
+        entry.noise.push(entry.noise_now());
         let progress = Progress {
             round,
             noise: &entry.noise,
@@ -285,69 +383,100 @@ impl<'a> Session<'a> {
             max_time: self.options.max_time,
         };
         if let Some(reason) = stop::judge(&progress) {
-            entry.ended = Some(self.check_batch(entry, tools, check).map(|()| reason));
-            observe(Event::Ended(&entry.prepared.case));
+            entry.ended = Some(self.check_batch(entry, check).map(|()| reason));
+            observe(Event::Ended(entry.case()));
         }
     }
 
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the entry's
     /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
-    fn check_batch(&mut self, entry: &Entry, tools: Tools, check: &mut Check) -> Result<(), Failure> {
-        if entry.prepared.case.check.outputs().is_empty() {
+    fn check_batch(&mut self, entry: &Entry, check: &mut Check) -> Result<(), Failure> {
+        if entry.case().check.outputs().is_empty() {
             return Ok(());
         }
-        self.device.run_reset(entry.slot)?;
-        self.take(entry, tools, 1)?;
-        self.compare(entry.prepared, entry.index, entry.slot, check, "after a timed batch")
+        let Loading { slot, batch, .. } = entry.loading;
+        self.rig.device.run_reset(slot)?;
+        self.rig.take(slot, batch, 1)?;
+        let mut check = |case: &Case, outputs: &[Vec<u8>]| check(entry.index, case, outputs);
+        compare(self.rig.device, &entry.loading, &mut check, "after a timed batch")
     }
 
     fn outcome(&self, entry: Entry) -> Outcome {
         let stop = entry.ended.clone().unwrap_or(Ok(Stop::Budget))?;
-        let measurand = entry.prepared.case.measurand;
-        let does_work = entry.prepared.case.work != Work::default();
+        let rounds = entry.rounds();
+        let (case, batch) = (&entry.loading.prepared.case, entry.loading.batch);
+        let measurand = case.measurand;
+        let does_work = case.work != Work::default();
+        let time = stats::median(&super::round_medians(&rounds));
         let subject = Subject {
-            noise: entry.noise.last().copied().unwrap_or(f64::INFINITY),
+            noise: noise(&rounds),
             max_noise: self.options.max_noise,
-            pass: (measurand == Measurand::Pass).then(|| Pass {
-                time: stats::median(&super::round_medians(&entry.rounds)),
-                batch: entry.batch,
-                floor: self.instrument.floor.0,
+            pass: entry.is_pass().then(|| Pass {
+                time,
+                batch,
+                floor: self.rig.instrument.floor.0,
                 empty_pass: entry.overhead.filter(|_| does_work).map(|Nanos(time)| time),
             }),
+            conditions: if entry.is_pass() { &entry.conditions } else { &[] },
         };
-        Ok(Measured {
-            batch: entry.batch,
+        let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
+        let beyond_limit = || flags::beyond_limit(case, time, &self.rig.device.info().peaks);
+        let mut measured = Measured {
+            batch,
             timer: self.timer_of(measurand)?,
             stop,
             overhead: entry.overhead,
-            host_time: Nanos(if entry.host_times.is_empty() { 0.0 } else { stats::median(&entry.host_times) }),
+            host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
+            clock_ratio: flags::clock_ratio(&entry.conditions),
             pipeline_time: entry.pipeline_time,
-            statistics: entry.statistics,
+            pair: entry.pair.as_ref().map(|_| PairMeasured { ratios: entry.ratios() }),
             flags: flags(&subject),
-            rounds: entry.rounds,
-        })
+            implausible: None,
+            statistics: entry.statistics,
+            rounds,
+        };
+        let implausible = entry.visits.iter().find_map(|visit| visit.implausible.clone()).or_else(beyond_limit);
+        implausible.into_iter().for_each(|reason| measured.doubt(reason));
+        Ok(measured)
     }
 
     /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.
     fn timer_of(&self, measurand: Measurand) -> Result<Timer, Failure> {
         match measurand {
-            Measurand::Pass => Ok(self.instrument.timer),
-            _ => self.device.tick_scale().map(Timer::Device).ok_or_else(no_timestamps),
+            Measurand::Pass => Ok(self.rig.instrument.timer),
+            _ => self.rig.scale().map(Timer::Device),
         }
     }
 }
 
-fn load_tools(device: &mut dyn Dispatcher, tools: &ToolCases) -> Result<Tools, Failure> {
-    let empty = device.load(&tools.empty)?.slot;
-    let sentinel = device.load(&tools.sentinel)?.slot;
-    let evictor = tools.evictor.as_ref().map(|evictor| device.load(evictor)).transpose()?.map(|loaded| loaded.slot);
-    // The first dispatch, in which some drivers compile.
-    device.run_checked(empty)?;
-    device.run_checked(sentinel)?;
-    if let Some(evictor) = evictor {
-        device.run_checked(evictor)?;
+/// Compares the outputs of a case.
+type CheckCase<'a> = dyn FnMut(&Case, &[Vec<u8>]) -> Verdict + 'a;
+
+/// Loads a case, runs one pass after a reset, and compares the results. Only what is right is timed at all. Gives the time that
+/// its pipelines and its first dispatch took as well.
+fn load(rig: &mut Rig, prepared: &Prepared, check: &mut CheckCase) -> Result<(Loaded, Duration), Failure> {
+    if !prepared.case.repeatable && rig.instrument.timer == Timer::Host {
+        let reason = "it needs the device's timestamps: the host's clock can't leave out the reset before each sample";
+        return Err(Failure::new(Status::Skipped, reason));
     }
-    Ok(Tools { empty, sentinel, evictor })
+    let loaded = rig.device.load(prepared)?;
+    let first_pass = rig.device.run_checked(loaded.slot)?;
+    compare(rig.device, &Loading::new(prepared, loaded.slot), check, "after one pass")?;
+    let pipeline_time = loaded.pipeline_time + first_pass;
+    Ok((loaded, pipeline_time))
+}
+
+fn compare(device: &mut dyn Dispatcher, loading: &Loading, check: &mut CheckCase, when: &str) -> Result<(), Failure> {
+    let case = &loading.prepared.case;
+    let outputs = case.check.outputs();
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    let bytes = outputs.iter().map(|&output| device.read(loading.slot, output)).collect::<Result<Vec<_>, _>>()?;
+    match check(case, &bytes) {
+        Verdict::Right => Ok(()),
+        Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
+    }
 }
 
 /// Whether a case launches anything: only then does an empty launch say something about it.
@@ -358,6 +487,6 @@ fn dispatches(case: &Case) -> bool {
 fn end_on_failure(entry: &mut Entry, result: Result<(), Failure>, observe: &mut dyn FnMut(Event)) {
     if let Err(failure) = result {
         entry.ended = Some(Err(failure));
-        observe(Event::Ended(&entry.prepared.case));
+        observe(Event::Ended(entry.case()));
     }
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use super::Timer;
 use super::instrument::{self, FLOORS_PER_SAMPLE};
-use super::session::{Entry, Session};
+use super::rig::Rig;
 use super::stop::LAST_ROUND;
-use super::{Timer, Tools};
-use crate::gpu::Submission;
+use crate::gpu::{Slot, Submission};
 use crate::model::{Failure, Measurand, Status};
+use crate::shader::Prepared;
+use crate::stats;
 use crate::units::{Nanos, TickScale};
 
 /// One submission stays below this: graphics watchdogs end those that last seconds.
@@ -19,145 +21,177 @@ const MAX_BATCH: u32 = 1024;
 /// The most samples of one visit. More would only narrow the error within the visit, which isn't the one that counts.
 const MAX_SAMPLES: f64 = 31.0;
 
-/// A device that had nothing to do for this long may have lowered its clocks.
-const IDLE: Duration = Duration::from_millis(20);
+/// Device time may exceed the host's for the same submission by this share, which is how far the two clocks may differ.
+const CLOCKS_AGREE: f64 = 1.01;
 
-impl Session<'_> {
-    /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise.
-    pub(super) fn warm_up_if_idle(&mut self, tools: Tools) -> Result<(), Failure> {
-        if self.device.now().saturating_sub(self.last_busy) < IDLE {
-            return Ok(());
-        }
-        let until = self.device.now() + self.options.warm_up;
-        self.keep_busy(tools, until)?;
-        self.last_busy = self.device.now();
-        Ok(())
+/// A sample below this share of the floor is too short: the floor itself is known to a tenth or so on software drivers.
+const BELOW_FLOOR: f64 = 0.75;
+
+/// A case that is loaded, and the sizes in which it is sampled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loading<'c> {
+    pub(super) prepared: &'c Prepared,
+    pub(super) slot: Slot,
+    /// Passes per sample; 0 where the timer itself is measured.
+    pub(super) batch: u32,
+    /// Samples per visit, besides one that is discarded.
+    pub(super) samples: u32,
+    /// Samples that one submission may hold.
+    pub(super) samples_at_once: u32,
+}
+
+/// What a visit gives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Visit {
+    /// Nanoseconds per pass (or what else is measured), a value per sample.
+    pub(super) samples: Vec<f64>,
+    /// Host time per pass of each submission, ns.
+    pub(super) host_times: Vec<f64>,
+    /// In pairs: the time over that of the base, of each pair of samples.
+    pub(super) ratios: Vec<f64>,
+    /// What can't be right about it.
+    pub(super) implausible: Option<String>,
+}
+
+impl<'c> Loading<'c> {
+    /// A case of which nothing is known yet.
+    pub(super) fn new(prepared: &'c Prepared, slot: Slot) -> Self {
+        Self { prepared, slot, batch: 1, samples: 1, samples_at_once: 1 }
     }
 
-    /// Runs the sentinel until then.
-    pub(super) fn keep_busy(&mut self, tools: Tools, until: Duration) -> Result<(), Failure> {
-        while self.device.now() < until {
-            self.device.sample(tools.sentinel, 1, 1)?;
-            self.last_busy = self.device.now();
-        }
-        Ok(())
+    fn measurand(&self) -> Measurand {
+        self.prepared.case.measurand
     }
+}
 
+impl Rig<'_> {
     /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
     /// all rounds fit the case's time.
-    pub(super) fn choose_sizes(&mut self, entry: &mut Entry, tools: Tools) -> Result<(), Failure> {
-        if entry.prepared.case.measurand != Measurand::Pass {
-            entry.samples = if entry.prepared.case.measurand == Measurand::ClockRate { 1 } else { 31 };
-            entry.samples_at_once = entry.samples + 1;
-            entry.batch = 0;
+    pub(super) fn choose_sizes(&mut self, loading: &mut Loading, max_time: Duration) -> Result<(), Failure> {
+        if loading.measurand() != Measurand::Pass {
+            loading.samples = if loading.measurand() == Measurand::ClockRate { 1 } else { 31 };
+            loading.samples_at_once = loading.samples + 1;
+            loading.batch = 0;
             return Ok(());
         }
         let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
-        let mut time = self.sample_time(entry, tools)?;
-        while may_batch(entry, tools) && time < target && entry.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
-            entry.batch = next_batch(entry.batch, time, target);
-            time = self.sample_time(entry, tools)?;
+        let may_batch = loading.prepared.case.repeatable && !self.is_cold();
+        let mut time = self.sample_time(loading)?;
+        while may_batch && time < target && loading.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
+            loading.batch = next_batch(loading.batch, time, target);
+            time = self.sample_time(loading)?;
         }
-        let visit = Nanos::from_duration(self.options.max_time).0 / f64::from(LAST_ROUND);
-        entry.samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
-        entry.samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(entry.samples + 1));
+        let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
+        loading.samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
+        loading.samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(loading.samples + 1));
         Ok(())
     }
 
-    /// The time that one sample of the entry's batch takes, by the timer, but by the host's clock where caches are evicted
+    /// The time that one sample of the chosen batch takes, by the timer, but by the host's clock where caches are evicted
     /// before it, outside the timestamps. The least of three, so that a disturbed one doesn't choose the batch.
-    fn sample_time(&mut self, entry: &Entry, tools: Tools) -> Result<f64, Failure> {
-        let timer = if tools.evictor.is_some() { Timer::Host } else { self.instrument.timer };
+    fn sample_time(&mut self, loading: &Loading) -> Result<f64, Failure> {
+        let timer = if self.is_cold() { Timer::Host } else { self.instrument.timer };
         let mut least = f64::INFINITY;
         for _ in 0..3 {
-            let submission = self.take(entry, tools, 1)?;
+            let submission = self.take(loading.slot, loading.batch, 1)?;
             least = timer.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
         }
-        self.last_busy = self.device.now();
+        self.was_busy();
         Ok(least)
     }
 
-    /// Samples of an entry in the form in which they are timed.
-    pub(super) fn take(&mut self, entry: &Entry, tools: Tools, samples: u32) -> Result<Submission, Failure> {
-        match tools.evictor {
-            Some(evictor) => self.device.sample_cold(entry.slot, samples, evictor),
-            None => self.device.sample(entry.slot, entry.batch, samples),
-        }
+    /// One visit: a discarded sample, then the case's number of samples.
+    pub(super) fn visit(&mut self, loading: &Loading, max_time: Duration) -> Result<Visit, Failure> {
+        let visit = match loading.measurand() {
+            Measurand::Pass => self.sample_passes(loading)?,
+            Measurand::TimerFloor => self.sample_floor(loading)?,
+            Measurand::TimerStep => self.sample_step(loading)?,
+            Measurand::ClockRate => self.sample_clock(max_time)?,
+        };
+        self.was_busy();
+        Ok(visit)
     }
 
-    /// One visit: a discarded sample, then the entry's number of samples.
-    pub(super) fn visit(&mut self, entry: &mut Entry, tools: Tools) -> Result<(), Failure> {
-        let started = self.device.now();
-        let samples = match entry.prepared.case.measurand {
-            Measurand::Pass => self.sample_passes(entry, tools)?,
-            Measurand::TimerFloor => self.sample_floor(entry)?,
-            Measurand::TimerStep => vec![self.sample_step(entry)?],
-            Measurand::ClockRate => vec![self.sample_clock(tools)?],
-        };
-        entry.rounds.push(samples);
-        self.last_busy = self.device.now();
-        entry.spent += self.last_busy.saturating_sub(started);
+    fn sample_passes(&mut self, loading: &Loading) -> Result<Visit, Failure> {
+        let mut visit = Visit::default();
+        let wanted = loading.samples as usize + 1;
+        while visit.samples.len() < wanted {
+            let left = u32::try_from(wanted - visit.samples.len()).unwrap_or(u32::MAX);
+            let at_once = if self.instrument.timer == Timer::Host { 1 } else { left.min(loading.samples_at_once) };
+            self.sample_into(&mut visit, loading, at_once)?;
+        }
+        visit.samples.remove(0);
+        let floor = self.instrument.floor;
+        let sample = stats::median(&visit.samples) * f64::from(loading.batch);
+        visit.implausible = visit.implausible.or_else(|| implausible_time(Nanos(sample), floor));
+        Ok(visit)
+    }
+
+    /// Takes samples in one submission, and judges whether they can be right.
+    pub(super) fn sample_into(&mut self, visit: &mut Visit, loading: &Loading, samples: u32) -> Result<(), Failure> {
+        let submission = self.take(loading.slot, loading.batch, samples)?;
+        let times = self.instrument.timer.durations(&submission);
+        let host = Nanos::from_duration(submission.host);
+        if let Timer::Device(scale) = self.instrument.timer {
+            outlasts_timestamps(&submission, scale)?;
+            let device = Nanos(times.iter().map(|time| time.0).sum());
+            visit.implausible = visit.implausible.take().or_else(|| more_than_the_hosts(device, host));
+        }
+        let batch = f64::from(loading.batch);
+        visit.host_times.push(host.0 / (batch * f64::from(samples)));
+        visit.samples.extend(times.iter().map(|time| time.0 / batch));
         Ok(())
     }
 
-    fn sample_passes(&mut self, entry: &mut Entry, tools: Tools) -> Result<Vec<f64>, Failure> {
-        let timer = self.instrument.timer;
-        let wanted = entry.samples as usize + 1;
-        let mut times = Vec::with_capacity(wanted);
-        while times.len() < wanted {
-            let left = u32::try_from(wanted - times.len()).unwrap_or(u32::MAX);
-            let count = if timer == Timer::Host { 1 } else { left.min(entry.samples_at_once) };
-            let submission = self.take(entry, tools, count)?;
-            if let Timer::Device(scale) = timer {
-                if Nanos::from_duration(submission.host) >= scale.wrap() {
-                    let reason = format!(
-                        "a submission of {:?} outlasts the timestamps, which wrap after {}",
-                        submission.host,
-                        scale.wrap()
-                    );
-                    return Err(Failure::new(Status::Error, reason));
-                }
-            }
-            let passes = f64::from(entry.batch) * f64::from(count);
-            entry.host_times.push(Nanos::from_duration(submission.host).0 / passes);
-            times.extend(timer.durations(&submission).iter().map(|time| time.0 / f64::from(entry.batch)));
-        }
-        times.remove(0);
-        Ok(times)
+    fn sample_floor(&mut self, loading: &Loading) -> Result<Visit, Failure> {
+        let (submission, scale) = self.sample_timer(loading)?;
+        let times = Timer::Device(scale).durations(&submission);
+        Ok(Visit { samples: times.iter().skip(1).map(|time| time.0).collect(), ..of_timer(&submission) })
     }
 
-    fn sample_floor(&mut self, entry: &mut Entry) -> Result<Vec<f64>, Failure> {
-        let (submission, scale) = self.sample_timer(entry)?;
-        Ok(Timer::Device(scale).durations(&submission).iter().skip(1).map(|time| time.0).collect())
-    }
-
-    fn sample_step(&mut self, entry: &mut Entry) -> Result<f64, Failure> {
-        let (submission, scale) = self.sample_timer(entry)?;
-        Ok(instrument::step(&submission, scale).0)
+    fn sample_step(&mut self, loading: &Loading) -> Result<Visit, Failure> {
+        let (submission, scale) = self.sample_timer(loading)?;
+        Ok(Visit { samples: vec![instrument::step(&submission, scale).0], ..of_timer(&submission) })
     }
 
     /// Timestamps back to back. They are the subject here, so they are read even where they are not believed.
-    fn sample_timer(&mut self, entry: &mut Entry) -> Result<(Submission, TickScale), Failure> {
-        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
-        let submission = self.device.sample(entry.slot, 0, entry.samples + 1)?;
-        entry.host_times.push(Nanos::from_duration(submission.host).0 / f64::from(entry.samples + 1));
-        Ok((submission, scale))
+    fn sample_timer(&mut self, loading: &Loading) -> Result<(Submission, TickScale), Failure> {
+        let scale = self.scale()?;
+        Ok((self.device.sample(loading.slot, 0, loading.samples + 1)?, scale))
     }
 
-    fn sample_clock(&mut self, tools: Tools) -> Result<f64, Failure> {
-        let scale = self.device.tick_scale().ok_or_else(no_timestamps)?;
-        instrument::clock_rate(self.device, tools, scale, self.options.max_time.min(Duration::from_millis(100)))
+    fn sample_clock(&mut self, max_time: Duration) -> Result<Visit, Failure> {
+        let (scale, tools) = (self.scale()?, self.tools());
+        let rate = instrument::clock_rate(self.device, tools, scale, max_time.min(Duration::from_millis(100)))?;
+        Ok(Visit { samples: vec![rate], ..Visit::default() })
     }
 }
 
-/// What a figure of the timer itself can't be had without.
-pub(super) fn no_timestamps() -> Failure {
-    Failure::new(Status::Error, "the queue has no timestamps")
+#[expect(clippy::cast_precision_loss, reason = "samples are few")]
+fn of_timer(submission: &Submission) -> Visit {
+    let host = Nanos::from_duration(submission.host).0 / submission.samples.len() as f64;
+    Visit { host_times: vec![host], ..Visit::default() }
 }
 
-/// Whether a pass may follow itself within a sample.
-fn may_batch(entry: &Entry, tools: Tools) -> bool {
-    entry.prepared.case.repeatable && tools.evictor.is_none()
+/// Timestamps that wrapped within a submission say nothing about it.
+fn outlasts_timestamps(submission: &Submission, scale: TickScale) -> Result<(), Failure> {
+    if Nanos::from_duration(submission.host) < scale.wrap() {
+        return Ok(());
+    }
+    let (host, wrap) = (submission.host, scale.wrap());
+    Err(Failure::new(Status::Error, format!("a submission of {host:?} outlasts the timestamps, which wrap after {wrap}")))
+}
+
+/// The device can't have worked longer than the host waited for it.
+fn more_than_the_hosts(device: Nanos, host: Nanos) -> Option<String> {
+    let plausible = device.0 <= CLOCKS_AGREE * host.0;
+    (!plausible).then(|| format!("by its timestamps the device took {device} for what the host saw end after {host}"))
+}
+
+/// A sample can't be shorter than two timestamps back to back.
+fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
+    let plausible = sample.0.is_finite() && sample.0 > 0.0 && sample.0 >= BELOW_FLOOR * floor.0;
+    (!plausible).then(|| format!("a sample takes {sample}, though two timestamps back to back take {floor}"))
 }
 
 /// A power of two, so that few batch sizes need an empty pass measured; at most sixteen times the last, since a time near the
@@ -171,4 +205,21 @@ fn next_batch(batch: u32, time: f64, target: f64) -> u32 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a small range; NaN becomes 1")]
 fn whole(count: f64, most: f64) -> u32 {
     count.max(1.0).min(most) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_right_is_said() {
+        assert_eq!(more_than_the_hosts(Nanos(1000.0), Nanos(1000.0)), None);
+        let said = more_than_the_hosts(Nanos(1020.0), Nanos(1000.0));
+        assert_eq!(said.as_deref(), Some("by its timestamps the device took 1.02 us for what the host saw end after 1.00 us"));
+        assert!(more_than_the_hosts(Nanos(f64::NAN), Nanos(1000.0)).is_some());
+        assert_eq!(implausible_time(Nanos(500.0), Nanos(640.0)), None);
+        for wrong in [450.0, 0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(implausible_time(Nanos(wrong), Nanos(640.0)).is_some(), "{wrong}");
+        }
+    }
 }

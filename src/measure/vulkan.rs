@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::Dispatcher;
+use super::{Dispatcher, ProcessorTime};
 use crate::gpu::{Device, Error, Loaded, Slot, Submission};
-use crate::model::{DeviceInfo, Failure, Status};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
@@ -47,6 +47,10 @@ impl Dispatcher for Vulkan {
 
     fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    fn processor_time(&self) -> Option<ProcessorTime> {
+        if self.device.info().kind == DeviceKind::Cpu { ProcessorTime::now() } else { None }
     }
 
     fn memory_budget(&self) -> u64 {

@@ -78,7 +78,7 @@ pub struct Axis {
     /// The value whose case others along this axis are compared with (columns `relative` and `relative_to`). It comes first among
     /// the values, so that the case is finished when others refer to it.
     pub base: Option<AxisValue>,
-    /// Whether more along this axis is more of the same work: who is faster with more, all else alike, is implausible.
+    /// Whether more along this axis, which is one of numbers, is more of the same work: who is faster with more, all else alike, is implausible.
     pub is_work: bool,
 }
 
@@ -107,7 +107,7 @@ impl Axis {
         Self { base: Some(base.into()), ..self }
     }
 
-    /// The same axis, along which more is more of the same work.
+    /// The same axis of numbers, along which more is more of the same work.
     #[must_use]
     pub fn of_work(self) -> Self {
         Self { is_work: true, ..self }

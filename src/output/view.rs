@@ -50,6 +50,12 @@ pub(super) fn view(records: &[Record]) -> View {
     columns.push(ViewColumn::new("time", true, records, |record| record.time_ns.map_or_else(String::new, duration)));
     columns.push(ViewColumn::new("±", true, records, |record| record.noise.map_or_else(String::new, percent)));
     columns.extend(headline_columns(records));
+    // A single row that is its own base says nothing.
+    if records.iter().any(|record| !record.relative_to.is_empty() && record.relative_to != record.case_id) {
+        columns
+            .push(ViewColumn::new("relative", true, records, |record| record.relative.map_or_else(String::new, significant)));
+    }
+    columns.push(ViewColumn::new("time / base's", true, records, ratio));
     columns.push(ViewColumn { wraps: true, ..ViewColumn::new("notes", false, records, note) });
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     View { constant, columns }
@@ -88,11 +94,23 @@ fn headline(record: &Record) -> Option<String> {
     })
 }
 
+/// The ratio of a pair with its interval.
+fn ratio(record: &Record) -> String {
+    match (record.ratio, record.ratio_ci_low, record.ratio_ci_high) {
+        (Some(ratio), Some(low), Some(high)) => format!("{ratio:.4} [{low:.4}, {high:.4}]"),
+        (Some(ratio), ..) => format!("{ratio:.4}"),
+        _ => String::new(),
+    }
+}
+
 /// Why there is no figure, or what is to be said against it.
 fn note(record: &Record) -> String {
     let flags = record.flags.replace(';', ", ");
-    if record.status == Status::Ok.as_str() {
+    if record.status == Status::Ok.as_str() && record.reason.is_empty() {
         return flags;
+    }
+    if record.status == Status::Ok.as_str() {
+        return format!("{flags}: {}", Cell::text(&record.reason));
     }
     // As a cell, since a compiler's words come in several lines and Markdown's rows are one line each.
     let parts = [record.status.replace('_', " "), Cell::text(&record.reason).to_string(), flags];

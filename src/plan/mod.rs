@@ -58,9 +58,33 @@ pub struct Planned {
     pub case_id: String,
     /// The case that this one is compared with, if the experiment names one; it may be the case itself, and it may be none of
     /// the plan's. If it is, it comes before this one.
-    pub relative_to: Option<String>,
+    pub base: Option<Base>,
+    /// How much work it is, along each axis of work.
+    pub work: Vec<Amount>,
     /// The case, or why the device can't run it.
     pub case: Result<Case, Skip>,
+}
+
+/// How much work a case is along an axis of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The axis.
+    pub axis: String,
+    /// The value on it.
+    pub amount: u64,
+    /// A word for all cases that are alike in all else.
+    pub alike: String,
+}
+
+/// The case that another one is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// Identifies it.
+    pub case_id: String,
+    /// Its variant.
+    pub variant: &'static str,
+    /// Where it lies on the axes.
+    pub point: Point,
 }
 
 impl Selection {
@@ -83,6 +107,16 @@ impl Selection {
             let point = axes().fold(point.clone(), |point, (axis, base)| point.with(axis, base));
             (base_variant.unwrap_or(variant), point)
         })
+    }
+
+    /// How much work a case is along each axis of work.
+    fn work(&self, variant: &str, point: &Point) -> Vec<Amount> {
+        let along = |axis: &Axis| {
+            let alike = point.with(&axis.name, &AxisValue::from("any"));
+            let alike = format!("{}:{variant} {alike}", self.experiment.name());
+            Amount { axis: axis.name.to_string(), amount: point.integer(&axis.name), alike }
+        };
+        self.axes.iter().filter(|axis| axis.is_work).map(along).collect()
     }
 
     /// Puts first what others are compared with.
@@ -146,6 +180,14 @@ impl<'a> Plan<'a> {
         self.len() == 0
     }
 
+    /// Whether any of the selected experiments compares its cases with one of them.
+    pub fn has_bases(&self) -> bool {
+        let has = |selection: &Selection| {
+            selection.experiment.base_variant().is_some() || selection.axes.iter().any(|axis| axis.base.is_some())
+        };
+        self.selections.iter().any(has)
+    }
+
     /// The axes of the selected experiments, each name once, sorted.
     pub fn axis_names(&self) -> Vec<String> {
         let axes = self.selections.iter().flat_map(|selection| &selection.axes);
@@ -160,7 +202,8 @@ impl<'a> Plan<'a> {
         let mut rest = index;
         for selection in &self.selections {
             if rest < selection.len() {
-                return Some(self.planned(selection, rest));
+                let (variant, point) = selection.at(rest);
+                return Some(self.planned(selection, variant, point));
             }
             rest -= selection.len();
         }
@@ -172,8 +215,13 @@ impl<'a> Plan<'a> {
         (0..self.len()).map_while(|index| self.get(index))
     }
 
-    fn planned(&self, selection: &Selection, index: u64) -> Planned {
-        let (variant, point) = selection.at(index);
+    /// The case of an experiment of the plan at any variant and point, whether it is one of the plan's or not.
+    pub fn case_at(&self, experiment: &str, variant: &'static str, point: &Point) -> Option<Planned> {
+        let selection = self.selections.iter().find(|selection| selection.experiment.name() == experiment)?;
+        Some(self.planned(selection, variant, point.clone()))
+    }
+
+    fn planned(&self, selection: &Selection, variant: &'static str, point: Point) -> Planned {
         let experiment = selection.experiment;
         let case = experiment.case(variant, &point, &self.setting).and_then(|case| {
             check_limits(&case, self.setting.device)?;
@@ -181,8 +229,18 @@ impl<'a> Plan<'a> {
         });
         let cache = self.cache;
         let id = |variant: &str, point: &Point| case_id(experiment.name(), variant, &selection.axes, point, cache);
-        let relative_to = selection.base(variant, &point).map(|(variant, point)| id(variant, &point));
-        Planned { experiment, variant, cache, case_id: id(variant, &point), relative_to, point, case }
+        let base = selection.base(variant, &point);
+        let base = base.map(|(variant, point)| Base { case_id: id(variant, &point), variant, point });
+        Planned {
+            experiment,
+            variant,
+            cache,
+            case_id: id(variant, &point),
+            base,
+            work: selection.work(variant, &point),
+            point,
+            case,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a case and its outcome to a row.
 
-use crate::measure::Measured;
+use crate::measure::{Measured, PairMeasured};
 use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
 use crate::plan::{Planned, case_id};
 use crate::record::Record;
@@ -41,6 +41,8 @@ impl Record {
             Ok(case) => {
                 self.status = Status::Planned.to_string();
                 self.describe_work(case, device);
+                let faults = device.quirks.iter().filter(|quirk| quirk.affects(case));
+                self.add_flags(&faults.map(|quirk| Flag::Quirk(quirk.name)).collect::<Vec<_>>());
             }
             Err(skip) => {
                 self.status = Status::Skipped.to_string();
@@ -77,6 +79,15 @@ impl Record {
             let seconds: f64 = prepared.kernels.iter().map(|kernel| kernel.module.compile_time.as_secs_f64()).sum();
             self.compile_ms = Some(seconds * 1e3);
         }
+    }
+
+    /// Takes what was measured alternately with this base.
+    pub fn describe_pair(&mut self, base: &str, pair: &PairMeasured) {
+        self.pair_base = base.to_owned();
+        self.ratio = Some(pair.ratio());
+        let interval = pair.interval();
+        self.ratio_ci_low = interval.map(|interval| interval.low);
+        self.ratio_ci_high = interval.map(|interval| interval.high);
     }
 
     /// Takes the figure of the case that it is compared with. Call it once the row is measured.
@@ -138,7 +149,8 @@ impl Record {
     /// Takes what was measured.
     pub fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();
-        self.flags = measured.flags.iter().map(Flag::to_string).collect::<Vec<_>>().join(";");
+        self.add_flags(&measured.flags);
+        self.reason = measured.implausible.clone().unwrap_or_default();
         match &case.check {
             Check::Twin(_) => self.checked = "true".to_owned(),
             Check::Nothing(why) => {
@@ -160,6 +172,12 @@ impl Record {
         }
     }
 
+    /// Adds flags to those that the plan gave it.
+    fn add_flags(&mut self, flags: &[Flag]) {
+        let known = (!self.flags.is_empty()).then(|| self.flags.clone());
+        self.flags = flags.iter().map(Flag::to_string).chain(known).collect::<Vec<_>>().join(";");
+    }
+
     fn describe_how(&mut self, measured: &Measured) {
         self.timer = measured.timer.as_str().to_owned();
         self.processes = Some(1);
@@ -167,6 +185,7 @@ impl Record {
         self.samples = Some(measured.samples() as u64);
         self.batch = (measured.batch > 0).then(|| measured.batch.into());
         self.stop = measured.stop.as_str().to_owned();
+        self.clock_ratio = measured.clock_ratio;
         self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
     }
 

@@ -180,7 +180,7 @@ columns! {
         value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
         relative: real in "ratio", "value over the value of the case that relative_to names.";
         relative_to: text, "The case_id that relative refers to; empty where that case wasn't run.";
-        pair_base: text, "The case that this one was measured alternately with.";
+        pair_base: text, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
         ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
         ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
         ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";

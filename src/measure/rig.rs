@@ -1,0 +1,133 @@
+//! A calibrated device: keeping it busy, sampling on it, and watching its clock and its processor meanwhile.
+
+use std::time::Duration;
+
+use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools};
+use crate::gpu::{Slot, Submission};
+use crate::model::{Failure, Status};
+use crate::units::{Nanos, TickScale};
+
+/// A device that had nothing to do for this long may have lowered its clocks.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// A device with its instrument.
+pub(super) struct Rig<'a> {
+    pub(super) device: &'a mut dyn Dispatcher,
+    pub(super) instrument: Instrument,
+    cases: ToolCases,
+    /// The tools as loaded now.
+    tools: Tools,
+    warm_up: Duration,
+    last_busy: Duration,
+}
+
+/// What a visit saw of the device beside its samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    /// Clock rate right after the visit, over that at the start.
+    pub(super) clock: f64,
+    /// The share of processor time that went to other processes; `None` where the device isn't the processor, or nothing tells.
+    pub(super) lost: Option<f64>,
+}
+
+impl<'a> Rig<'a> {
+    /// Calibrates a device.
+    ///
+    /// # Errors
+    /// What the device refused, or that it can't be sampled cold.
+    pub(super) fn calibrate(device: &'a mut dyn Dispatcher, cases: ToolCases, warm_up: Duration) -> Result<Self, Failure> {
+        let tools = load(device, &cases)?;
+        let instrument = Instrument::calibrate(device, tools, warm_up);
+        device.unload();
+        let instrument = instrument?;
+        if tools.evictor.is_some() && instrument.timer == Timer::Host {
+            let why = instrument.note.as_deref().unwrap_or_default();
+            return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
+        }
+        let last_busy = device.now();
+        Ok(Self { device, instrument, cases, tools, warm_up, last_busy })
+    }
+
+    /// Loads the tools, before the cases of a block.
+    pub(super) fn load_tools(&mut self) -> Result<(), Failure> {
+        self.tools = load(self.device, &self.cases)?;
+        Ok(())
+    }
+
+    /// The tools as loaded now.
+    pub(super) fn tools(&self) -> Tools {
+        self.tools
+    }
+
+    /// Whether caches are evicted before every sample.
+    pub(super) fn is_cold(&self) -> bool {
+        self.tools.evictor.is_some()
+    }
+
+    /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise.
+    pub(super) fn warm_up_if_idle(&mut self) -> Result<(), Failure> {
+        if self.device.now().saturating_sub(self.last_busy) < IDLE {
+            return Ok(());
+        }
+        self.warm_up()
+    }
+
+    /// Keeps the device busy until its clocks have risen.
+    pub(super) fn warm_up(&mut self) -> Result<(), Failure> {
+        let until = self.device.now() + self.warm_up;
+        self.keep_busy(until)?;
+        self.was_busy();
+        Ok(())
+    }
+
+    /// Runs the sentinel until then.
+    pub(super) fn keep_busy(&mut self, until: Duration) -> Result<(), Failure> {
+        while self.device.now() < until {
+            self.device.sample(self.tools.sentinel, 1, 1)?;
+            self.was_busy();
+        }
+        Ok(())
+    }
+
+    /// Notes that the device has just worked.
+    pub(super) fn was_busy(&mut self) {
+        self.last_busy = self.device.now();
+    }
+
+    /// Samples in the form in which they are timed.
+    pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        match self.tools.evictor {
+            Some(evictor) => self.device.sample_cold(slot, samples, evictor),
+            None => self.device.sample(slot, batch, samples),
+        }
+    }
+
+    /// The device's timestamps as time, even where they are not believed: for what measures the timestamps themselves.
+    pub(super) fn scale(&self) -> Result<TickScale, Failure> {
+        self.device.tick_scale().ok_or_else(|| Failure::new(Status::Error, "the queue has no timestamps"))
+    }
+
+    /// Does something, and tells under which conditions.
+    pub(super) fn watch<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Failure>) -> Result<(T, Conditions), Failure> {
+        let before = self.device.processor_time();
+        let done = act(self)?;
+        let after = self.device.processor_time();
+        let lost = before.zip(after).and_then(|(before, after)| ProcessorTime::lost(before, after));
+        let Nanos(sentinel) = self.instrument.timer.sentinel(self.device, self.tools)?;
+        self.was_busy();
+        Ok((done, Conditions { clock: self.instrument.sentinel.0 / sentinel, lost }))
+    }
+}
+
+fn load(device: &mut dyn Dispatcher, cases: &ToolCases) -> Result<Tools, Failure> {
+    let empty = device.load(&cases.empty)?.slot;
+    let sentinel = device.load(&cases.sentinel)?.slot;
+    let evictor = cases.evictor.as_ref().map(|evictor| device.load(evictor)).transpose()?.map(|loaded| loaded.slot);
+    // The first dispatch, in which some drivers compile.
+    device.run_checked(empty)?;
+    device.run_checked(sentinel)?;
+    if let Some(evictor) = evictor {
+        device.run_checked(evictor)?;
+    }
+    Ok(Tools { empty, sentinel, evictor })
+}
