@@ -11,7 +11,8 @@ use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{Case, Check, Contents, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{
-    self, Access, BindingKind, Compiler, Extent, Library, Prepared, Reflection, ScalarType, SpecConstant, Specialized,
+    self, Access, BindingKind, BlockPlace, Compiler, Extent, Library, Prepared, Reflection, ScalarType, SpecConstant,
+    Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
 use support::{PRESETS, device_classes, spirv_tool, to_bytes, to_words};
@@ -68,6 +69,7 @@ fn what_a_module_declares_is_what_its_experiment_says() {
             let reflection = &specialized.module.reflection;
             check_entry(reflection, &name);
             check_bindings(&case, kernel, reflection, &name);
+            check_blocks(reflection, specialized, &name);
             check_constants(kernel, specialized, &name);
         }
         check_pushes(&case, &kernels);
@@ -105,6 +107,25 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
             }
         }
     }
+}
+
+/// Every buffer is nothing but a runtime array, without gaps between its elements.
+fn check_blocks(reflection: &Reflection, specialized: &Specialized, name: &str) {
+    let given = specialized.entries.iter().filter_map(|entry| Some((entry.id, given(specialized, entry.id)?))).collect();
+    let blocks = reflection.blocks(&given).unwrap();
+    let (push, buffers): (Vec<_>, Vec<_>) = blocks.iter().partition(|block| block.place == BlockPlace::PushConstants);
+    let places: Vec<BlockPlace> = buffers.iter().map(|block| block.place).collect();
+    let bound = reflection.bindings.iter().map(|info| BlockPlace::StorageBuffer { set: info.set, binding: info.binding });
+    assert_eq!(places, bound.collect::<Vec<_>>(), "{name}");
+    for block in buffers {
+        let [member] = &block.layout.members[..] else { panic!("{name}: {block:?}") };
+        let TypeLayout::RuntimeArray { stride, element } = &member.ty else { panic!("{name}: {block:?}") };
+        assert_eq!(element.bytes(), Some((*stride).into()), "{name}: {member:?}");
+        assert_eq!((block.layout.bytes, block.runtime_stride()), (0, Some(*stride)), "{name}");
+        assert_eq!(block.elements_in(block.bytes_with(1000).unwrap()), Some(1000), "{name}");
+    }
+    let pushed = push.iter().map(|block| block.layout.bytes).max().unwrap_or(0);
+    assert_eq!(pushed, u64::from(specialized.push_bytes), "{name}");
 }
 
 fn type_of(scalar: Scalar) -> ScalarType {

@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
+#[path = "shaders/blocks.rs"]
+mod blocks;
 #[path = "support/mod.rs"]
 mod common;
 #[path = "shaders/debug_info.rs"]

@@ -1,9 +1,10 @@
-//! What a module declares: entry points, workgroup size, specialization constants, descriptors, push constants, Workgroup
-//! memory, capabilities.
+//! What a module declares: entry points, workgroup size, specialization constants, descriptors and their blocks, push constants,
+//! Workgroup memory, capabilities.
 //!
 //! Sizes that depend on specialization constants are kept as the module states them, and evaluated under the values that a
 //! pipeline gets.
 
+mod blocks;
 mod constants;
 mod index;
 mod interface;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
+use serde::Serialize;
 use thiserror::Error;
 
 use self::constants::{Constants, Values};
@@ -23,6 +25,7 @@ use self::interface::Interface;
 use self::types::Types;
 use super::loader::{self, LoadError, id};
 
+pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 pub use rspirv::spirv::Capability;
 pub use scalar::ScalarType;
 
@@ -52,7 +55,7 @@ pub struct Reflection {
 }
 
 /// A compute entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EntryPoint {
     /// Its name.
     pub name: String,
@@ -60,11 +63,13 @@ pub struct EntryPoint {
     pub local_size: [Extent; 3],
     /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
     pub needs_local_size_id: bool,
+    #[serde(skip)]
     local_size_ids: [Option<Word>; 3],
 }
 
 /// The workgroup size in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// A number that nothing changes.
     Literal(u32),
@@ -83,20 +88,21 @@ pub enum Extent {
 }
 
 /// A specialization constant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpecConstant {
     /// `constant_id`
     pub id: u32,
     /// Its name in the source; empty for those that stand for the workgroup size.
     pub name: String,
     /// Its type.
+    #[serde(rename = "type")]
     pub ty: ScalarType,
     /// The bits of its default, zero-extended; `true` is 1.
     pub default_bits: u64,
 }
 
 /// A descriptor that the module declares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BindingInfo {
     /// Descriptor set.
     pub set: u32,
@@ -114,7 +120,8 @@ pub struct BindingInfo {
 }
 
 /// A kind of descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BindingKind {
     /// `buffer`
     StorageBuffer,
@@ -137,7 +144,8 @@ pub enum BindingKind {
 }
 
 /// What a shader may do with a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Access {
     /// It only reads.
     ReadOnly,
@@ -168,7 +176,8 @@ pub enum ReflectError {
         /// The entry point's name.
         entry: String,
     },
-    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers.
+    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers, or a buffer's
+    /// block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
     Size {
         /// The variable's name.
@@ -245,6 +254,16 @@ impl Reflection {
     /// Where a length can't be told.
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
+    }
+
+    /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
+    /// by set and binding, then those of push constants. A descriptor that the module declares as two blocks has both.
+    ///
+    /// # Errors
+    /// Where a block's layout can't be told, or has no end: more than 255 types deep, which is SPIR-V's limit for structs, or
+    /// more than 65 536 types in all.
+    pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
+        blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
     }
 }
 
