@@ -12,6 +12,8 @@ mod common;
 mod debug_info;
 #[path = "shaders/errors.rs"]
 mod errors;
+#[path = "shaders/instructions.rs"]
+mod instructions;
 #[path = "shaders/interface.rs"]
 mod interface;
 #[path = "shaders/robustness.rs"]
@@ -20,6 +22,8 @@ mod robustness;
 mod sizes;
 #[path = "shaders/specialization.rs"]
 mod specialization;
+#[path = "shaders/subgroups.rs"]
+mod subgroups;
 #[path = "shaders/support.rs"]
 mod support;
 

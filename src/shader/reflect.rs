@@ -1,31 +1,43 @@
 //! What a module declares: entry points, workgroup size, specialization constants, descriptors and their blocks, push constants,
-//! Workgroup memory, capabilities.
+//! Workgroup memory, capabilities; and what its functions contain: subgroup operations, instructions of each kind.
 //!
 //! Sizes that depend on specialization constants are kept as the module states them, and evaluated under the values that a
 //! pipeline gets.
 
 mod blocks;
+mod calls;
+mod code;
 mod constants;
+mod flow;
 mod index;
 mod interface;
+mod kinds;
+mod mix;
 mod operation;
+mod pointers;
 mod scalar;
+mod subgroup;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
 use serde::Serialize;
 use thiserror::Error;
 
+use self::calls::Reached;
+use self::code::Code;
 use self::constants::{Constants, Values};
 use self::index::Index;
 use self::interface::Interface;
 use self::types::Types;
 use super::loader::{self, LoadError, id};
+use crate::model::SubgroupClass;
 
 pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
+pub use kinds::InstructionKind;
+pub use mix::{InstructionCounts, InstructionMix};
 pub use rspirv::spirv::Capability;
 pub use scalar::ScalarType;
 
@@ -52,6 +64,7 @@ pub struct Reflection {
     types: Types,
     constants: Constants,
     interface: Interface,
+    code: Code,
 }
 
 /// A compute entry point.
@@ -63,6 +76,8 @@ pub struct EntryPoint {
     pub local_size: [Extent; 3],
     /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
     pub needs_local_size_id: bool,
+    #[serde(skip)]
+    function: Word,
     #[serde(skip)]
     local_size_ids: [Option<Word>; 3],
 }
@@ -217,6 +232,7 @@ impl Reflection {
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
+            code: Code::of(&module, &types, &constants, &defaults, &index),
             types,
             constants,
             interface,
@@ -265,6 +281,25 @@ impl Reflection {
     pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
         blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
     }
+
+    /// The classes of subgroup operations that an entry point uses under a specialization, with the functions that it calls.
+    /// What control flow can't reach doesn't count.
+    ///
+    /// Barriers among a subgroup and the variables of subgroups (`gl_SubgroupSize`) are `Basic`, masks (`gl_SubgroupEqMask`)
+    /// `Ballot`; the other classes don't imply `Basic`. What a device has to have in order to take the module at all, its
+    /// [`capabilities`](Self::capabilities) say.
+    pub fn subgroup_classes(&self, entry: &EntryPoint, values: &SpecValues) -> BTreeSet<SubgroupClass> {
+        self.reached(entry, values).subgroup_classes()
+    }
+
+    /// The static instruction mix of an entry point under a specialization.
+    pub fn instruction_mix(&self, entry: &EntryPoint, values: &SpecValues) -> InstructionMix {
+        self.reached(entry, values).mix()
+    }
+
+    fn reached(&self, entry: &EntryPoint, values: &SpecValues) -> Reached<'_> {
+        Reached::from(entry.function, &self.code, &self.constants.evaluate(&self.types, values))
+    }
 }
 
 fn capabilities(module: &dr::Module) -> Vec<Capability> {
@@ -301,7 +336,7 @@ fn entry_points(
         ] = &instruction.operands[..]
         {
             let size = LocalSize::find(module, *function, constants, index).ok_or_else(|| local_size_error(name))?;
-            found.push(size.entry_point(name, constants, defaults)?);
+            found.push(size.entry_point(name, *function, constants, defaults)?);
         }
     }
     if found.is_empty() { Err(ReflectError::NoComputeEntryPoint) } else { Ok(found) }
@@ -345,7 +380,13 @@ impl LocalSize {
         })
     }
 
-    fn entry_point(&self, name: &str, constants: &Constants, defaults: &Values) -> Result<EntryPoint, ReflectError> {
+    fn entry_point(
+        &self,
+        name: &str,
+        function: Word,
+        constants: &Constants,
+        defaults: &Values,
+    ) -> Result<EntryPoint, ReflectError> {
         let (local_size, local_size_ids) = match self {
             Self::Literal(literals) => (literals.map(Extent::Literal), [None; 3]),
             Self::Decorated(ids) | Self::Mode(ids) => {
@@ -357,7 +398,7 @@ impl LocalSize {
             }
         };
         let needs_local_size_id = matches!(self, Self::Mode(_));
-        Ok(EntryPoint { name: name.to_owned(), local_size, needs_local_size_id, local_size_ids })
+        Ok(EntryPoint { name: name.to_owned(), local_size, needs_local_size_id, function, local_size_ids })
     }
 }
 

@@ -183,7 +183,7 @@ fn name(variable: Word, ty: Word, types: &Types, index: &Index) -> String {
 }
 
 /// A type with its arrays taken off, and their lengths.
-fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
+pub(super) fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
     let (mut ty, mut lengths) = (ty, Vec::new());
     loop {
         let (inner, length) = match types.get(ty) {
