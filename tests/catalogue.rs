@@ -8,10 +8,13 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
-use lanescope::model::{Case, Check, Contents, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step};
+use lanescope::model::{
+    Case, Check, Contents, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step, SubgroupClass,
+};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{
-    self, Access, BindingKind, Compiler, Extent, Library, Prepared, Reflection, ScalarType, SpecConstant, Specialized,
+    self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Prepared,
+    Reflection, ScalarType, SpecConstant, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
 use support::{PRESETS, device_classes, spirv_tool, to_bytes, to_words};
@@ -68,6 +71,8 @@ fn what_a_module_declares_is_what_its_experiment_says() {
             let reflection = &specialized.module.reflection;
             check_entry(reflection, &name);
             check_bindings(&case, kernel, reflection, &name);
+            check_blocks(reflection, specialized, &name);
+            check_instructions(reflection, specialized, &name);
             check_constants(kernel, specialized, &name);
         }
         check_pushes(&case, &kernels);
@@ -105,6 +110,47 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
             }
         }
     }
+}
+
+/// The values that the pipeline is given.
+fn all_given(specialized: &Specialized) -> SpecValues {
+    specialized.entries.iter().filter_map(|entry| Some((entry.id, given(specialized, entry.id)?))).collect()
+}
+
+/// A kernel that declares a buffer to write to writes to one, and it uses the classes of subgroup operations that its module
+/// asks for, and no other.
+fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: &str) {
+    let (entry, values) = (&reflection.entry_points[0], all_given(specialized));
+    let mix = reflection.instruction_mix(entry, &values);
+    let some = |kinds: [InstructionKind; 2]| kinds.iter().any(|kind| mix.total.get(*kind) > 0);
+    let writable = reflection.bindings.iter().any(|info| info.access != Access::ReadOnly);
+    assert_eq!(some([InstructionKind::GlobalStore, InstructionKind::Atomic]), writable, "{name}: {mix:?}");
+    let shared = some([InstructionKind::SharedLoad, InstructionKind::SharedStore]);
+    assert!(specialized.shared_bytes > 0 || !shared, "{name}: {mix:?}");
+    assert_eq!(mix.by_depth.iter().map(InstructionCounts::sum).sum::<u64>(), mix.total.sum(), "{name}");
+    let declared = |capability: &Capability| format!("{capability:?}").strip_prefix("GroupNonUniform").map(str::to_owned);
+    let declared = reflection.capabilities.iter().filter_map(declared).filter(|class| !class.is_empty());
+    let used = reflection.subgroup_classes(entry, &values).into_iter().filter(|class| *class != SubgroupClass::Basic);
+    let used: BTreeSet<String> = used.map(|class| format!("{class:?}")).collect();
+    assert_eq!(used, declared.collect(), "{name}");
+}
+
+/// Every buffer is nothing but a runtime array, without gaps between its elements.
+fn check_blocks(reflection: &Reflection, specialized: &Specialized, name: &str) {
+    let blocks = reflection.blocks(&all_given(specialized)).unwrap();
+    let (push, buffers): (Vec<_>, Vec<_>) = blocks.iter().partition(|block| block.place == BlockPlace::PushConstants);
+    let places: Vec<BlockPlace> = buffers.iter().map(|block| block.place).collect();
+    let bound = reflection.bindings.iter().map(|info| BlockPlace::StorageBuffer { set: info.set, binding: info.binding });
+    assert_eq!(places, bound.collect::<Vec<_>>(), "{name}");
+    for block in buffers {
+        let [member] = &block.layout.members[..] else { panic!("{name}: {block:?}") };
+        let TypeLayout::RuntimeArray { stride, element } = &member.ty else { panic!("{name}: {block:?}") };
+        assert_eq!(element.bytes(), Some((*stride).into()), "{name}: {member:?}");
+        assert_eq!((block.layout.bytes, block.runtime_stride()), (0, Some(*stride)), "{name}");
+        assert_eq!(block.elements_in(block.bytes_with(1000).unwrap()), Some(1000), "{name}");
+    }
+    let pushed = push.iter().map(|block| block.layout.bytes).max().unwrap_or(0);
+    assert_eq!(pushed, u64::from(specialized.push_bytes), "{name}");
 }
 
 fn type_of(scalar: Scalar) -> ScalarType {

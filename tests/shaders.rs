@@ -4,12 +4,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
+#[path = "shaders/blocks.rs"]
+mod blocks;
 #[path = "support/mod.rs"]
 mod common;
 #[path = "shaders/debug_info.rs"]
 mod debug_info;
 #[path = "shaders/errors.rs"]
 mod errors;
+#[path = "shaders/instructions.rs"]
+mod instructions;
 #[path = "shaders/interface.rs"]
 mod interface;
 #[path = "shaders/robustness.rs"]
@@ -18,6 +22,8 @@ mod robustness;
 mod sizes;
 #[path = "shaders/specialization.rs"]
 mod specialization;
+#[path = "shaders/subgroups.rs"]
+mod subgroups;
 #[path = "shaders/support.rs"]
 mod support;
 

@@ -15,8 +15,9 @@ pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use library::Library;
 pub use loader::{LoadError, load};
 pub use reflect::{
-    Access, BindingInfo, BindingKind, Capability, EntryPoint, Extent, ReflectError, Reflection, ScalarType, SpecConstant,
-    SpecValues,
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, InstructionCounts,
+    InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
+    StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize};
 

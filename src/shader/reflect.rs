@@ -1,28 +1,43 @@
-//! What a module declares: entry points, workgroup size, specialization constants, descriptors, push constants, Workgroup
-//! memory, capabilities.
+//! What a module declares: entry points, workgroup size, specialization constants, descriptors and their blocks, push constants,
+//! Workgroup memory, capabilities; and what its functions contain: subgroup operations, instructions of each kind.
 //!
 //! Sizes that depend on specialization constants are kept as the module states them, and evaluated under the values that a
 //! pipeline gets.
 
+mod blocks;
+mod calls;
+mod code;
 mod constants;
+mod flow;
 mod index;
 mod interface;
+mod kinds;
+mod mix;
 mod operation;
+mod pointers;
 mod scalar;
+mod subgroup;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
+use serde::Serialize;
 use thiserror::Error;
 
+use self::calls::Reached;
+use self::code::Code;
 use self::constants::{Constants, Values};
 use self::index::Index;
 use self::interface::Interface;
 use self::types::Types;
 use super::loader::{self, LoadError, id};
+use crate::model::SubgroupClass;
 
+pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
+pub use kinds::InstructionKind;
+pub use mix::{InstructionCounts, InstructionMix};
 pub use rspirv::spirv::Capability;
 pub use scalar::ScalarType;
 
@@ -49,10 +64,11 @@ pub struct Reflection {
     types: Types,
     constants: Constants,
     interface: Interface,
+    code: Code,
 }
 
 /// A compute entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EntryPoint {
     /// Its name.
     pub name: String,
@@ -60,11 +76,15 @@ pub struct EntryPoint {
     pub local_size: [Extent; 3],
     /// Whether the size stands in the execution mode `LocalSizeId`, for which a device needs `maintenance4`.
     pub needs_local_size_id: bool,
+    #[serde(skip)]
+    function: Word,
+    #[serde(skip)]
     local_size_ids: [Option<Word>; 3],
 }
 
 /// The workgroup size in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// A number that nothing changes.
     Literal(u32),
@@ -83,20 +103,21 @@ pub enum Extent {
 }
 
 /// A specialization constant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpecConstant {
     /// `constant_id`
     pub id: u32,
     /// Its name in the source; empty for those that stand for the workgroup size.
     pub name: String,
     /// Its type.
+    #[serde(rename = "type")]
     pub ty: ScalarType,
     /// The bits of its default, zero-extended; `true` is 1.
     pub default_bits: u64,
 }
 
 /// A descriptor that the module declares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BindingInfo {
     /// Descriptor set.
     pub set: u32,
@@ -114,7 +135,8 @@ pub struct BindingInfo {
 }
 
 /// A kind of descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BindingKind {
     /// `buffer`
     StorageBuffer,
@@ -137,7 +159,8 @@ pub enum BindingKind {
 }
 
 /// What a shader may do with a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Access {
     /// It only reads.
     ReadOnly,
@@ -168,7 +191,8 @@ pub enum ReflectError {
         /// The entry point's name.
         entry: String,
     },
-    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers.
+    /// A variable's size can't be told: it is infinite, or depends on an operation that isn't on whole numbers, or a buffer's
+    /// block lacks an offset or a stride.
     #[error("can't tell the size of `{name}` under these specialization constants")]
     Size {
         /// The variable's name.
@@ -208,6 +232,7 @@ impl Reflection {
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
+            code: Code::of(&module, &types, &constants, &defaults, &index),
             types,
             constants,
             interface,
@@ -246,6 +271,35 @@ impl Reflection {
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
     }
+
+    /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
+    /// by set and binding, then those of push constants. A descriptor that the module declares as two blocks has both.
+    ///
+    /// # Errors
+    /// Where a block's layout can't be told, or has no end: more than 255 types deep, which is SPIR-V's limit for structs, or
+    /// more than 65 536 types in all.
+    pub fn blocks(&self, values: &SpecValues) -> Result<Vec<BlockInfo>, ReflectError> {
+        blocks::describe(&self.interface, &self.types, &self.constants.evaluate(&self.types, values))
+    }
+
+    /// The classes of subgroup operations that an entry point uses under a specialization, with the functions that it calls.
+    /// What control flow can't reach doesn't count.
+    ///
+    /// Barriers among a subgroup and the variables of subgroups (`gl_SubgroupSize`) are `Basic`, masks (`gl_SubgroupEqMask`)
+    /// `Ballot`; the other classes don't imply `Basic`. What a device has to have in order to take the module at all, its
+    /// [`capabilities`](Self::capabilities) say.
+    pub fn subgroup_classes(&self, entry: &EntryPoint, values: &SpecValues) -> BTreeSet<SubgroupClass> {
+        self.reached(entry, values).subgroup_classes()
+    }
+
+    /// The static instruction mix of an entry point under a specialization.
+    pub fn instruction_mix(&self, entry: &EntryPoint, values: &SpecValues) -> InstructionMix {
+        self.reached(entry, values).mix()
+    }
+
+    fn reached(&self, entry: &EntryPoint, values: &SpecValues) -> Reached<'_> {
+        Reached::from(entry.function, &self.code, &self.constants.evaluate(&self.types, values))
+    }
 }
 
 fn capabilities(module: &dr::Module) -> Vec<Capability> {
@@ -282,7 +336,7 @@ fn entry_points(
         ] = &instruction.operands[..]
         {
             let size = LocalSize::find(module, *function, constants, index).ok_or_else(|| local_size_error(name))?;
-            found.push(size.entry_point(name, constants, defaults)?);
+            found.push(size.entry_point(name, *function, constants, defaults)?);
         }
     }
     if found.is_empty() { Err(ReflectError::NoComputeEntryPoint) } else { Ok(found) }
@@ -326,7 +380,13 @@ impl LocalSize {
         })
     }
 
-    fn entry_point(&self, name: &str, constants: &Constants, defaults: &Values) -> Result<EntryPoint, ReflectError> {
+    fn entry_point(
+        &self,
+        name: &str,
+        function: Word,
+        constants: &Constants,
+        defaults: &Values,
+    ) -> Result<EntryPoint, ReflectError> {
         let (local_size, local_size_ids) = match self {
             Self::Literal(literals) => (literals.map(Extent::Literal), [None; 3]),
             Self::Decorated(ids) | Self::Mode(ids) => {
@@ -338,7 +398,7 @@ impl LocalSize {
             }
         };
         let needs_local_size_id = matches!(self, Self::Mode(_));
-        Ok(EntryPoint { name: name.to_owned(), local_size, needs_local_size_id, local_size_ids })
+        Ok(EntryPoint { name: name.to_owned(), local_size, needs_local_size_id, function, local_size_ids })
     }
 }
 

@@ -2,14 +2,17 @@
 
 use std::sync::LazyLock;
 
-use lanescope::shader::{Reflection, SpecValues, load};
+use lanescope::shader::{InstructionKind, InstructionMix, ReflectError, Reflection, SpecValues, load};
 use proptest::prelude::*;
 
+use crate::common::{spirv_tool, to_words};
 use crate::support::compiled;
 
 /// A module with as many kinds of declarations as fit.
 static MODULE: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let source = "#version 460
+        #extension GL_KHR_shader_subgroup_clustered : require
+        #extension GL_KHR_shader_subgroup_arithmetic : require
         #include \"local_size.glsl\"
         layout(constant_id = 3) const uint N = 6;
         layout(constant_id = 4) const bool WIDE = true;
@@ -21,7 +24,11 @@ static MODULE: LazyLock<Vec<u32>> = LazyLock::new(|| {
         layout(push_constant) uniform Push { Inner inner; uint n; } push;
         shared uint tile[SIZE.x * N / 3 + (WIDE ? 1 : 2)];
         shared Inner more[N];
+        uint inner(uint n) { while (n > 3) { for (uint i = 0; i < n; ++i) { n /= 2; } } return subgroupClusteredAdd(n, 4); }
+        uint outer(uint n) { return inner(n) * inner(n + 1) + subgroupAdd(n); }
         void main() {
+            while (tile[1] < outer(tile[2])) { tile[3] += WIDE ? inner(tile[4]) : gl_SubgroupSize; }
+            switch (N) { case 6: more[2].a *= sin(more[3].a); break; default: atomicAdd(tile[5], 1); }
             tile[0] = uint(data[1].inner[push.n].a.x + textureLod(textures[1], vec2(0), 0).x);
             more[1] = push.inner;
             switch (tile[0]) { case 1: barrier(); break; default: imageStore(image, ivec2(0), vec4(tile[1])); }
@@ -36,8 +43,18 @@ fn exercise(words: &[u32]) {
     for values in [SpecValues::new(), [(0, 64), (1, 0), (3, u64::MAX), (4, 0)].into()] {
         let _ = reflection.shared_bytes(&values);
         let _ = reflection.bindings_under(&values);
+        for block in reflection.blocks(&values).unwrap_or_default() {
+            let _ = serde_json::to_string(&block).unwrap();
+            let _ = (block.bytes_with(3), block.elements_in(u64::MAX));
+            for member in block.layout.members {
+                let _ = (member.ty.bytes(), member.ty.to_string());
+            }
+        }
         for entry in &reflection.entry_points {
             let _ = reflection.local_size(entry, &values);
+            let _ = reflection.subgroup_classes(entry, &values);
+            let mix = reflection.instruction_mix(entry, &values);
+            let _ = (mix.total.sum(), serde_json::to_string(&mix).unwrap());
         }
     }
 }
@@ -80,4 +97,109 @@ fn the_module_itself_is_read() {
     let reflection = Reflection::of(&MODULE).unwrap();
     assert_eq!(reflection.shared_bytes(&[(1, 8)].into()), Ok(4 * 33 + 12 + 6 * 64));
     assert_eq!(reflection.push_bytes, 68);
+}
+
+/// The head of a module in text, with `%f0` as its entry point.
+const HEAD: &str = "OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %f0 \"main\"
+    OpExecutionMode %f0 LocalSize 1 1 1\n";
+
+/// Assembles text that no validator would take.
+fn assembled(text: &str) -> Reflection {
+    Reflection::of(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap())).unwrap()
+}
+
+/// A buffer whose block is the last of so many structs, each made of the one before it; all members lie at offset 0.
+fn nested_structs(count: u32, members: usize) -> Result<u64, ReflectError> {
+    let mut text = HEAD.replace("%f0", "%main");
+    text.push_str("OpName %data \"data\"\nOpDecorate %data DescriptorSet 0\nOpDecorate %data Binding 0\n");
+    let offsets = |i: u32| (0..members).map(move |member| format!("OpMemberDecorate %s{i} {member} Offset 0\n"));
+    text.extend((1..=count).flat_map(offsets));
+    text.push_str("%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%s0 = OpTypeInt 32 0\n");
+    text.extend((1..=count).map(|i| format!("%s{i} = OpTypeStruct{}\n", format!(" %s{}", i - 1).repeat(members))));
+    text.push_str(&format!(
+        "%ptr = OpTypePointer StorageBuffer %s{count}
+        %data = OpVariable %ptr StorageBuffer
+        %main = OpFunction %void None %fn
+        %label = OpLabel
+        OpReturn
+        OpFunctionEnd\n"
+    ));
+    assembled(&text).blocks(&SpecValues::new()).map(|blocks| blocks[0].layout.bytes)
+}
+
+#[test]
+fn layouts_end_however_structs_are_nested() {
+    let too_much = Err(ReflectError::Size { name: "data".to_owned() });
+    assert_eq!(nested_structs(200, 1), Ok(4));
+    assert_eq!(nested_structs(300, 1), too_much);
+    assert_eq!(nested_structs(50_000, 1), too_much);
+    assert_eq!(nested_structs(10, 2), Ok(4));
+    assert_eq!(nested_structs(60, 2), too_much);
+}
+
+/// The mix of functions `%f0`, `%f1` and so on, of which the first is the entry point. A body ends without its branch out.
+fn functions(bodies: impl Iterator<Item = String>) -> InstructionMix {
+    let mut text =
+        format!("{HEAD} %void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n%yes = OpConstantTrue %bool\n");
+    for (i, body) in bodies.enumerate() {
+        text.push_str(&format!("%f{i} = OpFunction %void None %fn\n%l{i} = OpLabel\n{body}OpReturn\nOpFunctionEnd\n"));
+    }
+    let reflection = assembled(&text);
+    reflection.instruction_mix(&reflection.entry_points[0], &SpecValues::new())
+}
+
+fn call(from: u32, to: u32, number: u32) -> String {
+    format!("%c{from}_{number} = OpFunctionCall %void %f{to}\n")
+}
+
+#[test]
+fn calls_that_never_end_are_counted_and_left() {
+    let calls = |mix: InstructionMix| mix.total.get(InstructionKind::Call);
+    assert_eq!(calls(functions([call(0, 0, 0)].into_iter())), 1);
+    assert_eq!(calls(functions([call(0, 1, 0), call(1, 0, 0) + &call(1, 1, 1)].into_iter())), 3);
+    assert_eq!(calls(functions([call(0, 7, 0)].into_iter())), 1, "of a function that isn't there");
+}
+
+#[test]
+fn call_chains_may_be_long_and_wide() {
+    let chain = |last: u32, times: u32| {
+        let body = move |i| (0..times).map(|number| if i < last { call(i, i + 1, number) } else { String::new() }).collect();
+        functions((0..=last).map(body)).total.get(InstructionKind::Call)
+    };
+    assert_eq!(chain(50_000, 1), 50_000);
+    assert_eq!(chain(10, 2), 2046);
+    assert_eq!(chain(100, 2), u64::MAX);
+}
+
+/// So many loops, each the body of the one before it, around an instruction.
+fn nested_loops(count: u32) -> String {
+    let open =
+        |i: u32| format!("OpBranch %h{i}\n%h{i} = OpLabel\nOpLoopMerge %m{i} %n{i} None\nOpBranch %b{i}\n%b{i} = OpLabel\n");
+    let close = |i: u32| format!("OpBranch %n{i}\n%n{i} = OpLabel\nOpBranchConditional %any{i} %h{i} %m{i}\n%m{i} = OpLabel\n");
+    let any = |i: u32| format!("%any{i} = OpUndef %bool\n");
+    let inner = String::from("%not = OpLogicalNot %bool %yes\n");
+    let loops = (0..count).map(any).chain((0..count).map(open)).chain([inner]).chain((0..count).rev().map(close));
+    loops.collect()
+}
+
+#[test]
+fn loops_beyond_the_deepest_count_with_it() {
+    let depth = |count| {
+        let mix = functions([nested_loops(count)].into_iter());
+        let inner = mix.by_depth.iter().position(|counts| counts.get(InstructionKind::Logic) == 1).unwrap();
+        (mix.by_depth.len() - 1, inner, mix.total.get(InstructionKind::ControlFlow))
+    };
+    assert_eq!(depth(1), (1, 1, 1));
+    assert_eq!(depth(63), (63, 63, 63));
+    assert_eq!(depth(5_000), (63, 63, 5_000));
+}
+
+#[test]
+fn branches_that_lead_anywhere_end() {
+    let twice = "OpBranch %a\n%a = OpLabel\nOpLoopMerge %a %a None\nOpBranchConditional %u %a %l0\n%b = OpLabel\n";
+    let mix = functions([format!("%u = OpUndef %bool\n{twice}")].into_iter());
+    assert_eq!(mix.total.get(InstructionKind::ControlFlow), 1);
+    assert_eq!(functions([String::from("OpBranch %nowhere\n%after = OpLabel\n")].into_iter()).total.sum(), 0);
 }

@@ -103,6 +103,11 @@ impl Constants {
         self.get(id).is_some_and(|constant| matches!(constant.definition, Definition::Scalar { constant_id: None, .. }))
     }
 
+    /// The type of a constant that is a scalar.
+    pub(super) fn scalar(&self, id: Word, types: &Types) -> Option<ScalarType> {
+        types.scalar(self.get(id)?.ty)
+    }
+
     /// The parts of a composite.
     pub(super) fn parts(&self, id: Word) -> Option<&[Word]> {
         match &self.get(id)?.definition {

@@ -18,6 +18,7 @@ struct Decorated {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     names: HashMap<Word, String>,
+    member_names: HashMap<(Word, u32), String>,
     decorations: HashMap<Word, Vec<Decorated>>,
     members: HashMap<(Word, u32), Vec<Decorated>>,
 }
@@ -26,10 +27,14 @@ impl Index {
     pub(super) fn of(module: &Module) -> Self {
         let mut index = Self::default();
         for instruction in &module.debug_names {
-            if let (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) =
-                (instruction.class.opcode, &instruction.operands[..])
-            {
-                index.names.insert(*id, name.clone());
+            match (instruction.class.opcode, &instruction.operands[..]) {
+                (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) => {
+                    index.names.insert(*id, name.clone());
+                }
+                (Op::MemberName, [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::LiteralString(name)]) => {
+                    index.member_names.insert((*id, *member), name.clone());
+                }
+                _ => {}
             }
         }
         for instruction in &module.annotations {
@@ -78,6 +83,11 @@ impl Index {
     /// The name of an id; empty where it has none.
     pub(super) fn name(&self, id: Word) -> &str {
         self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// The name of a struct's member; empty where it has none.
+    pub(super) fn member_name(&self, id: Word, member: u32) -> &str {
+        self.member_names.get(&(id, member)).map_or("", String::as_str)
     }
 
     /// Whether an id has a decoration.

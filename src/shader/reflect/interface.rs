@@ -8,7 +8,7 @@ use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 use super::constants::Values;
 use super::index::Index;
 use super::types::{Layout, Member, TypeNode, Types};
-use super::{Access, BindingInfo, BindingKind, ReflectError};
+use super::{Access, BindingInfo, BindingKind, BlockPlace, ReflectError};
 use crate::shader::loader::id;
 
 /// The variables of a module.
@@ -24,6 +24,8 @@ pub(super) struct Interface {
 struct Descriptor {
     /// The count is left for later.
     info: BindingInfo,
+    /// The type that each descriptor of an array has.
+    ty: Word,
     /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
     lengths: Vec<Option<Word>>,
 }
@@ -84,6 +86,14 @@ impl Interface {
         Ok(merged.into_values().collect())
     }
 
+    /// The blocks of buffers by set and binding, then those of push constants: place, name and type.
+    pub(super) fn blocks(&self) -> Vec<(BlockPlace, &str, Word)> {
+        let mut descriptors: Vec<&Descriptor> = self.descriptors.iter().collect();
+        descriptors.sort_by_key(|descriptor| (descriptor.info.set, descriptor.info.binding));
+        let buffers = descriptors.into_iter().filter_map(|of| Some((of.place()?, of.info.name.as_str(), of.ty)));
+        buffers.chain(self.push.iter().map(|push| (BlockPlace::PushConstants, push.name.as_str(), push.ty))).collect()
+    }
+
     /// Bytes of push constants up to the end of the last block, rounded up as `vkCmdPushConstants` wants them.
     pub(super) fn push_bytes(&self, types: &Types, values: &Values) -> Result<u32, ReflectError> {
         let sizes = types.explicit(values);
@@ -118,6 +128,16 @@ impl Named {
 }
 
 impl Descriptor {
+    /// Where its block stands, if it is a buffer.
+    fn place(&self) -> Option<BlockPlace> {
+        let BindingInfo { set, binding, kind, .. } = self.info;
+        match kind {
+            BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
+            BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
+            _ => None,
+        }
+    }
+
     fn count(&self, values: &Values) -> Result<u32, ReflectError> {
         let mut count = 1_u32;
         for length in &self.lengths {
@@ -163,12 +183,12 @@ fn name(variable: Word, ty: Word, types: &Types, index: &Index) -> String {
 }
 
 /// A type with its arrays taken off, and their lengths.
-fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
+pub(super) fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
     let (mut ty, mut lengths) = (ty, Vec::new());
     loop {
         let (inner, length) = match types.get(ty) {
             Some(TypeNode::Array { element, length, .. }) => (*element, Some(*length)),
-            Some(TypeNode::RuntimeArray { element }) => (*element, None),
+            Some(TypeNode::RuntimeArray { element, .. }) => (*element, None),
             _ => return (ty, lengths),
         };
         // A type that contains itself is invalid, and would keep this going for ever.
@@ -192,7 +212,7 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
         }
         _ => Access::ReadOnly,
     };
-    Some(Descriptor { info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access }, lengths })
+    Some(Descriptor { info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access }, ty, lengths })
 }
 
 fn kind(class: StorageClass, ty: Word, node: &TypeNode, types: &Types, index: &Index) -> BindingKind {

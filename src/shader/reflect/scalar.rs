@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::model::Scalar;
 
 /// A scalar type.
@@ -113,6 +115,13 @@ pub(super) fn signed(bits: u64) -> i64 {
 /// The bits of a signed number.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::from_ne_bytes(number.to_ne_bytes())
+}
+
+/// As GLSL names it.
+impl Serialize for ScalarType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// As GLSL names it.

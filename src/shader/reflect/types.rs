@@ -29,8 +29,11 @@ pub(super) enum TypeNode {
     },
     RuntimeArray {
         element: Word,
+        stride: Option<u32>,
     },
     Struct {
+        /// Its name in the source; may be empty.
+        name: String,
         members: Vec<Member>,
         block: bool,
     },
@@ -53,6 +56,8 @@ pub(super) enum TypeNode {
 /// A struct's member with its explicit layout, where it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
+    /// Its name in the source; may be empty.
+    pub(super) name: String,
     pub(super) ty: Word,
     pub(super) offset: Option<u32>,
     pub(super) matrix_stride: Option<u32>,
@@ -113,7 +118,8 @@ impl Types {
     /// The size and alignment in bytes that values of each type take in a standard storage buffer layout (std430), with `bool`
     /// as 32 bits: what the specification counts against `maxComputeSharedMemorySize`. Types without a size are left out.
     pub(super) fn std430(&self, values: &Values) -> HashMap<Word, Layout> {
-        let mut layouts = HashMap::new();
+        let pointer = Layout { size: POINTER_BYTES, align: POINTER_BYTES };
+        let mut layouts: HashMap<Word, Layout> = self.pointers().map(|id| (id, pointer)).collect();
         for (id, node) in &self.in_order {
             if let Some(layout) = implicit(node, &layouts, values) {
                 layouts.insert(*id, layout);
@@ -123,15 +129,16 @@ impl Types {
     }
 
     /// The size in bytes that values of each type take with the module's own offsets and strides, except of matrices, whose
-    /// layout is their member's. Types without a size are left out.
+    /// layout is their member's. A runtime array counts no element: a block that ends in one has the size of its fixed part.
+    /// Types without a size are left out.
     pub(super) fn explicit(&self, values: &Values) -> HashMap<Word, u64> {
-        let mut sizes = HashMap::new();
+        let mut sizes: HashMap<Word, u64> = self.pointers().map(|id| (id, POINTER_BYTES)).collect();
         for (id, node) in &self.in_order {
             let size = match node {
                 TypeNode::Scalar(scalar) => Some(scalar.bytes()),
                 TypeNode::Vector { component, count } => times(sizes.get(component).copied(), Some((*count).into())),
-                TypeNode::Pointer { .. } => Some(POINTER_BYTES),
                 TypeNode::Array { length, stride, .. } => times(stride.map(u64::from), values.length(*length)),
+                TypeNode::RuntimeArray { .. } => Some(0),
                 TypeNode::Struct { members, .. } => self.explicit_struct(members, &sizes),
                 _ => None,
             };
@@ -140,6 +147,12 @@ impl Types {
             }
         }
         sizes
+    }
+
+    /// The pointer types. Their size is known before anything else's: a struct may point to itself, through a pointer type that
+    /// is declared after it.
+    fn pointers(&self) -> impl Iterator<Item = Word> + '_ {
+        self.in_order.iter().filter(|(_, node)| matches!(node, TypeNode::Pointer { .. })).map(|(id, _)| *id)
     }
 
     fn explicit_struct(&self, members: &[Member], sizes: &HashMap<Word, u64>) -> Option<u64> {
@@ -159,7 +172,7 @@ impl Types {
 }
 
 /// Bytes of a physical pointer (a GLSL buffer reference).
-const POINTER_BYTES: u64 = 8;
+pub(super) const POINTER_BYTES: u64 = 8;
 
 /// Size and alignment in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +198,6 @@ fn implicit(node: &TypeNode, layouts: &HashMap<Word, Layout>, values: &Values) -
     match node {
         // Vulkan counts a bool in Workgroup memory as 32 bits, which `bytes` does.
         TypeNode::Scalar(scalar) => Some(Layout { size: scalar.bytes(), align: scalar.bytes() }),
-        TypeNode::Pointer { .. } => Some(Layout { size: POINTER_BYTES, align: POINTER_BYTES }),
         TypeNode::Vector { component, count } => {
             let component = layouts.get(component)?;
             let align = component.align.checked_mul(u64::from(*count).checked_next_power_of_two()?)?;
@@ -223,8 +235,11 @@ fn node(instruction: &Instruction, result: Word, index: &Index) -> Option<TypeNo
             let stride = index.argument(result, Decoration::ArrayStride);
             TypeNode::Array { element: *element, length: *length, stride }
         }
-        (Op::TypeRuntimeArray, [IdRef(element)]) => TypeNode::RuntimeArray { element: *element },
+        (Op::TypeRuntimeArray, [IdRef(element)]) => {
+            TypeNode::RuntimeArray { element: *element, stride: index.argument(result, Decoration::ArrayStride) }
+        }
         (Op::TypeStruct, members) => TypeNode::Struct {
+            name: index.name(result).to_owned(),
             members: (0..).zip(members.iter().filter_map(id)).map(|(i, ty)| member(result, i, ty, index)).collect(),
             block: index.has(result, Decoration::Block),
         },
@@ -238,6 +253,7 @@ fn node(instruction: &Instruction, result: Word, index: &Index) -> Option<TypeNo
 
 fn member(whole: Word, i: u32, ty: Word, index: &Index) -> Member {
     Member {
+        name: index.member_name(whole, i).to_owned(),
         ty,
         offset: index.member_argument(whole, i, Decoration::Offset),
         matrix_stride: index.member_argument(whole, i, Decoration::MatrixStride),

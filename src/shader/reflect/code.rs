@@ -1,0 +1,129 @@
+//! The functions of a module, as far as counting their instructions needs them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rspirv::dr::{self, Instruction, Module, Operand};
+use rspirv::spirv::{Op, Word};
+
+use super::constants::{Constants, Values};
+use super::flow::{self, End, Node};
+use super::index::Index;
+use super::kinds::{self, ExtendedSet};
+use super::mix::InstructionCounts;
+use super::pointers::Pointers;
+use super::subgroup::Subgroups;
+use super::types::Types;
+use crate::model::SubgroupClass;
+use crate::shader::loader::id;
+
+/// The functions of a module.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    functions: HashMap<Word, Vec<Block>>,
+}
+
+/// A block's instructions in numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) counts: InstructionCounts,
+    /// The classes of the subgroup operations among them.
+    pub(super) classes: BTreeSet<SubgroupClass>,
+    /// The functions that it calls, each as often as it does.
+    pub(super) calls: Vec<Word>,
+    node: Node,
+}
+
+impl Code {
+    pub(super) fn of(module: &Module, types: &Types, constants: &Constants, defaults: &Values, index: &Index) -> Self {
+        let mut reader = Reader {
+            pointers: Pointers::of(module, types, index),
+            subgroups: Subgroups::of(module, index, defaults),
+            sets: module.ext_inst_imports.iter().filter_map(extended_set).collect(),
+        };
+        let mut functions = HashMap::new();
+        for function in &module.functions {
+            let Some(id) = function.def.as_ref().and_then(|definition| definition.result_id) else { continue };
+            function.parameters.iter().for_each(|parameter| reader.pointers.note(parameter));
+            let blocks = function.blocks.iter().filter_map(|block| reader.block(block, types, constants));
+            functions.insert(id, blocks.collect());
+        }
+        Self { functions }
+    }
+
+    /// The blocks that control flow reaches in a function, with the number of the function's loops in which each stands.
+    pub(super) fn reached(&self, function: Word, values: &Values) -> Vec<(&Block, usize)> {
+        let blocks = self.functions.get(&function).map_or(&[][..], Vec::as_slice);
+        let reached = flow::reached(blocks.iter().map(|block| &block.node), values);
+        reached.into_iter().map(|(place, depth)| (&blocks[place], depth)).collect()
+    }
+}
+
+/// What an import of extended instructions is called by, and what it is.
+fn extended_set(import: &Instruction) -> Option<(Word, ExtendedSet)> {
+    match &import.operands[..] {
+        [Operand::LiteralString(name)] => Some((import.result_id?, ExtendedSet::named(name))),
+        _ => None,
+    }
+}
+
+/// Reads blocks in their order, in which pointers are made before they are used.
+struct Reader<'a> {
+    pointers: Pointers,
+    subgroups: Subgroups<'a>,
+    sets: HashMap<Word, ExtendedSet>,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, block: &dr::Block, types: &Types, constants: &Constants) -> Option<Block> {
+        let label = block.label.as_ref()?.result_id?;
+        let instructions = &block.instructions;
+        let loop_merge = instructions.iter().find(|instruction| instruction.class.opcode == Op::LoopMerge);
+        let loop_merge = loop_merge.and_then(|merge| id(merge.operands.first()?));
+        let calls = instructions.iter().filter(|instruction| instruction.class.opcode == Op::FunctionCall);
+        let mut read = Block {
+            counts: InstructionCounts::default(),
+            classes: BTreeSet::new(),
+            calls: calls.filter_map(|call| id(call.operands.first()?)).collect(),
+            node: Node { label, loop_merge, end: End::of(block, types, constants) },
+        };
+        for instruction in instructions {
+            self.pointers.note(instruction);
+            self.subgroups.note(instruction, &mut read.classes);
+            self.count(instruction, &mut read.counts);
+        }
+        Some(read)
+    }
+
+    fn count(&self, instruction: &Instruction, counts: &mut InstructionCounts) {
+        let operands = &instruction.operands;
+        let kind = match (instruction.class.opcode, &operands[..]) {
+            (
+                Op::Load
+                | Op::CooperativeMatrixLoadKHR
+                | Op::CooperativeMatrixLoadNV
+                | Op::CooperativeMatrixLoadTensorNV
+                | Op::CooperativeVectorLoadNV,
+                _,
+            ) => self.pointers.load(operands.first()),
+            (
+                Op::Store
+                | Op::CooperativeMatrixStoreKHR
+                | Op::CooperativeMatrixStoreNV
+                | Op::CooperativeMatrixStoreTensorNV
+                | Op::CooperativeVectorStoreNV,
+                _,
+            ) => Some(self.pointers.store(operands.first())),
+            (Op::CopyMemory | Op::CopyMemorySized, _) => {
+                counts.count(self.pointers.store(operands.first()));
+                self.pointers.load(operands.get(1))
+            }
+            (Op::ExtInst, [Operand::IdRef(set), Operand::LiteralExtInstInteger(number), ..]) => {
+                self.sets.get(set).copied().unwrap_or(ExtendedSet::Unknown).kind(*number)
+            }
+            (opcode, _) => kinds::of_opcode(opcode),
+        };
+        if let Some(kind) = kind {
+            counts.count(kind);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Where control flow goes within a function: which blocks it reaches under a specialization, and in how many loops they stand.
+//!
+//! SPIR-V states its loops: a header names the block after the loop. A valid module enters a loop only through its header, and
+//! leaves it only to that block or out of the function. So a block stands in the loops of the blocks that lead to it, less those
+//! that end with it, and one walk tells all depths.
+
+use std::collections::HashMap;
+
+use rspirv::dr::{self, Operand};
+use rspirv::spirv::{Op, Word};
+
+use super::ScalarType;
+use super::constants::{Constants, Values};
+use super::types::Types;
+use crate::shader::loader::id;
+
+/// The way out of a block.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// Out of the function.
+    Return,
+    Branch(Word),
+    /// Two ways.
+    Condition {
+        condition: Word,
+        yes: Word,
+        no: Word,
+    },
+    Switch {
+        selector: Word,
+        /// The selector's type, where it is a constant.
+        constant: Option<ScalarType>,
+        default: Word,
+        /// Bits of a selector, and where they lead.
+        cases: Vec<(u64, Word)>,
+    },
+}
+
+impl End {
+    pub(super) fn of(block: &dr::Block, types: &Types, constants: &Constants) -> Self {
+        let Some(last) = block.instructions.last() else { return Self::Return };
+        match (last.class.opcode, &last.operands[..]) {
+            (Op::Branch, [Operand::IdRef(target)]) => Self::Branch(*target),
+            (Op::BranchConditional, [Operand::IdRef(condition), Operand::IdRef(yes), Operand::IdRef(no), ..]) => {
+                Self::Condition { condition: *condition, yes: *yes, no: *no }
+            }
+            (Op::Switch, [Operand::IdRef(selector), Operand::IdRef(default), cases @ ..]) => {
+                let constant = constants.scalar(*selector, types);
+                let bits = |bits: u64| constant.map_or(bits, |ty| ty.truncate(bits));
+                let cases = cases.chunks_exact(2).filter_map(|case| match case {
+                    [Operand::LiteralBit32(literal), target] => Some((bits((*literal).into()), id(target)?)),
+                    [Operand::LiteralBit64(literal), target] => Some((bits(*literal), id(target)?)),
+                    _ => None,
+                });
+                Self::Switch { selector: *selector, constant, default: *default, cases: cases.collect() }
+            }
+            _ => Self::Return,
+        }
+    }
+
+    /// The blocks to which it may lead: all of them, but where a constant decides.
+    fn targets(&self, values: &Values) -> Vec<Word> {
+        match self {
+            Self::Return => Vec::new(),
+            Self::Branch(target) => vec![*target],
+            Self::Condition { condition, yes, no } => match values.integer(*condition) {
+                Some(0) => vec![*no],
+                Some(_) => vec![*yes],
+                None => vec![*yes, *no],
+            },
+            Self::Switch { selector, constant, default, cases } => {
+                match constant.and_then(|ty| Some(ty.truncate(values.integer(*selector)?))) {
+                    Some(bits) => vec![cases.iter().find(|(case, _)| *case == bits).map_or(*default, |(_, target)| *target)],
+                    None => cases.iter().map(|(_, target)| *target).chain([*default]).collect(),
+                }
+            }
+        }
+    }
+}
+
+/// A block as control flow sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) label: Word,
+    /// The block after the loop, where this block is a loop's header.
+    pub(super) loop_merge: Option<Word>,
+    pub(super) end: End,
+}
+
+/// The blocks that control flow reaches from the first, by their places, with the number of loops in which each stands.
+pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Vec<(usize, usize)> {
+    let nodes: Vec<&Node> = nodes.collect();
+    let mut unvisited: HashMap<Word, usize> = nodes.iter().enumerate().map(|(place, node)| (node.label, place)).collect();
+    // The depths of blocks after loops, known from the loops' headers.
+    let mut after: HashMap<Word, usize> = HashMap::new();
+    let mut found = Vec::new();
+    let mut next: Vec<(Word, usize)> = nodes.first().map(|first| (first.label, 0)).into_iter().collect();
+    while let Some((label, outside)) = next.pop() {
+        let Some(place) = unvisited.remove(&label) else { continue };
+        let node = nodes[place];
+        let depth = outside + usize::from(node.loop_merge.is_some());
+        if let Some(merge) = node.loop_merge {
+            after.entry(merge).or_insert(outside);
+        }
+        found.push((place, depth));
+        let targets = node.end.targets(values).into_iter();
+        next.extend(targets.map(|target| (target, after.get(&target).copied().unwrap_or(depth))));
+    }
+    found
+}

@@ -1,0 +1,94 @@
+//! The static instruction mix: how many instructions of each kind a shader has, by loop depth.
+
+use serde::{Serialize, Serializer};
+
+use super::kinds::InstructionKind;
+
+/// The loop depth at which all deeper instructions count as well. No shader comes near; it bounds what a malformed module costs.
+pub(super) const DEEPEST: usize = 63;
+
+/// How many instructions of each kind an entry point has, with all functions that it calls.
+///
+/// The counts are those of the module, before a driver optimizes: they say what a shader asks for, not what is executed. A
+/// function's instructions count once for each call, as if it stood there; an instruction in a loop counts once, at the loop's
+/// depth. What control flow can't reach doesn't count, such as the branch of an `if` that specialization constants rule out.
+///
+/// ```
+/// use lanescope::model::SpirvTarget;
+/// use lanescope::shader::{Compiler, InstructionKind, Library};
+///
+/// let source = "#version 460
+///     layout(constant_id = 0) const bool ROOT = false;
+///     layout(binding = 0) buffer Data { float data[]; };
+///     void main() { for (int i = 0; i < 8; ++i) { data[i] *= 2.0; if (ROOT) { data[i] = sqrt(data[i]); } } }";
+/// let mut compiler = Compiler::new(Library::embedded().with("double.comp", source))?;
+/// let module = compiler.compile("double.comp", &[], SpirvTarget::default())?;
+/// let main = &module.reflection.entry_points[0];
+///
+/// let mix = module.reflection.instruction_mix(main, &[].into());
+/// assert_eq!(mix.by_depth.len(), 2);
+/// assert_eq!(mix.by_depth[1].get(InstructionKind::FloatArithmetic), 1);
+/// assert_eq!(mix.total.get(InstructionKind::Transcendental), 0);
+/// let rooted = module.reflection.instruction_mix(main, &[(0, 1)].into());
+/// assert_eq!(rooted.by_depth[1].get(InstructionKind::Transcendental), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InstructionMix {
+    /// All instructions.
+    pub total: InstructionCounts,
+    /// The same by loop depth: first what stands in no loop, then what stands in one, and so on to the innermost. A loop's
+    /// condition stands in the loop. In a function called from within a loop the depths begin at the call's. What lies deeper
+    /// than 63 loops counts at 63.
+    pub by_depth: Vec<InstructionCounts>,
+}
+
+/// Instructions of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InstructionCounts([u64; InstructionKind::COUNT]);
+
+impl InstructionCounts {
+    /// Instructions of one kind. Counts stop at the largest number.
+    pub fn get(&self, kind: InstructionKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Every kind with its count, arithmetic first.
+    pub fn iter(&self) -> impl Iterator<Item = (InstructionKind, u64)> + '_ {
+        InstructionKind::all().zip(self.0)
+    }
+
+    /// Instructions of all kinds.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// One more of a kind.
+    pub(super) fn count(&mut self, kind: InstructionKind) {
+        self.0[kind as usize] += 1;
+    }
+
+    fn add(&mut self, others: &Self, times: u64) {
+        for (count, other) in self.0.iter_mut().zip(others.0) {
+            *count = count.saturating_add(other.saturating_mul(times));
+        }
+    }
+}
+
+/// A map from each kind's name to its count.
+impl Serialize for InstructionCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl InstructionMix {
+    /// Adds instructions that stand at a depth in so many places.
+    pub(super) fn add(&mut self, depth: usize, counts: &InstructionCounts, times: u64) {
+        if self.by_depth.len() <= depth {
+            self.by_depth.resize(depth + 1, InstructionCounts::default());
+        }
+        self.by_depth[depth].add(counts, times);
+        self.total.add(counts, times);
+    }
+}
