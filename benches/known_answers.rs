@@ -1,35 +1,45 @@
 //! Known answers about the instrument itself, on a real device. A benchmark and not a test: a busy machine may miss them.
 //!
-//! `cargo bench --bench known_answers [-- DEVICE_INDEX]` prints a line for each answer and fails if one is missed.
+//! `cargo bench --bench known_answers [-- DEVICE_INDEX [SECTION...]]` prints a line for each answer, and fails if more are missed
+//! than chance explains. Sections:
 //!
-//! - k samples in one submission show the same time as k submissions of one sample each: neither the timestamps nor the queries
-//!   add up, and a sample does not begin while the one before it still runs.
-//! - a batch of 2n passes takes twice the time of n passes, once the floor is taken off.
+//! - `submissions`: k samples in one submission show the same time as k submissions of one sample each. Neither the timestamps nor
+//!   the queries add up, and a sample does not begin while the one before it still runs.
+//! - `doubling`: of each kernel, the time grows as its work does: (T(4n) - T(2n)) / (T(2n) - T(n)) is 2 where the work is
+//!   proportional to n. No compiler has folded a loop, and no cost that isn't constant hides in a pass.
+//! - `pairs`: a case measured alternately with itself: the ratio's 95 % interval holds 1 in at least 90 of 100 tries.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use lanescope::experiments::Setting;
+use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
-use lanescope::measure::{Dispatcher, Vulkan};
-use lanescope::model::{Cache, Failure, Preset};
-use lanescope::plan::{Plan, Request};
-use lanescope::shader::{self, Compiler, Library};
-use lanescope::stats;
+use lanescope::measure::{Dispatcher, Job, Measured, Options, Session, ToolCases, Vulkan};
+use lanescope::model::{AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Work};
+use lanescope::plan::{Plan, Request, check_limits};
+use lanescope::shader::{self, Compiler, Library, Prepared};
+use lanescope::stats::{self, Interval};
+use lanescope::validate::Verdict;
 
 /// How far a ratio may be from its known answer.
 const TOLERANCE: f64 = 0.02;
 /// Samples per round, of either form.
 const SAMPLES: u32 = 8;
-/// Rounds: alternating pairs, so that drift touches both sides alike.
+/// Rounds: alternating, so that drift touches all sides alike.
 const ROUNDS: usize = 31;
+/// The share of kernels that may miss: what 95 % intervals miss by chance, and as much again.
+const MISSES: f64 = 0.1;
+/// Tries of equal against equal, and how many must hold 1.
+const TRIES: usize = 100;
+const HOLDING: usize = 90;
 
 fn main() -> ExitCode {
     // cargo bench adds `--bench` to what the user types.
-    let index = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(0);
-    match known_answers(index) {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    match known_answers(&arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -39,80 +49,233 @@ fn main() -> ExitCode {
     }
 }
 
-fn known_answers(index: usize) -> anyhow::Result<bool> {
+fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
+    let index = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(0);
+    let sections: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
+    let wants = |section: &str| sections.is_empty() || sections.iter().any(|asked| *asked == section);
     let instance = Instance::load(InstanceOptions { validation: false })?;
     let mut device = Vulkan::new(instance.open(index, None)?);
-    let info = device.info().clone();
-    println!("{} ({})", info.name, info.driver.info);
-    let setting = Setting { queue: None, device: &info, preset: Preset::Quick, seed: 1 };
-    let n = setting.by_class("2^18", "2^24");
+    let mut bench = Bench { info: device.info().clone(), compiler: Compiler::new(Library::embedded())? };
+    println!("{} ({})", bench.info.name, bench.info.driver.info);
     let mut all = true;
-    for (filter, axes) in [
-        ("memory/stream", vec![format!("n={n}"), "op=copy".to_owned(), "width=4".to_owned()]),
-        ("calibration/sentinel", Vec::new()),
-    ] {
-        let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, cache: Cache::Warm }, setting)?;
-        let planned = plan.get(0).context("the plan is empty")?;
-        let case = planned.case.map_err(|skip| anyhow!(skip.reason))?;
-        let prepared = shader::prepare(case, &mut Compiler::new(Library::embedded())?).map_err(failed)?;
-        let slot = device.load(&prepared).map_err(failed)?.slot;
-        device.run_checked(slot).map_err(failed)?;
-        warm_up(&mut device, slot)?;
-        all &= report(
-            &format!("{filter}: one submission of {SAMPLES} samples over {SAMPLES} of one"),
-            &submissions(&mut device, slot)?,
-            1.0,
-        );
-        all &=
-            report(&format!("{filter}: (T(4n) - T(2n)) over (T(2n) - T(n)), n = 8 passes"), &batches(&mut device, slot)?, 2.0);
+    if wants("submissions") {
+        all &= submissions(&mut bench, &mut device)?;
+    }
+    if wants("doubling") {
+        all &= doubling(&mut bench, &mut device)?;
+    }
+    if wants("pairs") {
+        all &= pairs(&mut bench, &mut device)?;
     }
     Ok(all)
+}
+
+/// The catalogue's cases for one device.
+struct Bench {
+    info: DeviceInfo,
+    compiler: Compiler,
+}
+
+impl Bench {
+    fn setting(&self) -> Setting<'_> {
+        Setting { queue: None, device: &self.info, preset: Preset::Quick, seed: 1 }
+    }
+
+    /// The first case of a request.
+    fn case(&mut self, filter: &str, axes: &[&str]) -> anyhow::Result<Prepared> {
+        let axes = axes.iter().map(ToString::to_string).collect();
+        let request = Request { filters: vec![filter.to_owned()], axes, cache: Cache::Warm };
+        let planned = Plan::new(&request, self.setting())?.get(0).context("the plan is empty")?;
+        let case = planned.case.map_err(|skip| anyhow!(skip.reason))?;
+        shader::prepare(case, &mut self.compiler).map_err(failed)
+    }
+
+    /// A copy that is far beyond every cache, and arithmetic.
+    fn two_kinds(&mut self) -> anyhow::Result<[(&'static str, Prepared); 2]> {
+        let n = self.setting().by_class("n=2^18", "n=2^24");
+        Ok([
+            ("memory/stream copy", self.case("memory/stream", &[n, "op=copy", "width=4"])?),
+            ("calibration/sentinel", self.case("calibration/sentinel", &[])?),
+        ])
+    }
 }
 
 fn failed(failure: Failure) -> anyhow::Error {
     anyhow!("{}: {}", failure.status, failure.reason)
 }
 
+fn load(device: &mut dyn Dispatcher, prepared: &Prepared) -> anyhow::Result<Slot> {
+    let slot = device.load(prepared).map_err(failed)?.slot;
+    device.run_checked(slot).map_err(failed)?;
+    Ok(slot)
+}
+
 /// Clocks take up to 450 ms to rise.
-fn warm_up(device: &mut dyn Dispatcher, slot: Slot) -> anyhow::Result<()> {
-    let until = device.now() + std::time::Duration::from_millis(600);
+fn warm_up(device: &mut dyn Dispatcher, slot: Slot, time: Duration) -> anyhow::Result<()> {
+    let until = device.now() + time;
     while device.now() < until {
-        device.sample(slot, 8, 8).map_err(failed)?;
+        device.sample(slot, 1, 1).map_err(failed)?;
     }
     Ok(())
 }
 
+/// Times of samples of so many passes each, one before them discarded.
 fn times(device: &mut dyn Dispatcher, slot: Slot, batch: u32, samples: u32) -> anyhow::Result<Vec<f64>> {
     let scale = device.tick_scale().context("the queue has no timestamps")?;
-    let submission = device.sample(slot, batch, samples).map_err(failed)?;
-    Ok(submission.samples.iter().map(|(start, end)| scale.between(*start, *end).0).collect())
+    let submission = device.sample(slot, batch, samples + 1).map_err(failed)?;
+    Ok(submission.samples.iter().skip(1).map(|(start, end)| scale.between(*start, *end).0).collect())
 }
 
-/// Of each round, the median of k samples in one submission over the median of k submissions of one sample.
-fn submissions(device: &mut dyn Dispatcher, slot: Slot) -> anyhow::Result<Vec<f64>> {
-    let batch = 16;
-    let mut ratios = Vec::new();
-    for _ in 0..ROUNDS {
-        // The first sample of a round follows the idle time between rounds: both forms discard theirs.
-        let together = times(device, slot, batch, SAMPLES + 1)?.split_off(1);
-        times(device, slot, batch, 1)?;
-        let mut apart = Vec::new();
-        for _ in 0..SAMPLES {
-            apart.extend(times(device, slot, batch, 1)?);
+// ---- k samples in one submission, and k submissions -----------------------------------------------------------------------
+
+fn submissions(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+    let mut all = true;
+    for (name, prepared) in bench.two_kinds()? {
+        let slot = load(device, &prepared)?;
+        warm_up(device, slot, Duration::from_millis(600))?;
+        let mut ratios = Vec::new();
+        for _ in 0..ROUNDS {
+            let together = times(device, slot, 16, SAMPLES)?;
+            let mut apart = Vec::new();
+            for _ in 0..SAMPLES {
+                apart.extend(times(device, slot, 16, 1)?);
+            }
+            ratios.push(stats::median(&together) / stats::median(&apart));
         }
-        ratios.push(stats::median(&together) / stats::median(&apart));
+        device.unload();
+        all &= report(&format!("{name}: one submission of {SAMPLES} samples over {SAMPLES} of one"), &ratios, 1.0);
     }
-    Ok(ratios)
+    Ok(all)
 }
 
-fn batches(device: &mut dyn Dispatcher, slot: Slot) -> anyhow::Result<Vec<f64>> {
-    let mut ratios = Vec::new();
-    for _ in 0..ROUNDS {
-        let mut at = |batch| anyhow::Ok(stats::median(&times(device, slot, batch, SAMPLES + 1)?[1..]));
-        let (one, two, four) = (at(8)?, at(16)?, at(32)?);
-        ratios.push((four - two) / (two - one));
+// ---- T(4n), T(2n), T(n) -----------------------------------------------------------------------------------------------------
+
+/// A kernel of the catalogue at three amounts of work.
+struct Doubling {
+    name: String,
+    cases: [Prepared; 3],
+    /// (W(4n) - W(2n)) / (W(2n) - W(n)), W being the work that the cases state.
+    answer: f64,
+}
+
+fn doubling(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+    let (mut kernels, mut missed) = (0.0, 0.0);
+    for experiment in CATALOGUE {
+        for point in kernels_of(*experiment, &bench.setting()) {
+            let Some(doubling) = Doubling::new(bench, *experiment, &point)? else { continue };
+            let ratios = doubling.ratios(device)?;
+            device.unload();
+            kernels += 1.0;
+            if !report(&format!("{}: (T(4n) - T(2n)) / (T(2n) - T(n))", doubling.name), &ratios, doubling.answer) {
+                missed += 1.0;
+            }
+        }
     }
-    Ok(ratios)
+    println!("doubling: {missed} of {kernels} kernels missed");
+    Ok(missed <= MISSES * kernels)
+}
+
+/// Each variant of an experiment at each combination of words and of numbers that make another kernel; of what is only swept, the
+/// middle value.
+fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static str, Point)> {
+    let experiment = CATALOGUE.iter().find(|known| known.name() == experiment.name());
+    let Some(experiment) = experiment else { return Vec::new() };
+    let mut points: Vec<Vec<(_, AxisValue)>> = vec![Vec::new()];
+    for axis in experiment.axes(setting) {
+        let values = match axis.kind {
+            AxisKind::Words(_) => axis.defaults.clone(),
+            _ => vec![axis.base.clone().unwrap_or_else(|| axis.defaults[axis.defaults.len() / 2].clone())],
+        };
+        let with = |point: &Vec<_>, value: &AxisValue| [&point[..], &[(axis.name.clone(), value.clone())]].concat();
+        points = points.iter().flat_map(|point| values.iter().map(move |value| with(point, value))).collect();
+    }
+    let points: Vec<Point> = points.into_iter().map(Point::new).collect();
+    experiment.variants().iter().flat_map(|variant| points.iter().map(move |point| (*variant, point.clone()))).collect()
+}
+
+impl Doubling {
+    /// `None` where the experiment has no axis of work, or the device can't run it.
+    fn new(bench: &mut Bench, experiment: &dyn Experiment, (variant, point): &(&str, Point)) -> anyhow::Result<Option<Self>> {
+        let setting = bench.setting();
+        let Some(axis) = experiment.axes(&setting).into_iter().find(|axis| axis.is_work) else { return Ok(None) };
+        let most = point.integer(&axis.name);
+        let mut cases = Vec::new();
+        for part in [4, 2, 1] {
+            let point = point.with(&axis.name, &AxisValue::from(most / part));
+            let Ok(case) = experiment.case(variant, &point, &setting) else { return Ok(None) };
+            if check_limits(&case, &bench.info).is_err() {
+                return Ok(None);
+            }
+            cases.push(case);
+        }
+        let [one, two, four] = [0, 1, 2].map(|i| amount(&cases[i].work));
+        let name = format!("{}:{variant} {point}", experiment.name());
+        let mut prepare = |case: Case| shader::prepare(case, &mut bench.compiler).map_err(failed);
+        let cases = cases.into_iter().map(&mut prepare).collect::<anyhow::Result<Vec<_>>>()?;
+        let cases = cases.try_into().ok().context("three amounts of work")?;
+        Ok(Some(Self { name, cases, answer: (four - two) / (two - one) }))
+    }
+
+    fn ratios(&self, device: &mut Vulkan) -> anyhow::Result<Vec<f64>> {
+        let mut slots = Vec::new();
+        for case in &self.cases {
+            slots.push(load(device, case)?);
+        }
+        warm_up(device, slots[2], Duration::from_millis(300))?;
+        // One batch for all, long enough for the shortest.
+        let single = stats::median(&times(device, slots[0], 1, 3)?);
+        let batch = [1, 2, 4, 8, 16, 32, 64].into_iter().find(|batch| f64::from(*batch) * single > 200e3).unwrap_or(64);
+        let mut ratios = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut at = |i: usize| anyhow::Ok(stats::median(&times(device, slots[i], batch, 3)?));
+            let (one, two, four) = (at(0)?, at(1)?, at(2)?);
+            ratios.push((four - two) / (two - one));
+        }
+        Ok(ratios)
+    }
+}
+
+/// The work of a pass, in whatever unit it is stated: only its ratios count.
+#[expect(clippy::cast_precision_loss, reason = "ratios of work have few digits")]
+fn amount(work: &Work) -> f64 {
+    work.ops.or(work.bytes).or(work.items).or(work.flops).unwrap_or(0) as f64
+}
+
+// ---- equal against equal ----------------------------------------------------------------------------------------------------
+
+fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+    let tools = ToolCases {
+        empty: bench.case("calibration/empty", &[])?,
+        sentinel: bench.case("calibration/sentinel", &[])?,
+        evictor: None,
+    };
+    let mut all = true;
+    for (name, case) in bench.two_kinds()? {
+        let warm_up = Duration::from_millis(bench.setting().by_class(50, 450));
+        let options = Options { max_noise: 0.01, max_time: Duration::from_millis(500), warm_up, seed: 1 };
+        let mut session = Session::new(device, tools.clone(), options).map_err(failed)?;
+        let jobs = vec![Job { case: &case, base: Some(&case) }; TRIES / 10];
+        let mut measured = Vec::new();
+        for _ in 0..TRIES / jobs.len() {
+            let outcomes = session.measure(&jobs, &mut |_, _, _| Verdict::Right, &mut |_| {});
+            measured.extend(outcomes.into_iter().collect::<Result<Vec<Measured>, _>>().map_err(failed)?);
+        }
+        let intervals: Vec<Interval> = measured.iter().filter_map(|m| m.pair.as_ref()?.interval()).collect();
+        let holding = intervals.iter().filter(|interval| interval.low <= 1.0 && 1.0 <= interval.high).count();
+        let half_widths: Vec<f64> = intervals.iter().map(|interval| (interval.high - interval.low) / 2.0).collect();
+        let half_width = stats::median(&half_widths);
+        let ratios: Vec<f64> = measured.iter().filter_map(|m| Some(m.pair.as_ref()?.ratio())).collect();
+        let holds = holding >= HOLDING && half_width <= TOLERANCE;
+        let verdict = if holds { "as known" } else { "MISSED" };
+        println!(
+            "{name} against itself: {holding} of {} intervals hold 1, median half-width {:.2} %, median ratio {:.4}: {verdict}",
+            intervals.len(),
+            100.0 * half_width,
+            stats::median(&ratios)
+        );
+        all &= holds;
+    }
+    Ok(all)
 }
 
 /// Prints the median ratio with its interval; whether it is near the answer or its interval holds it.
@@ -122,6 +285,6 @@ fn report(what: &str, ratios: &[f64], answer: f64) -> bool {
     let near = (ratio / answer - 1.0).abs() <= TOLERANCE;
     let holds = interval.low <= answer && answer <= interval.high;
     let verdict = if near || holds { "as known" } else { "MISSED" };
-    println!("{what}: {ratio:.4} [{:.4}, {:.4}], should be {answer}: {verdict}", interval.low, interval.high);
+    println!("{what}: {ratio:.4} [{:.4}, {:.4}], should be {answer:.4}: {verdict}", interval.low, interval.high);
     near || holds
 }
