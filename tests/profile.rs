@@ -81,7 +81,7 @@ fn the_catalogue_is_right_on_every_driver() {
         let sizes: &[&str] = if device.is_cpu {
             &[]
         } else {
-            &["-a", "n=2^14", "-a", "image_size=128", "-a", "groups=64", "-a", "evict_bytes=1Mi"]
+            &["-a", "n=2^14", "-a", "image_size=128", "-a", "matrix_size=128", "-a", "groups=64", "-a", "evict_bytes=1Mi"]
         };
         let rows = profile(&device, sizes);
         assert_covers_the_catalogue(&rows, &device.driver);
@@ -134,6 +134,10 @@ fn sizes_that_no_workgroup_divides_are_right() {
             &["workgroup/tile2d", "-a", "image_size=100", "-a", "local_size_x=1,3,16", "-a", "local_size_y=1,7,16"],
         );
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 9);
+        let edges = ["-a", "matrix_size=1,70", "-a", "tile=8,32", "-a", "local_size_x=8,12", "-a", "local_size_y=5"];
+        let rows = profile(&device, &[&["algo/transpose"], &edges[..]].concat());
+        // Subgroup shuffles need shapes that fill subgroups.
+        assert_eq!(rows.iter().filter(|row| row.status == "ok" && row.variant != "shuffle").count(), 4 * 8);
         let largest =
             [format!("local_size_x=1,{0}", device.largest_workgroup), format!("local_size_y=1,{0}", device.largest_workgroup)];
         let rows = profile(&device, &["workgroup/tile2d", "-a", "image_size=100", "-a", &largest[0], "-a", &largest[1]]);

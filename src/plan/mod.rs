@@ -377,7 +377,8 @@ mod tests {
     #[test]
     fn huge_numbers_are_skipped_not_wrapped() {
         let device = device();
-        let plan = plan(&device, &["*/*"], &["n=18446744073709551612", "groups=2^63", "image_size=2^40"]).unwrap();
+        let plan =
+            plan(&device, &["*/*"], &["n=18446744073709551612", "groups=2^63", "image_size=2^40", "matrix_size=2^40"]).unwrap();
         let measured =
             plan.iter().filter(|planned| !planned.experiment.name().starts_with("calibration") && planned.case.is_ok());
         assert_eq!(measured.count(), 0);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{Experiment, Setting};
-use lanescope::model::{AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset};
+use lanescope::model::{AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
 
@@ -141,10 +141,28 @@ pub fn device_classes() -> Vec<DeviceInfo> {
         descriptor_sets: 4,
         allocation_bytes: 1 << 30,
     };
+    // A processor stays without subgroup operations: what needs them has to be skipped somewhere.
+    let subgroup = Subgroup {
+        size_control: true,
+        full_subgroups: true,
+        max_workgroup_subgroups: 64,
+        classes: [
+            SubgroupClass::Basic,
+            SubgroupClass::Vote,
+            SubgroupClass::Arithmetic,
+            SubgroupClass::Ballot,
+            SubgroupClass::Shuffle,
+            SubgroupClass::ShuffleRelative,
+            SubgroupClass::Clustered,
+            SubgroupClass::Quad,
+        ]
+        .into(),
+        ..mock().subgroup
+    };
     vec![
         DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, ..mock() },
         DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
-        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, ..mock() },
+        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup, ..mock() },
     ]
 }
 

@@ -1,0 +1,189 @@
+//! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
+
+use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip,
+    SubgroupClass, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Transpose;
+
+/// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// `shuffle` turns blocks of 2^3 x 2^3 words where subgroups are large enough: rows of eight words are whole 32-byte sectors,
+/// and eight words are few registers.
+const MOST_STAGES: u32 = 3;
+
+struct Transpose;
+
+impl Experiment for Transpose {
+    fn name(&self) -> &'static str {
+        "algo/transpose"
+    }
+
+    fn summary(&self) -> &'static str {
+        "matrix transpose: naive, through workgroup memory, by subgroup shuffles"
+    }
+
+    fn description(&self) -> &'static str {
+        "A square, row-major matrix of 32-bit words is transposed. Every workgroup turns one tile of `tile` x `tile` words, \
+         whatever its shape: its invocations pass over the tile in steps of local_size_x x local_size_y. `naive` goes \
+         column-wise in the target: it reads along rows (coalesced) and writes down columns (strided). `tiled` reads rows \
+         into workgroup memory and writes rows of the target from columns of tile[tile][tile]. `padded` has one unused word \
+         per row, tile[tile][tile + 1]; `swizzled` has the words of each row in another order (column xor row) and pads \
+         nothing. `shuffle` uses no workgroup memory: every eight lanes (fewer where subgroups are smaller) turn a block of \
+         8 x 8 words in their registers, in three stages of subgroup shuffles, and the blocks of a tile are dealt out to the \
+         workgroup's subgroups, which have to be full.\n\
+         \n\
+         How to read it: bytes are useful bytes, each word read once and written once, so that memory/stream's copy is the \
+         goal. `relative` compares with `naive` of the same shape. With rows as long as a subgroup (tile=32, local_size_x=32 \
+         on most GPUs), tiled over naive is what coalesced writes bring, and padded over tiled what bank conflicts cost: \
+         with 32 banks, all 32 words of a column lie in one. Narrower workgroups read several columns at once, which lie in \
+         different banks, and write pieces of rows even in `naive`: there the variants draw together, and where the memory \
+         is the limit conflicts may not show at all. `swizzled` against `padded` is a pitch against arithmetic. `shuffle` \
+         has work for no more than tile x tile / 8 invocations: in larger workgroups the others idle. On processors, \
+         workgroup memory is ordinary memory and has no banks: the variants with a tile only copy once more, and small \
+         matrices stay in cache."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["naive", "tiled", "padded", "swizzled", "shuffle"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("naive")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };
+        let (widths, heights) = match (quick, setting.device.is_cpu()) {
+            (true, true) => (vec![8, 16, 32], vec![8]),
+            (true, false) => (vec![32], vec![4, 8, 16]),
+            (false, _) => (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()),
+        };
+        vec![
+            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+            Axis::new("tile", "edge of a workgroup's tile, words", AxisKind::Numbers(&[4, 8, 16, 32, 64]), [32_u64]),
+            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [size, tile] = [point.u32("matrix_size"), point.u32("tile")];
+        let words = u64::from(size) * u64::from(size);
+        let kernel = kernel(variant, point, setting.device)?.constant("TILE", Scalar::U32(tile));
+        let resources = vec![
+            Resource::words("source", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+            Resource::words("target", words, Contents::Undefined),
+        ];
+        let groups = [size.div_ceil(tile), size.div_ceil(tile), 1];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size], resources, vec![1]);
+        let work = Work { bytes: words.checked_mul(2 * 4), items: Some(words), ..Work::default() };
+        let bound = (words >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let source = case.resources[0].sequence();
+        let size = case.point.integer("matrix_size");
+        let transposed = move |i: u64| {
+            let [across, down] = [i % size, i / size];
+            source.word(across * size + down)
+        };
+        vec![Expected::words(size.pow(2), transposed)]
+    }
+}
+
+fn kernel(variant: &str, point: &Point, device: &DeviceInfo) -> Result<Kernel, Skip> {
+    let local_size = [point.u32("local_size_x"), point.u32("local_size_y"), 1];
+    let tiled = |padding, swizzled| {
+        Kernel::new("algo/transpose_tiled.comp", local_size, 2)
+            .constant("PADDING", Scalar::U32(padding))
+            .constant("SWIZZLED", Scalar::Bool(swizzled))
+    };
+    match variant {
+        "naive" => Ok(Kernel::new("algo/transpose_naive.comp", local_size, 2)),
+        "tiled" => Ok(tiled(0, false)),
+        "padded" => Ok(tiled(1, false)),
+        "swizzled" => Ok(tiled(0, true)),
+        _ => shuffling(local_size, device),
+    }
+}
+
+/// `shuffle`, where the device has what it needs: shuffles, and subgroups of a known size that a workgroup fills.
+fn shuffling(local_size: [u32; 3], device: &DeviceInfo) -> Result<Kernel, Skip> {
+    let subgroup = &device.subgroup;
+    if !(subgroup.in_compute && subgroup.classes.contains(&SubgroupClass::Shuffle)) {
+        return Err(Skip::new("VK_SUBGROUP_FEATURE_SHUFFLE_BIT is not there for compute shaders: the case needs shuffles"));
+    }
+    let size = subgroup.size.max(1);
+    let invocations = local_size.iter().fold(1, |all, &n| u64::from(n).saturating_mul(all));
+    // Only multiples in x are sure to fill subgroups. GPUs fill them across rows as well; llvmpipe begins a new one in every
+    // row.
+    let filled = if device.is_cpu() { local_size[0].into() } else { invocations };
+    if filled % u64::from(size) != 0 {
+        let [x, y, _] = local_size;
+        return Err(Skip::new(format!("subgroupSize is {size}, a workgroup {x} x {y}: the case needs full subgroups")));
+    }
+    // A driver that may choose among sizes doesn't tell which it chose.
+    let required = (subgroup.size_control && subgroup.min_size < subgroup.max_size).then_some(size);
+    let subgroups = invocations / u64::from(size);
+    if required.is_some() && subgroups > subgroup.max_workgroup_subgroups.into() {
+        let most = subgroup.max_workgroup_subgroups;
+        return Err(Skip::new(format!("maxComputeWorkgroupSubgroups is {most}, the case needs {subgroups}")));
+    }
+    let kernel = Kernel::new("algo/transpose_shuffle.comp", local_size, 2)
+        .constant("STAGES", Scalar::U32(size.ilog2().min(MOST_STAGES)));
+    Ok(Kernel { required_subgroup_size: required, ..kernel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceKind, Subgroup};
+
+    fn device(kind: DeviceKind, size: u32) -> DeviceInfo {
+        let classes = [SubgroupClass::Basic, SubgroupClass::Shuffle].into();
+        let subgroup = Subgroup { size, min_size: size, max_size: size, in_compute: true, classes, ..Subgroup::default() };
+        DeviceInfo { kind, subgroup, ..DeviceInfo::mock() }
+    }
+
+    fn reason(local_size: [u32; 3], device: &DeviceInfo) -> String {
+        shuffling(local_size, device).unwrap_err().reason
+    }
+
+    #[test]
+    fn shuffling_needs_full_subgroups() {
+        let [gpu, cpu] = [DeviceKind::Discrete, DeviceKind::Cpu].map(|kind| device(kind, 32));
+        assert!(shuffling([8, 4, 1], &gpu).is_ok() && shuffling([32, 3, 1], &cpu).is_ok());
+        for refused in [reason([8, 2, 1], &gpu), reason([12, 4, 1], &gpu), reason([8, 4, 1], &cpu)] {
+            assert!(refused.contains("full subgroups"), "{refused}");
+        }
+        let classes = [SubgroupClass::Basic].into();
+        let without = DeviceInfo { subgroup: Subgroup { classes, ..gpu.subgroup.clone() }, ..gpu };
+        assert!(reason([8, 4, 1], &without).contains("SHUFFLE"));
+    }
+
+    #[test]
+    fn blocks_fit_into_subgroups() {
+        for (size, stages) in [(1, 0), (4, 2), (8, 3), (32, 3), (128, 3)] {
+            let kernel = shuffling([128, 1, 1], &device(DeviceKind::Discrete, size)).unwrap();
+            assert_eq!(kernel.constants, [("STAGES".to_owned(), Scalar::U32(stages))]);
+        }
+    }
+
+    #[test]
+    fn a_size_is_required_only_where_there_are_several() {
+        let fixed = device(DeviceKind::Discrete, 32);
+        assert_eq!(shuffling([32, 2, 1], &fixed).unwrap().required_subgroup_size, None);
+        let subgroup = Subgroup { min_size: 8, size_control: true, max_workgroup_subgroups: 2, ..fixed.subgroup.clone() };
+        let several = DeviceInfo { subgroup, ..fixed };
+        assert_eq!(shuffling([32, 2, 1], &several).unwrap().required_subgroup_size, Some(32));
+        assert!(reason([32, 3, 1], &several).contains("maxComputeWorkgroupSubgroups"));
+    }
+}
