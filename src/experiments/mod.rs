@@ -131,7 +131,7 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream;
+    memory: stream, stride;
 }
 
 /// The experiment of this name, or the one that derives figures under it.
