@@ -131,7 +131,8 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream;
+    memory: stream, stride;
+    sync: barrier;
     algo: transpose;
 }
 

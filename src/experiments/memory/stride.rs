@@ -1,0 +1,193 @@
+//! `memory/stride`: what does it cost to leave gaps between the words that neighbouring lanes touch?
+
+use std::ops::Add;
+
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Stride;
+
+/// The operations.
+const OPS: &[&str] = &["read", "write"];
+
+/// Words from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// Sums of 64 words stay below 2^24, where every whole number is an exact f32.
+const MAGNITUDE: u32 = 1 << 17;
+
+/// Every device has so many workgroups along z, and z times the step stays within 32 bits.
+const MOST: u64 = 65_535;
+
+struct Stride;
+
+/// The sizes that a point stands for.
+struct Shape {
+    n: u64,
+    stride: u64,
+    step: u64,
+    local_size: u64,
+    unroll: u64,
+    groups: [u32; 3],
+}
+
+impl Shape {
+    fn new(point: &Point, limit_x: u32) -> Self {
+        let [n, stride, local_size, unroll] = ["n", "stride", "local_size_x", "unroll"].map(|axis| point.integer(axis));
+        let [x, y, _] = fold_groups(n.div_ceil(stride).div_ceil(local_size.saturating_mul(unroll)), limit_x);
+        Self { n, stride, step: step(stride), local_size, unroll, groups: [x, y, point.u32("stride")] }
+    }
+
+    /// Invocations of the whole grid.
+    fn invocations(&self) -> u64 {
+        self.groups.iter().map(|&count| u64::from(count)).fold(self.local_size, u64::saturating_mul)
+    }
+
+    /// The shader's functions of the same names, for the sweep of a z of the grid.
+    fn first_word(&self, z: u64) -> u64 {
+        z * self.step % self.stride
+    }
+
+    fn count(&self, first: u64) -> u64 {
+        self.n / self.stride + u64::from(first < self.n % self.stride)
+    }
+}
+
+/// From one sweep's first word to the next one's: without a common factor, so that all first words come up, and of those numbers
+/// the nearest to the golden section of the stride, so that sweeps close in time are far apart in memory.
+fn step(stride: u64) -> u64 {
+    let golden = (stride * 618 + 500) / 1000;
+    let mut near = (0..golden).flat_map(|distance| [golden - distance, golden + distance]);
+    near.find(|step| gcd(*step, stride) == 1).unwrap_or(1)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Experiment for Stride {
+    fn name(&self) -> &'static str {
+        "memory/stride"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading and writing every word, with neighbouring lanes a stride apart"
+    }
+
+    fn description(&self) -> &'static str {
+        "Neighbouring invocations read or write 4-byte words that lie `stride` words apart. One sweep over n words of memory \
+         takes every stride-th of them; there are `stride` sweeps, so that each word is taken exactly once, whatever the \
+         stride: the same accesses and the same useful bytes in another order. Each invocation handles `unroll` words of a \
+         sweep, which lie a workgroup apart, so that several accesses are in flight. `read` writes one sum per invocation, which \
+         counts. Sweeps begin in an order that brings them back to a cache line only after they have touched a third of the \
+         memory or more, as far as the device starts workgroups in the order of their numbers, which GPUs do.\n\
+         \n\
+         How to read it: bytes are useful bytes, without what is fetched beside them, and `relative` compares with stride 1. \
+         Memory moves in sectors, so the figure falls as 1/stride until every word needs a sector of its own, and is flat from \
+         there: 1/8 from stride 8 on says sectors of 32 bytes, 1/16 from stride 16 on says 64. It falls further where rows of \
+         memory are opened for few bytes, and strides that are powers of two may fall deeper than their neighbours, as they \
+         favour some channels of memory. A write of part of a sector may cost a read as well, to fill the rest, which makes \
+         strides 2 to 8 worse for `write` than for `read`. This holds where n is many times the last cache; on processors, \
+         sizes are small enough to stay in cache, and the figure shows the cost of gathering and scattering there."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        // 512 MiB: ten times the last cache of a large GPU of today. Every strided write is read back whole and checked, so more
+        // would cost more time than it is worth.
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+        let strides =
+            if quick { vec![1, 2, 8, 32] } else { (1..=32_u64).chain([40, 48, 56, 64, 80, 96, 112, 127, 128]).collect() };
+        // On a GPU as many as it takes to make the sums of `read` few.
+        let unroll = setting.by_class(8_u64, 32);
+        vec![
+            Axis::new("op", "what is done", AxisKind::Words(OPS), OPS.iter().copied()),
+            Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
+            Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (n, stride, reads) = (point.integer("n"), point.integer("stride"), point.word("op") == "read");
+        if stride > MOST {
+            return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
+        }
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let kernel = Kernel::new("memory/stride.comp", [point.u32("local_size_x"), 1, 1], if reads { 2 } else { 1 })
+            .constant("STRIDE", Scalar::U32(point.u32("stride")))
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
+            .constant("STEP", Scalar::U32(u32::try_from(shape.step).unwrap_or(u32::MAX)));
+        let kernel = if reads { kernel.define("READ", "") } else { kernel };
+        let sums = if reads { shape.invocations() } else { 0 };
+        let input = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
+        let resources = if reads {
+            vec![Resource::words("sums", sums, Contents::Undefined), Resource::words("a", n, input)]
+        } else {
+            vec![Resource::words("c", n, Contents::Undefined)]
+        };
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &[point.u32("n")], resources, vec![0]);
+        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
+        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let shape = Shape::new(&case.point, case.groups()[0]);
+        if case.point.word("op") == "read" {
+            let a = case.resources[1].sequence();
+            return vec![Expected::floats(shape.invocations(), move |i| sum(&shape, a, i))];
+        }
+        // Every word is written once, by whichever sweep.
+        vec![Expected::words(shape.n, |word| (word as u32).wrapping_mul(2_654_435_761) >> 1)]
+    }
+}
+
+/// What one invocation of `read` sums up.
+fn sum(shape: &Shape, a: Sequence, invocation: u64) -> f32 {
+    let (group, lane) = (invocation / shape.local_size, invocation % shape.local_size);
+    let groups_of_sweep = u64::from(shape.groups[0]) * u64::from(shape.groups[1]);
+    let (z, linear_group) = (group / groups_of_sweep, group % groups_of_sweep);
+    let first = shape.first_word(z);
+    let element = linear_group * shape.local_size * shape.unroll + lane;
+    (0..shape.unroll)
+        .map(|k| element + k * shape.local_size)
+        .take_while(|i| *i < shape.count(first))
+        .map(|i| a.float(i * shape.stride + first))
+        .fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_take_every_word_once() {
+        for (stride, n) in [(1, 5), (2, 8), (3, 1000), (37, 1000), (96, 1000), (128, 1000), (1000, 7)] {
+            let shape = Shape { n, stride, step: step(stride), local_size: 1, unroll: 1, groups: [1; 3] };
+            let words = |first| (0..shape.count(first)).map(move |i| i * stride + first);
+            let mut taken: Vec<u64> = (0..stride).flat_map(|z| words(shape.first_word(z))).collect();
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..n), "stride {stride} over {n}");
+        }
+    }
+
+    /// What the description says of caches: before a sweep comes to a line that an earlier one was at, those in between have
+    /// touched a third of the memory, whatever a line is.
+    #[test]
+    fn sweeps_come_back_to_a_line_late() {
+        for (stride, line) in (1..=128_u64).flat_map(|stride| [8, 16, 32].map(|line| (stride, line))) {
+            let apart = |sweeps: u64| (sweeps * step(stride) % stride).min(stride - sweeps * step(stride) % stride);
+            let back = (1..=stride).find(|sweeps| apart(*sweeps) < line).unwrap();
+            // A sweep touches a line with each word, or, where strides are shorter than a line, all lines.
+            assert!(3 * back * line.min(stride) >= stride, "stride {stride}, line of {line} words: back after {back} sweeps");
+        }
+    }
+}

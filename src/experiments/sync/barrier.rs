@@ -1,0 +1,157 @@
+//! `sync/barrier`: what does it cost a workgroup to wait for itself?
+
+use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Barrier;
+
+/// What stands in each step; in capitals, all but `nothing` are the shader's macros.
+const KINDS: &[&str] = &["nothing", "memory_shared", "memory_workgroup", "subgroup", "control"];
+
+/// What a step works on: registers alone, or workgroup memory as well.
+const TRAFFIC: &[&str] = &["registers", "shared"];
+
+/// Steps that the shader's loop unrolls.
+const UNROLL: u64 = 8;
+
+struct Barrier;
+
+impl Experiment for Barrier {
+    fn name(&self) -> &'static str {
+        "sync/barrier"
+    }
+
+    fn summary(&self) -> &'static str {
+        "barriers within a workgroup, with and without traffic between them"
+    }
+
+    fn description(&self) -> &'static str {
+        "Every invocation goes through `barriers` steps with a barrier in each. `kind` is the barrier: control is barrier(), at \
+         which the workgroup waits for all of its invocations and sees what they wrote; subgroup is subgroupBarrier(), the same \
+         for a subgroup; memory_shared is memoryBarrierShared(), which waits for nobody but orders an invocation's own accesses, \
+         by its definition for the whole device; memory_workgroup orders them for the workgroup alone; nothing is a step \
+         without a barrier. `traffic` is what a step works on: registers, with a few dependent instructions; with shared, the \
+         invocation also writes its slot of workgroup memory before the barrier and reads one behind it: with control a slot of \
+         another subgroup where there are several, with subgroup its neighbour's, else its own, since nothing else may be read \
+         without waiting.\n\
+         \n\
+         How to read it: time_ns over barriers is what a step takes, and the difference to kind=nothing at the same point is what \
+         its barrier adds; `relative` is their ratio. With groups=1 a lone workgroup waits and nothing hides it. With more, as \
+         long as the device holds all of them at once, it is still the time that each takes for a step; beyond, they run in \
+         waves, and gop_per_s, steps of whole workgroups per nanosecond, is the figure to use. Expect the control barrier to \
+         grow with the number of subgroups that have to arrive. In a workgroup of one subgroup, drivers may drop it; and with \
+         traffic=registers no result depends on a barrier, so that a driver may drop, merge or move any of them: the \
+         instructions between keep them from standing side by side, no more. Where control is no slower than nothing there, \
+         believe traffic=shared. A fence alone often costs nothing but the reordering that the compiler may no longer do; \
+         some drivers wait at one as at a barrier. On processors, a workgroup commonly is one thread that changes from subgroup \
+         to subgroup where it waits: there the figure is the cost of that change."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let limits = &setting.device.limits;
+        let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
+        let quick = setting.preset == Preset::Quick;
+        let kinds = KINDS.iter().copied().filter(|kind| !quick || *kind != "memory_workgroup");
+        let sizes = if quick { vec![256] } else { powers_of_two(1, largest.into()).collect() };
+        // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
+        let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
+        // On a GPU, enough that a lone workgroup takes many times what launching it does.
+        let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 10_000);
+        vec![
+            Axis::new("kind", "the barrier", AxisKind::Words(KINDS), kinds).relative_to("nothing"),
+            Axis::new("traffic", "what a step works on", AxisKind::Words(TRAFFIC), TRAFFIC.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
+            Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers]).of_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (kind, barriers) = (point.word("kind"), point.integer("barriers"));
+        let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
+        if kind == "subgroup" {
+            require_subgroups(setting)?;
+        }
+        let count = u32::try_from(barriers).ok().filter(|_| barriers % UNROLL == 0).ok_or_else(|| {
+            Skip::new(format!("barriers is {barriers}, the case needs a multiple of {UNROLL} that fits 32 bits"))
+        })?;
+        let kernel = Kernel::new("sync/barrier.comp", [local_size, 1, 1], 1).constant("BARRIERS", Scalar::U32(count));
+        let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
+        let kernel = if has_traffic(point) { kernel.define("TRAFFIC", "") } else { kernel };
+        let invocations = u64::from(groups) * u64::from(local_size);
+        let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
+        let push = [partner_bits(kind, local_size)];
+        let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &push, resources, vec![0]);
+        let work = Work { ops: barriers.checked_mul(groups.into()), ..Work::default() };
+        // At most: where the driver doesn't unroll the inner loop, both count.
+        Ok(Case { work, headline: Headline::TIME, iterations: barriers + barriers / UNROLL, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let local_size = case.point.u32("local_size_x");
+        // All workgroups do the same, up to their last addition.
+        let x = after_all_steps(&case.point);
+        let finished =
+            move |i: u64| x[(i % u64::from(local_size)) as usize].wrapping_add((i / u64::from(local_size)) as u32) >> 1;
+        vec![Expected::words(case.point.integer("groups") * u64::from(local_size), finished)]
+    }
+}
+
+/// Subgroup barriers belong to the basic class of subgroup operations.
+fn require_subgroups(setting: &Setting) -> Result<(), Skip> {
+    let subgroup = &setting.device.subgroup;
+    if subgroup.in_compute && subgroup.classes.contains(&SubgroupClass::Basic) {
+        return Ok(());
+    }
+    Err(Skip::new("VK_SUBGROUP_FEATURE_BASIC_BIT is not supported in compute shaders, the case needs it"))
+}
+
+/// The bits of an invocation's number that lead to the one whose slot it reads.
+fn partner_bits(kind: &str, local_size: u32) -> u32 {
+    match kind {
+        // The other half of the workgroup: another subgroup, unless there is but one.
+        "control" => (local_size / 2).next_power_of_two(),
+        // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them.
+        "subgroup" => 1,
+        _ => 0,
+    }
+}
+
+fn has_traffic(point: &Point) -> bool {
+    point.word("traffic") == "shared"
+}
+
+/// `x` of each invocation of a workgroup behind the shader's loops.
+#[expect(clippy::cast_possible_truncation, reason = "a workgroup has less than 2^32 invocations")]
+fn after_all_steps(point: &Point) -> Vec<u32> {
+    let local_size = point.u32("local_size_x");
+    let partner_bits = partner_bits(point.word("kind"), local_size);
+    let has_traffic = has_traffic(point);
+    let mut x: Vec<u32> = (0..local_size).map(|lane| lane.wrapping_mul(2_654_435_761).wrapping_add(1)).collect();
+    for _ in 0..point.integer("barriers") {
+        let slots = x.clone();
+        for (lane, x) in x.iter_mut().enumerate() {
+            let swapped = lane as u32 ^ partner_bits;
+            let partner = if swapped < local_size { swapped } else { lane as u32 };
+            let other = if has_traffic { slots[partner as usize] } else { partner };
+            *x = (*x ^ (other >> 3)).wrapping_mul(1_664_525);
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partner_is_in_the_other_half() {
+        assert_eq!([1, 2, 64, 48].map(|size| partner_bits("control", size)), [1, 1, 32, 32]);
+        assert_eq!(partner_bits("control", u32::MAX), 1 << 31);
+    }
+}
