@@ -132,6 +132,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride;
+    shared: bank_conflict;
     sync: barrier;
     algo: transpose;
 }

@@ -1,0 +1,453 @@
+//! `shared/bank_conflict`: what does it cost when lanes read workgroup memory from the same bank, and how many banks are there?
+
+mod inference;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Point, Preset,
+    Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+use inference::{Finding, infer};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &BankConflict;
+
+/// The values of the shader's specialization constant, in this order.
+const PATTERNS: &[&str] = &["strided", "broadcast", "reversed", "xor", "random"];
+
+/// What figures on banks are reported under.
+const BANKS: &str = "shared/banks";
+
+/// The few strides that a quick run takes: powers of two, where banks conflict, and neighbours of some, where they don't.
+const FEW_STRIDES: [u64; 9] = [1, 2, 3, 4, 8, 16, 32, 33, 64];
+
+/// Loads of an iteration.
+const LOADS: usize = 16;
+/// Shifts of the window.
+const SHIFTS: u32 = 8;
+/// Places in the source where windows begin, one for each workgroup in turn.
+const BEGINNINGS: u64 = 4;
+/// The shift of the first iteration, and from one to the next: odd, so that all are taken in turn.
+const FIRST_SHIFT: u32 = 5;
+const SHIFT_STEP: u32 = 3;
+
+struct BankConflict;
+
+/// The sizes that a point stands for on a device. What doesn't fit saturates: no device has that much.
+struct Shape {
+    /// Words per element.
+    width: u64,
+    /// Lanes of a subgroup.
+    lanes: u64,
+    /// Elements from lane to lane, padding included.
+    row: u64,
+    /// Elements of the window that all subgroups of a workgroup read.
+    elements: u64,
+    /// Invocations per workgroup.
+    local_size: u64,
+    /// Times `LOADS` loads of an invocation.
+    iterations: u64,
+    groups: [u32; 3],
+    /// Invocations of the whole grid.
+    invocations: u64,
+}
+
+impl Shape {
+    fn new(point: &Point, device: &DeviceInfo) -> Self {
+        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
+        let lanes = u64::from(device.subgroup.size.max(1));
+        let row = point.integer("stride").saturating_add(point.integer("padding"));
+        let reach = match point.word("pattern") {
+            "broadcast" => 1,
+            "strided" | "reversed" => (lanes - 1).saturating_mul(row).saturating_add(1),
+            _ => lanes.saturating_mul(row),
+        };
+        let elements = reach.saturating_add(u64::from(SHIFTS - 1) + (LOADS - 1) as u64);
+        let groups = fold_groups(point.integer("groups"), device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        Self { width, lanes, row, elements, local_size, iterations, groups, invocations }
+    }
+
+    fn window_bytes(&self) -> u64 {
+        self.elements.saturating_mul(4 * self.width)
+    }
+
+    /// Loads of all invocations, one element each.
+    fn loads(&self) -> Option<u64> {
+        self.invocations.checked_mul(self.iterations)?.checked_mul(LOADS as u64)
+    }
+}
+
+impl Experiment for BankConflict {
+    fn name(&self) -> &'static str {
+        "shared/bank_conflict"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bandwidth of workgroup memory by stride and pattern; the banks that follow from it"
+    }
+
+    fn description(&self) -> &'static str {
+        "Every lane of a subgroup reads one element of `width` words from workgroup memory, again and again, at lane x (stride + \
+         padding) elements. Loads don't depend on each other, nothing else of weight happens between them, and there are \
+         workgroups enough to fill the largest devices several times, so that the loads themselves are the limit. A lane is the \
+         local invocation modulo the subgroup size, which Vulkan doesn't promise, but which drivers do. The whole window moves \
+         from load to load; that moves all lanes alike, and conflicts stay what they are. Patterns: `strided` as said; \
+         `reversed` with the lanes in opposite order; `broadcast` all lanes from the same element, whatever the stride; `xor` \
+         swizzled: column c of a lane's row lies at c xor lane, within the largest power of two that the stride holds; `random` \
+         each lane from a pseudorandom place of its own row, another in each iteration. `xor` and `random` do a few more \
+         instructions for each 16 loads, which is little where the loads are the limit.\n\
+         \n\
+         How to read it: bytes are useful bytes, and `relative` compares with stride 1, strided and unpadded, at the same width: \
+         0.5 is a conflict of two lanes for each bank, on devices that have banks. There, powers of two are the slow strides, a \
+         padding of one or an xor swizzle makes them fast again (stride 32 with padding 1 is stride 33), and `broadcast`, which \
+         needs one access for all lanes, is no slower than stride 1. Slow-downs are smaller at widths 2 and 4, where many devices \
+         serve a subgroup in parts. Large strides of wide elements fill workgroup memory, so that fewer workgroups run at \
+         once: compare such rows with the padded ones beside them before you blame banks. Where drivers run on a processor, \
+         workgroup memory is in its cache, and strides differ by little.\n\
+         \n\
+         shared/banks tells how many banks there are (`count`) and how many bytes each gives at a time (`width`), from the rows \
+         of width 1, strided and unpadded. Lanes that read different words of one bank wait for each other; each possible count \
+         and width predicts how many do at each stride, and the one whose predictions are nearest to the measured times is told. \
+         The note says how much of their variance it explains and how far the next best is behind. Where none \
+         explains nine tenths of it and slows reads down at least 1.5 times, no banks are seen; where several explain it alike, \
+         they are named. Either way there is no figure, and the row says why."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[BANKS]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| tells_banks(&row.point)) {
+            sweeps.entry(sweep(&row.point)).or_default().push(row);
+        }
+        if sweeps.is_empty() {
+            sweeps.insert(Point::default(), Vec::new());
+        }
+        sweeps.into_iter().flat_map(|(point, rows)| banks(&point, &finding(&rows))).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let thorough = setting.preset == Preset::Thorough;
+        let strides: Vec<u64> = if quick { FEW_STRIDES.to_vec() } else { (1..=64).collect() };
+        let patterns = if thorough { PATTERNS } else { &PATTERNS[..1] };
+        // Where workgroup memory is a processor's cache, wider elements have little to add to 64 strides.
+        let one_width = quick || (!thorough && setting.device.is_cpu());
+        let widths: &[u64] = if one_width { &[1] } else { &[1, 2, 4] };
+        let paddings: &[u64] = if thorough { &[0, 1] } else { &[0] };
+        // Eight waves of 2048 invocations on the largest devices of today. On integrated ones a pass would take too long where 32
+        // lanes wait for each other; a software driver takes about 1 ms.
+        let groups = match setting.device.kind {
+            DeviceKind::Integrated => 1056,
+            _ => setting.by_class(4_u64, 8448),
+        };
+        vec![
+            Axis::new("pattern", "what the lanes of a subgroup read", AxisKind::Words(PATTERNS), patterns.iter().copied())
+                .relative_to("strided"),
+            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+            Axis::new("padding", "elements added to the stride", AxisKind::Numbers(&[0, 1]), paddings.iter().copied())
+                .relative_to(0_u64),
+            Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_work(),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let shape = Shape::new(point, setting.device);
+        // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
+        let (bytes, limit) = (shape.window_bytes(), setting.device.limits.shared_bytes);
+        if bytes > limit.into() {
+            return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
+        }
+        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
+        let [lanes, row, elements, iterations] =
+            [shape.lanes, shape.row, shape.elements, shape.iterations].map(|n| u32::try_from(n).map_err(too_many));
+        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.word("pattern")).map_or(0, |(code, _)| code);
+        let mut kernel = Kernel::new("shared/bank_conflict.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .define("WIDTH", shape.width)
+            .constant("PATTERN", Scalar::U32(pattern))
+            .constant("LANES", Scalar::U32(lanes?))
+            .constant("ROW", Scalar::U32(row?))
+            .constant("ELEMENTS", Scalar::U32(elements?))
+            .constant("ITERATIONS", Scalar::U32(iterations?));
+        kernel.required_subgroup_size = size_to_require(setting.device, shape.local_size);
+        let source = Contents::Sequence(Sequence::Words { seed: setting.seed });
+        let resources = vec![
+            Resource::words("results", shape.invocations, Contents::Undefined),
+            Resource::words("source", (shape.elements + BEGINNINGS - 1) * shape.width, source),
+        ];
+        let push = [FIRST_SHIFT, SHIFT_STEP];
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        let loads = shape.loads();
+        let bytes = loads.and_then(|loads| loads.checked_mul(4 * shape.width));
+        // One access serves all lanes of a broadcast: what they get may exceed what the memory gives.
+        let bound = (point.word("pattern") != "broadcast").then_some(Bound::Shared);
+        Ok(Case {
+            work: Work { bytes, items: loads, ..Work::default() },
+            headline: Headline::BANDWIDTH,
+            bound,
+            iterations: shape.iterations.saturating_add(shape.elements.div_ceil(shape.local_size)),
+            ..case
+        })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let twin = Twin::new(case);
+        let local_size = case.point.integer("local_size_x");
+        // Workgroups that begin at the same place have the same results, and so have their subgroups.
+        let lanes = u64::from(twin.lanes);
+        let results: Vec<u32> = (0..BEGINNINGS)
+            .flat_map(|begin| (0..twin.lanes).map(move |lane| (begin, lane)))
+            .map(|(begin, lane)| twin.result(begin, lane))
+            .collect();
+        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * lanes + i % local_size % lanes)];
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// The size to require of subgroups where the driver could choose another: it decides which lanes read together.
+fn size_to_require(device: &DeviceInfo, local_size: u64) -> Option<u32> {
+    let subgroup = &device.subgroup;
+    let most = u64::from(subgroup.size) * u64::from(subgroup.max_workgroup_subgroups);
+    (subgroup.size_control && subgroup.min_size < subgroup.max_size && local_size <= most).then_some(subgroup.size)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer words than usize can count")]
+fn index(i: u64) -> usize {
+    i as usize
+}
+
+/// The shader, for one invocation at a time.
+struct Twin<'a> {
+    pattern: &'a str,
+    lanes: u32,
+    row: u32,
+    iterations: u32,
+    width: usize,
+    /// The words of the source.
+    source: Vec<u32>,
+}
+
+impl<'a> Twin<'a> {
+    fn new(case: &'a Case) -> Self {
+        let constant = |name: &str| match case.kernels[0].constants.iter().find(|(constant, _)| constant == name) {
+            Some((_, Scalar::U32(value))) => *value,
+            other => panic!("`{name}` is {other:?}"),
+        };
+        let source = case.resources[1].sequence();
+        Self {
+            pattern: case.point.word("pattern"),
+            lanes: constant("LANES"),
+            row: constant("ROW"),
+            iterations: constant("ITERATIONS"),
+            width: index(case.point.integer("width")),
+            source: (0..case.resources[1].bytes() / 4).map(|i| source.word(i)).collect(),
+        }
+    }
+
+    fn place(&self, lane: u32, shift: u32) -> u32 {
+        let block = 1 << self.row.ilog2();
+        match self.pattern {
+            "broadcast" => 0,
+            "reversed" => (self.lanes - 1 - lane) * self.row,
+            "xor" => lane * self.row + ((lane ^ shift) & (block - 1)),
+            "random" => lane * self.row + (((scramble(lane * SHIFTS + shift) >> 16) * self.row) >> 16),
+            _ => lane * self.row,
+        }
+    }
+
+    fn mix(&self, element: usize) -> u32 {
+        let words = &self.source[element * self.width..(element + 1) * self.width];
+        words.iter().zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
+    }
+
+    fn result(&self, begin: u64, lane: u32) -> u32 {
+        let mut shift = FIRST_SHIFT;
+        let mut result: u32 = 0;
+        for _ in 0..self.iterations {
+            let first = index(begin) + (self.place(lane, shift) + shift) as usize;
+            // The sum of the mixed is the mixed sum.
+            let mixed = (first..first + LOADS).map(|element| self.mix(element)).fold(0, u32::wrapping_add);
+            result = result.wrapping_mul(3).wrapping_add(mixed);
+            shift = (shift + SHIFT_STEP) % SHIFTS;
+        }
+        result
+    }
+}
+
+/// The shader's function of the same name.
+fn scramble(mut x: u32) -> u32 {
+    x ^= x >> 16;
+    x = x.wrapping_mul(0x7FEB_352D);
+    x ^= x >> 15;
+    x = x.wrapping_mul(0x846C_A68B);
+    x ^ (x >> 16)
+}
+
+/// Whether a row is one of those that banks are inferred from: lanes a stride of single words apart, and nothing else between them.
+fn tells_banks(point: &Point) -> bool {
+    point.word("pattern") == "strided" && point.integer("padding") == 0 && point.integer("width") == 1
+}
+
+/// What remains of a point once all of it that the inference has fixed, or runs along, is left out.
+fn sweep(point: &Point) -> Point {
+    let remains = |name: &str| !["pattern", "width", "padding", "stride"].contains(&name);
+    Point::new(point.iter().filter(|(name, _)| remains(name)).map(|(name, value)| (name.to_owned().into(), value.clone())))
+}
+
+/// What the rows of one sweep along the stride tell of banks.
+fn finding(rows: &[&Finished]) -> Result<Finding, String> {
+    let times: Vec<(u64, f64)> = rows.iter().map(|row| (row.point.integer("stride"), row.time)).collect();
+    let unknown = || "no banks to be inferred: the subgroup size isn't known, the driver chooses it".to_owned();
+    let sizes = rows.iter().map(|row| row.subgroup_size).collect::<Option<BTreeSet<u64>>>().ok_or_else(unknown)?;
+    if sizes.len() > 1 {
+        return Err(format!("no banks to be inferred: the rows have subgroups of several sizes: {sizes:?}"));
+    }
+    // A workgroup smaller than a subgroup leaves lanes idle.
+    let lanes = rows.iter().zip(sizes.iter().cycle()).map(|(row, size)| row.point.integer("local_size_x").min(*size)).min();
+    infer(lanes.unwrap_or_default(), &times)
+}
+
+/// The derived rows of a finding.
+fn banks(point: &Point, found: &Result<Finding, String>) -> [Derived; 2] {
+    let derived = |variant, metric, unit, figure: Result<u64, String>| Derived {
+        experiment: BANKS,
+        variant,
+        point: point.clone(),
+        metric,
+        unit,
+        better: "",
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        figure: figure.map(|value| Figure { value: value as f64, interval: None }),
+        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
+    };
+    let figure = |of: fn(&Finding) -> Result<u64, String>| found.as_ref().map_err(String::clone).and_then(of);
+    [derived("count", "banks", "banks", figure(Finding::banks)), derived("width", "bank_width", "B", figure(Finding::width))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Cache;
+
+    fn point(given: &[(&'static str, u64)], pattern: &'static str) -> Point {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let axes = BankConflict.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let point = Point::new(axes).with("pattern", &pattern.into());
+        given.iter().fold(point, |point, (name, value)| point.with(name, &(*value).into()))
+    }
+
+    fn case(device: &DeviceInfo, given: &[(&'static str, u64)], pattern: &'static str) -> Result<Case, Skip> {
+        BankConflict.case("", &point(given, pattern), &Setting { device, queue: None, preset: Preset::Quick, seed: 1 })
+    }
+
+    #[test]
+    fn lanes_read_distinct_elements_within_the_window() {
+        let device = DeviceInfo::mock();
+        for (pattern, stride) in
+            PATTERNS.iter().flat_map(|pattern| [1, 2, 3, 31, 32, 33, 48, 64].map(|stride| (*pattern, stride)))
+        {
+            let case = case(&device, &[("stride", stride)], pattern).unwrap();
+            let twin = Twin::new(&case);
+            let elements = Shape::new(&case.point, &device).elements;
+            for shift in 0..SHIFTS {
+                let places: BTreeSet<u32> = (0..twin.lanes).map(|lane| twin.place(lane, shift)).collect();
+                let last = u64::from(*places.last().unwrap() + SHIFTS - 1) + LOADS as u64 - 1;
+                assert!(last < elements, "{pattern} {stride}");
+                assert_eq!(places.len(), if pattern == "broadcast" { 1 } else { 32 }, "{pattern} {stride}");
+                assert!(["xor", "random"].contains(&pattern) || last + 1 == elements, "{pattern} {stride}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_xor_swizzle_leaves_no_conflict_where_the_stride_is_the_number_of_banks() {
+        let device = DeviceInfo::mock();
+        let case = case(&device, &[("stride", 32)], "xor").unwrap();
+        let twin = Twin::new(&case);
+        for shift in 0..SHIFTS {
+            let banks: BTreeSet<u32> = (0..32).map(|lane| twin.place(lane, shift) % 32).collect();
+            assert_eq!(banks.len(), 32);
+        }
+    }
+
+    #[test]
+    fn a_window_beyond_the_limit_is_skipped() {
+        let device = DeviceInfo::mock();
+        let reason = case(&device, &[("stride", 100), ("width", 4)], "strided").unwrap_err().reason;
+        assert_eq!(reason, "maxComputeSharedMemorySize is 49152, the case needs 49968");
+        for stride in [1 << 32, u64::MAX] {
+            assert!(case(&device, &[("stride", stride), ("padding", 1)], "random").is_err());
+        }
+    }
+
+    #[test]
+    fn a_subgroup_size_that_varies_is_required() {
+        let mut device = DeviceInfo::mock();
+        let required = |device: &DeviceInfo| case(device, &[], "strided").unwrap().kernels[0].required_subgroup_size;
+        assert_eq!(required(&device), None);
+        device.subgroup.size_control = true;
+        (device.subgroup.min_size, device.subgroup.max_workgroup_subgroups) = (8, 32);
+        assert_eq!(required(&device), Some(32));
+        device.subgroup.max_workgroup_subgroups = 4;
+        assert_eq!(required(&device), None);
+    }
+
+    /// Rows of a device with 32 banks of 4 bytes.
+    fn rows(local_size: u64, pattern: &'static str, subgroup_size: Option<u64>) -> Vec<Finished> {
+        let row = |stride: u64| Finished {
+            variant: String::new(),
+            point: point(&[("stride", stride), ("local_size_x", local_size)], pattern),
+            case_id: String::new(),
+            cache: Cache::Warm,
+            subgroup_size,
+            time: 1000.0 * f64::from(1 << stride.trailing_zeros().min(5)),
+            interval: None,
+            value: 1.0,
+        };
+        FEW_STRIDES.map(row).to_vec()
+    }
+
+    #[test]
+    fn banks_are_told_for_each_sweep_along_the_stride() {
+        let derived = BankConflict.derive(&[rows(64, "strided", Some(32)), rows(256, "strided", Some(32))].concat());
+        let told: Vec<_> = derived.iter().map(|row| (row.point.integer("local_size_x"), row.variant, row.unit)).collect();
+        assert_eq!(told, [(64, "count", "banks"), (64, "width", "B"), (256, "count", "banks"), (256, "width", "B")]);
+        for pair in derived.chunks(2) {
+            assert_eq!(pair[0].figure, Ok(Figure { value: 32.0, interval: None }));
+            assert_eq!(pair[1].figure, Ok(Figure { value: 4.0, interval: None }));
+            assert!(pair.iter().all(|row| row.experiment == "shared/banks" && row.note.contains("explain 100.0 %")));
+            assert!(pair[0].point.get("stride").is_none());
+        }
+    }
+
+    #[test]
+    fn idle_lanes_do_not_conflict() {
+        let note = |local_size| BankConflict.derive(&rows(local_size, "strided", Some(32)))[0].note.clone();
+        assert!(note(32).contains("(subgroups of 32 lanes)"), "{}", note(32));
+        assert!(!note(16).contains("(subgroups of 32 lanes)"), "{}", note(16));
+    }
+
+    #[test]
+    fn without_what_banks_follow_from_the_rows_say_why() {
+        let reason = |rows: &[Finished]| {
+            let derived = BankConflict.derive(rows);
+            assert_eq!(derived.len(), 2);
+            derived[0].figure.clone().unwrap_err()
+        };
+        assert!(reason(&rows(256, "strided", None)).contains("the subgroup size isn't known"));
+        assert!(reason(&rows(256, "random", Some(32))).contains("at least 8 strides are needed"));
+        assert!(reason(&[]).contains("at least 8 strides are needed"));
+        let mixed = [&rows(256, "strided", Some(32))[..4], &rows(256, "strided", Some(64))[4..]].concat();
+        assert!(reason(&mixed).contains("{32, 64}"));
+    }
+}
