@@ -17,6 +17,7 @@ const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "step
 fn on_mock(options: &str, arguments: &[&str]) -> Record {
     let device = format!("mock:{options}");
     let mut rows = measured(&[&["-q", "--preset=default", "-d", &device], arguments].concat());
+    rows.retain(|row| row.row_kind == "measured");
     assert_eq!(rows.len(), 1);
     rows.remove(0)
 }
@@ -65,6 +66,15 @@ fn clocks_that_change_are_drift_and_clocks_that_fall_are_throttled() {
 fn a_lost_share_of_the_processor_is_contended() {
     assert_eq!(flags(&on_mock("noise=0.005,contention=0.3", &SOUND)), ["contended"]);
     assert_eq!(flags(&on_mock("noise=0.005,contention=0.05", &SOUND)), [""; 0]);
+}
+
+#[test]
+fn more_than_the_device_can_move_is_implausible() {
+    let conflict = ["shared/bank_conflict", "-a", "stride=1", "-a", "width=4", "-a", "groups=64", "-a", "iterations=4096"];
+    let row = on_mock("noise=0.005,peak=900", &conflict);
+    assert_eq!(flags(&row), ["implausible"], "{}", row.reason);
+    assert!(row.status == "ok" && row.value.is_some() && row.reason.contains("physically"), "{}", row.reason);
+    assert_eq!(flags(&on_mock("noise=0.005,peak=1100", &conflict)), [""; 0]);
 }
 
 /// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.

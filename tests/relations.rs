@@ -1,0 +1,112 @@
+//! What rows say of each other: figures relative to a base, and figures derived from several rows.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+mod support;
+
+use lanescope::record::Record;
+use support::{devices, measured, succeeded};
+
+const TRANSPOSE: [&str; 7] = ["-q", "--preset=quick", "--max-time=20ms", "-a", "matrix_size=64", "-a", "local_size_x=8,16"];
+
+fn transposed(filters: &[&str]) -> Vec<Record> {
+    measured(&[filters, &TRANSPOSE, &["-a", "local_size_y=8", "-d", "mock"]].concat())
+}
+
+#[test]
+fn variants_are_relative_to_the_first_of_the_ladder_at_the_same_point() {
+    let rows = transposed(&["algo/transpose"]);
+    let measured: Vec<&Record> = rows.iter().filter(|row| row.status == "ok").collect();
+    assert!(measured.len() >= 8, "{}", measured.len());
+    for row in measured {
+        let base = rows.iter().find(|base| base.case_id == row.relative_to).unwrap();
+        assert_eq!((base.variant.as_str(), &base.axes), ("naive", &row.axes));
+        assert_eq!(row.relative, Some(row.value.unwrap() / base.value.unwrap()));
+        assert_eq!(row.variant == "naive", row.relative_to == row.case_id);
+    }
+}
+
+/// What others are compared with comes first, so that it is finished when they are written.
+#[test]
+fn a_base_comes_first_whatever_order_was_asked_for() {
+    let strides = |values: &str| {
+        let stride = format!("stride={values}");
+        measured(&["-q", "memory/stride", "--max-time=20ms", "-d", "mock", "-a", "n=2^14", "-a", &stride])
+    };
+    let of = |rows: &[Record]| rows.iter().map(|row| row.axis_values["stride"].to_string()).collect::<Vec<_>>();
+    let rows = strides("4,2,1");
+    assert_eq!(of(&rows)[..3], ["1", "4", "2"]);
+    assert!(rows.iter().all(|row| row.relative.is_some()));
+    // Without it there is nothing to compare with, and nothing is said.
+    assert!(strides("4,2").iter().all(|row| row.relative.is_none() && row.relative_to.is_empty()));
+}
+
+/// Bases that were measured in an earlier block are still known.
+#[test]
+fn a_base_of_an_earlier_block_is_known() {
+    let cases = ["-q", "memory/stride", "--max-time=20ms", "-d", "mock", "-a", "n=2^13", "-a", "op=read", "-a", "stride=1..70"];
+    let rows = measured(&cases);
+    assert_eq!(rows.len(), 70);
+    assert!(rows.iter().all(|row| row.relative.is_some()));
+}
+
+#[test]
+fn a_variant_alone_has_no_base() {
+    let rows = transposed(&["algo/transpose:padded"]);
+    assert!(rows.iter().all(|row| row.variant == "padded" && row.relative_to.is_empty()));
+}
+
+#[test]
+fn variants_are_paired_with_their_base() {
+    let rows = measured(&[&["algo/transpose", "--paired", "-a", "local_size_y=8", "-d", "mock"], &TRANSPOSE[..]].concat());
+    for row in rows.iter().filter(|row| row.status == "ok") {
+        assert_eq!(row.pair_base.is_empty(), row.variant == "naive", "{}", row.variant);
+        assert_eq!(row.pair_base, if row.variant == "naive" { String::new() } else { row.relative_to.clone() });
+        assert_eq!(row.ratio.is_some(), row.variant != "naive");
+        assert!(row.ratio_ci_low <= row.ratio && row.ratio <= row.ratio_ci_high);
+    }
+}
+
+// ---- derived rows ---------------------------------------------------------------------------------------------------------
+
+fn derived(rows: &[Record]) -> Vec<&Record> {
+    rows.iter().filter(|row| row.row_kind == "derived").collect()
+}
+
+/// Software has no banks, and its rows must not invent any.
+#[test]
+fn no_banks_are_seen_where_there_are_none() {
+    for device in devices().into_iter().filter(|device| device.is_cpu) {
+        let rows = measured(&["-q", "--preset=quick", "shared/banks", "--max-time=100ms", "-d", &device.index]);
+        let said = derived(&rows);
+        assert_eq!(said.len(), 2, "on {}", device.driver);
+        for (row, variant) in said.iter().zip(["count", "width"]) {
+            assert_eq!((row.experiment.as_str(), row.variant.as_str()), ("shared/banks", variant));
+            assert_eq!((row.status.as_str(), row.value, row.time_ns), ("skipped", None, None), "on {}", device.driver);
+            assert!(row.reason.starts_with("no banks seen"), "on {}: {}", device.driver, row.reason);
+            assert_eq!(
+                (row.device_uuid.as_str(), row.run_id.as_str()),
+                (rows[0].device_uuid.as_str(), rows[0].run_id.as_str())
+            );
+        }
+        assert!(rows.iter().position(|row| row.row_kind == "derived") >= Some(9), "they come last");
+    }
+}
+
+/// A derived row is known by what it says, not by when it was said.
+#[test]
+fn a_derived_row_has_the_same_id_in_every_run() {
+    let ids = |seed: &str| {
+        let rows = measured(&["-q", "--preset=quick", "shared/*", "-d", "mock", "--max-time=20ms", "--seed", seed]);
+        derived(&rows).iter().map(|row| row.case_id.clone()).collect::<Vec<_>>()
+    };
+    let [one, two] = [ids("1"), ids("2")];
+    assert!(one.len() == 2 && one[0] != one[1] && one == two, "{one:?} {two:?}");
+}
+
+#[test]
+fn derived_names_are_names_like_others() {
+    let listed = succeeded(&["list", "shared/banks"]).out;
+    assert!(listed.contains("shared/bank_conflict") && listed.contains("derives: shared/banks"), "{listed}");
+    assert!(succeeded(&["describe", "shared/banks"]).out.contains("Derived rows: shared/banks"));
+}
