@@ -17,7 +17,7 @@ use lanescope::shader::{
     Reflection, ScalarType, SpecConstant, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
-use support::{PRESETS, device_classes, spirv_tool, to_bytes, to_words};
+use support::{PRESETS, device_classes, little_work, spirv_tool, to_bytes, to_words};
 
 /// Specializations of one module that go through the optimizer and the validator; each is two processes.
 const VALIDATED_PER_MODULE: usize = 6;
@@ -300,10 +300,7 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
     let cpu = &device_classes()[0];
     let setting = |seed| Setting { queue: None, device: cpu, preset: Preset::Quick, seed };
     // Smaller than by default, so that every variant and operation can be had in full.
-    let axes =
-        ["n=4096", "image_size=48", "matrix_size=48", "groups=3", "evict_bytes=4Ki", "local_size_x=1,8", "local_size_y=8"]
-            .map(str::to_owned)
-            .to_vec();
+    let axes = little_work();
     let [first, second] =
         [1, 2].map(|seed| Plan::new(&Request { axes: axes.clone(), ..Request::default() }, setting(seed)).unwrap());
     let mut checked = BTreeSet::new();

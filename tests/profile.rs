@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{AxisKind, DeviceInfo, Preset};
 use lanescope::record::Record;
-use support::{Found, devices, ran, rows};
+use support::{Found, devices, little_work, ran, rows};
 
 /// Runs on one device under validation, and demands that nothing fails: every row is measured and checked whole, or skipped with
 /// the limit that it would break, and no message of the layer shows up anywhere.
@@ -78,12 +78,9 @@ fn the_catalogue_is_right_on_every_driver() {
     let mut ids: BTreeMap<(String, String, String), BTreeSet<String>> = BTreeMap::new();
     for device in devices() {
         // A GPU's default sizes would keep the twins of an unoptimized build busy for minutes.
-        let sizes: &[&str] = if device.is_cpu {
-            &[]
-        } else {
-            &["-a", "n=2^14", "-a", "image_size=128", "-a", "matrix_size=128", "-a", "groups=64", "-a", "evict_bytes=1Mi"]
-        };
-        let rows = profile(&device, sizes);
+        let sizes = if device.is_cpu { Vec::new() } else { little_work() };
+        let sizes: Vec<&str> = sizes.iter().flat_map(|size| ["-a", size]).collect();
+        let rows = profile(&device, &sizes);
         assert_covers_the_catalogue(&rows, &device.driver);
         assert!(rows.iter().filter(|row| row.status == "ok").count() > 40, "on {}", device.driver);
         for row in rows {

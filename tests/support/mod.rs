@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use lanescope::experiments::{Experiment, Setting};
+use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
@@ -182,6 +182,18 @@ pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &st
     let point = Point::new(values.collect::<Vec<_>>());
     assert!(given.is_empty(), "{} has no such axis: {given:?}", experiment.name());
     point
+}
+
+/// Values of every axis of work in the catalogue, as `--axis` takes them: small enough that all cases can be had in full.
+pub fn little_work() -> Vec<String> {
+    let device = DeviceInfo::mock();
+    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+    let axes = CATALOGUE.iter().flat_map(|experiment| experiment.axes(&setting)).filter(|axis| axis.is_work);
+    let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
+    names.sort_unstable();
+    names.dedup();
+    // A multiple of everything that work comes in pieces of.
+    names.into_iter().map(|name| format!("{name}=48")).collect()
 }
 
 // ---- SPIR-V tools ---------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ impl Experiment for Evict {
         let gpu = default_bytes(None, setting.device.local_heap_bytes());
         let bytes =
             if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
-        vec![Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes])]
+        vec![Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work()]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
