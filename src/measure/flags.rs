@@ -19,6 +19,10 @@ const THROTTLED: f64 = 0.97;
 /// More of its processor time than this lost to others is a reason to visit again.
 const CONTENDED: f64 = 0.1;
 
+/// A row is flagged where more than this share of its visits was disturbed, the tries to repeat them being used up. The middle one
+/// of the rounds doesn't move for fewer.
+const DISTURBED: f64 = 0.25;
+
 /// What flags are judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -56,8 +60,8 @@ pub fn flags(subject: &Subject) -> Vec<Flag> {
         // Noise that is no number is no precision either.
         (Flag::Noisy, subject.noise.is_nan() || subject.noise > subject.max_noise),
         (Flag::Drift, clock.is_some_and(|clock| (clock - 1.0).abs() > DRIFT)),
-        (Flag::Throttled, subject.conditions.iter().any(is_throttled)),
-        (Flag::Contended, subject.conditions.iter().any(is_contended)),
+        (Flag::Throttled, are_many(subject.conditions, is_throttled)),
+        (Flag::Contended, are_many(subject.conditions, is_contended)),
     ]
     .into_iter()
     .filter_map(|(flag, raised)| raised.then_some(flag))
@@ -73,6 +77,12 @@ pub(super) fn clock_ratio(conditions: &[Conditions]) -> Option<f64> {
 /// Whether a visit under these conditions can stand as it is.
 pub(super) fn is_steady(conditions: &Conditions) -> bool {
     !is_throttled(conditions) && !is_contended(conditions)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "visits are few")]
+fn are_many(conditions: &[Conditions], disturbed: fn(&Conditions) -> bool) -> bool {
+    let count = conditions.iter().filter(|conditions| disturbed(conditions)).count();
+    count as f64 > DISTURBED * conditions.len() as f64
 }
 
 fn is_throttled(conditions: &Conditions) -> bool {
@@ -123,14 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_flagged_visit_by_visit_and_drift_by_the_middle() {
+    fn conditions_are_flagged_where_they_can_move_the_middle_of_the_rounds() {
         let fine = (1.0, Some(0.05));
+        let (slow, lost) = ((0.96, None), (1.0, Some(0.11)));
         assert_eq!(flags_under(&[fine; 6]), []);
         assert_eq!(flags_under(&[fine, fine, (1.3, None)]), []);
         assert_eq!(flags_under(&[(1.021, None); 6]), [Flag::Drift]);
         assert_eq!(flags_under(&[(0.979, None); 6]), [Flag::Drift]);
-        assert_eq!(flags_under(&[fine, fine, (0.96, None)]), [Flag::Throttled]);
-        assert_eq!(flags_under(&[fine, fine, (1.0, Some(0.11))]), [Flag::Contended]);
+        assert_eq!(flags_under(&[fine, fine, fine, fine, fine, slow]), []);
+        assert_eq!(flags_under(&[fine, fine, fine, fine, slow, slow]), [Flag::Throttled]);
+        assert_eq!(flags_under(&[fine, fine, fine, fine, fine, lost]), []);
+        assert_eq!(flags_under(&[fine, fine, fine, fine, lost, lost]), [Flag::Contended]);
         assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
     }
 }

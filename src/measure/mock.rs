@@ -6,7 +6,7 @@ use globset::{Glob, GlobMatcher};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Dispatcher, ProcessorTime};
+use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
@@ -272,7 +272,7 @@ impl Dispatcher for Mock {
     fn processor_time(&self) -> Option<ProcessorTime> {
         let share = self.options.contention;
         let ran = self.now();
-        (share > 0.0).then(|| ProcessorTime { ran, waited: ran.mul_f64(share / (1.0 - share)) })
+        (share > 0.0).then(|| ProcessorTime::of(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
     }
 
     fn memory_budget(&self) -> u64 {

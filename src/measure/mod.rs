@@ -27,7 +27,7 @@ pub use dispatcher::Dispatcher;
 pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, Tools};
 pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
-pub use processor::ProcessorTime;
+pub use processor::{ProcessorTime, ThreadTime};
 pub use session::{BLOCK_CASES, Check, Event, Job, Options, Outcome, Session, ToolCases};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
 pub use vulkan::Vulkan;

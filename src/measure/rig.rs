@@ -112,7 +112,7 @@ impl<'a> Rig<'a> {
         let before = self.device.processor_time();
         let done = act(self)?;
         let after = self.device.processor_time();
-        let lost = before.zip(after).and_then(|(before, after)| ProcessorTime::lost(before, after));
+        let lost = before.zip(after).and_then(|(before, after)| ProcessorTime::lost(&before, &after));
         let Nanos(sentinel) = self.instrument.timer.sentinel(self.device, self.tools)?;
         self.was_busy();
         Ok((done, Conditions { clock: self.instrument.sentinel.0 / sentinel, lost }))

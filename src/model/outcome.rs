@@ -102,9 +102,10 @@ pub enum Flag {
     Noisy,
     /// The device's clock was more than 2 % off what it was at the start, by the sentinel's time beside the case's visits.
     Drift,
-    /// Clocks were below 97 % of what they were at the start, and visiting again didn't help.
+    /// In more than a quarter of the visits clocks were below 97 % of what they were at the start, and visiting again didn't help.
     Throttled,
-    /// Other processes took more than a tenth of the processor time, and visiting again didn't help.
+    /// In more than a quarter of the visits other processes took more than a tenth of the processor time, and visiting again
+    /// didn't help.
     Contended,
     /// It can't be right: the column `reason` says what is wrong with it.
     Implausible,
