@@ -370,10 +370,12 @@ fn printing_is_found() {
 
 // ---- experiments and shaders ----------------------------------------------------------------------------------------------
 
-/// Experiments whose file isn't where their name says, and files that are no experiment's.
+/// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its
+/// name.
 fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
     let expected: BTreeSet<String> = names.iter().map(|name| format!("{name}.rs")).collect();
-    let found: BTreeSet<String> = files.iter().map(ToString::to_string).collect();
+    let is_part = |file: &str| names.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
+    let found: BTreeSet<String> = files.iter().filter(|file| !is_part(file)).map(ToString::to_string).collect();
     expected.symmetric_difference(&found).cloned().collect()
 }
 
@@ -391,6 +393,9 @@ fn an_experiment_is_the_file_of_its_name() {
 #[test]
 fn a_misplaced_experiment_is_found() {
     assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/stream/twin.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream/twin.rs"]), ["memory/stream.rs"]);
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/streams/twin.rs"]), ["memory/streams/twin.rs"]);
     assert_eq!(place_faults(&["memory/stream"], &["cache/stream.rs"]), ["cache/stream.rs", "memory/stream.rs"]);
     assert_eq!(place_faults(&[], &["memory/old.rs"]), ["memory/old.rs"]);
 }
