@@ -132,6 +132,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream;
+    subgroup: ops;
 }
 
 /// The experiment of this name, or the one that derives figures under it.
