@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
-    Case, Check, Contents, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step, SubgroupClass,
+    Case, Check, Contents, DeviceInfo, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step, Subgroup,
+    SubgroupClass,
 };
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{
@@ -229,6 +230,56 @@ fn check_poison(case: &Case) {
         };
         assert!(case.reset.iter().any(fills), "{} {}: output {output} is not poisoned", case.experiment, case.point);
     }
+}
+
+/// The subgroup classes that a module declares, beside the basic one that all others imply.
+fn subgroup_classes(words: &[u32]) -> BTreeSet<SubgroupClass> {
+    const HEADER: usize = 5;
+    const OP_CAPABILITY: u32 = 17;
+    let mut found = BTreeSet::new();
+    let mut rest = &words[HEADER..];
+    while let [first, rest_of_module @ ..] = rest {
+        let length = (first >> 16) as usize;
+        if first & 0xFFFF == OP_CAPABILITY {
+            found.extend(match rest_of_module[0] {
+                62 => Some(SubgroupClass::Vote),
+                63 => Some(SubgroupClass::Arithmetic),
+                64 => Some(SubgroupClass::Ballot),
+                65 => Some(SubgroupClass::Shuffle),
+                66 => Some(SubgroupClass::ShuffleRelative),
+                67 => Some(SubgroupClass::Clustered),
+                68 => Some(SubgroupClass::Quad),
+                // Clustered rotation declares no other.
+                6026 => Some(SubgroupClass::Rotate),
+                _ => None,
+            });
+        }
+        rest = &rest[length..];
+    }
+    found
+}
+
+#[test]
+fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
+    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+    let mut declared = BTreeSet::new();
+    let whole = device_classes().remove(0);
+    for class in whole.subgroup.classes.clone() {
+        let subgroup = Subgroup { classes: [SubgroupClass::Basic, class].into(), ..whole.subgroup.clone() };
+        let device = DeviceInfo { subgroup, ..whole.clone() };
+        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+        let plan = Plan::new(&Request::default(), setting).unwrap();
+        for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
+            let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+            for own in subgroup_classes(&module.words) {
+                let is_rotation = (own, class) == (SubgroupClass::Rotate, SubgroupClass::RotateClustered);
+                assert!(own == class || is_rotation, "{kernel:?} declares {own:?}, where there is only {class:?}");
+                declared.insert(class);
+            }
+        }
+    }
+    let all_but_basic = whole.subgroup.classes.iter().copied().filter(|class| *class != SubgroupClass::Basic);
+    assert_eq!(declared, all_but_basic.collect());
 }
 
 #[test]

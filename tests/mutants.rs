@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use lanescope::experiments::{self, CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::{Axis, Check, Point, Preset};
-use lanescope::plan::{check_limits, parse_values};
+use lanescope::model::{Axis, Check, Kernel, Point, Preset};
+use lanescope::plan::{Plan, Request, check_limits, parse_values};
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::validate::Verdict;
 use serde::Deserialize;
@@ -199,28 +199,28 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
     }
 }
 
-/// Every variant of an experiment that has a twin has mutants, and every shader of its.
+/// Every shader of an experiment that has a twin has mutants, in each variant that uses it.
 #[test]
 fn every_checked_kernel_has_mutants() {
     for device in support::device_classes() {
-        for experiment in CATALOGUE {
-            let mutants = Mutants::read(*experiment);
-            for variant in experiment.variants() {
-                let first = |experiment: &dyn Experiment| places(experiment, &setting(&device), "").remove(0).point;
-                let Ok(case) = experiment.case(variant, &first(*experiment), &setting(&device)) else { continue };
-                if !matches!(case.check, Check::Twin(_)) {
-                    continue;
-                }
-                for kernel in &case.kernels {
-                    let of_kernel = |m: &&Mutant| m.survives.is_none() && mutants.kernel(m) == kernel.source;
-                    let of_variant =
-                        |line: &String| places(*experiment, &setting(&device), line).iter().any(|at| at.variant == *variant);
-                    let own = mutants.mutants.iter().filter(of_kernel);
-                    assert!(own.clone().count() >= FEWEST, "{} has too few mutants", kernel.source);
-                    let of_variant = own.filter(|m| m.at.iter().any(of_variant)).count();
-                    assert!(of_variant > 0, "{}:{variant} has no mutant", experiment.name());
-                }
+        let setting = setting(&device);
+        let mut used: BTreeSet<(&str, &str, String)> = BTreeSet::new();
+        for planned in Plan::new(&Request::default(), setting).unwrap().iter() {
+            let Ok(case) = planned.case else { continue };
+            if matches!(case.check, Check::Twin(_)) {
+                let shader = |kernel: Kernel| (planned.experiment.name(), planned.variant, kernel.source.into_owned());
+                used.extend(case.kernels.into_iter().map(shader));
             }
+        }
+        for (name, variant, shader) in used {
+            let experiment = experiments::find(name).unwrap();
+            let mutants = Mutants::read(experiment);
+            let of_kernel = |m: &&Mutant| m.survives.is_none() && mutants.kernel(m) == shader;
+            let of_variant = |line: &String| places(experiment, &setting, line).iter().any(|at| at.variant == variant);
+            let own = mutants.mutants.iter().filter(of_kernel);
+            assert!(own.clone().count() >= FEWEST, "{shader} has too few mutants");
+            let of_variant = own.filter(|m| m.at.iter().any(of_variant)).count();
+            assert!(of_variant > 0, "{name}:{variant} has no mutant of {shader}");
         }
     }
 }

@@ -370,8 +370,8 @@ fn printing_is_found() {
 
 // ---- experiments and shaders ----------------------------------------------------------------------------------------------
 
-/// Experiments whose file isn't where their name says, and files that are no experiment's. An experiment's parts may lie in a
-/// folder of its name.
+/// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its
+/// name.
 fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
     let expected: BTreeSet<String> = names.iter().map(|name| format!("{name}.rs")).collect();
     let is_part = |file: &str| names.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
@@ -393,10 +393,11 @@ fn an_experiment_is_the_file_of_its_name() {
 #[test]
 fn a_misplaced_experiment_is_found() {
     assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/stream/twin.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream/twin.rs"]), ["memory/stream.rs"]);
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/streams/twin.rs"]), ["memory/streams/twin.rs"]);
     assert_eq!(place_faults(&["memory/stream"], &["cache/stream.rs"]), ["cache/stream.rs", "memory/stream.rs"]);
     assert_eq!(place_faults(&[], &["memory/old.rs"]), ["memory/old.rs"]);
-    let parts = ["memory/stream.rs", "memory/stream/part.rs", "memory/streams/part.rs"];
-    assert_eq!(place_faults(&["memory/stream"], &parts), ["memory/streams/part.rs"]);
 }
 
 /// Shaders that no case uses, and shaders outside the folder of the family that uses them.

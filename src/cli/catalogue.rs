@@ -11,6 +11,12 @@ use crate::plan;
 /// More values than this are shown by both ends.
 const SHOWN_VALUES: usize = 12;
 
+/// The longest line of a description, in characters.
+const WIDTH: usize = 100;
+
+/// What stands before the description of an axis.
+const INDENT: &str = "      ";
+
 /// Prints the experiments that match.
 pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let device = nominal_device();
@@ -44,7 +50,7 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
     let device = nominal_device();
     let mut text = format!("{}: {}\n\n", experiment.name(), experiment.summary());
     for paragraph in experiment.description().split('\n') {
-        writeln!(text, "{}", wrapped(paragraph, 100))?;
+        writeln!(text, "{}", wrapped(paragraph, WIDTH))?;
     }
     let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
     if !variants.is_empty() {
@@ -59,7 +65,9 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
         text.push_str("\nAxes (with the defaults for a discrete GPU):\n");
     }
     for axis in &axes {
-        writeln!(text, "  {} = {}\n      {}; {}", axis.name, defaults(axis), axis.description, range(axis))?;
+        writeln!(text, "  {} = {}", axis.name, defaults(axis))?;
+        let described = wrapped(&format!("{}; {}", axis.description, range(axis)), WIDTH - INDENT.len());
+        described.lines().try_for_each(|line| writeln!(text, "{INDENT}{line}"))?;
     }
     Ok(text)
 }
@@ -118,7 +126,11 @@ mod tests {
     fn every_experiment_says_how_to_read_it() {
         for experiment in experiments::CATALOGUE {
             assert!(experiment.description().contains("How to read it:"), "{}", experiment.name());
-            assert!(description(*experiment).unwrap().lines().all(|line| line.chars().count() <= 100), "{}", experiment.name());
+            assert!(
+                description(*experiment).unwrap().lines().all(|line| line.chars().count() <= WIDTH),
+                "{}",
+                experiment.name()
+            );
         }
     }
 }

@@ -133,6 +133,7 @@ registry! {
     workgroup: linear, tile2d;
     memory: stream, stride;
     shared: bank_conflict;
+    subgroup: ops;
     sync: barrier;
     algo: transpose;
 }

@@ -1,5 +1,6 @@
 //! What a physical device is and can do, as plain data.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 
 use ash::vk;
@@ -200,11 +201,13 @@ fn subgroups(
         size_control: control && sizes.is_some_and(in_compute),
         full_subgroups: full,
         in_compute: properties.supported_stages.contains(vk::ShaderStageFlags::COMPUTE),
-        classes: subgroup_classes(properties.supported_operations).collect(),
+        classes: subgroup_classes(properties.supported_operations, features.subgroup_rotate()),
     }
 }
 
-fn subgroup_classes(operations: vk::SubgroupFeatureFlags) -> impl Iterator<Item = SubgroupClass> {
+/// The classes that shaders can use. Rotations are listed by drivers as soon as they know the extension, but need their features
+/// enabled, whose structure an older validation layer doesn't let pass.
+fn subgroup_classes(operations: vk::SubgroupFeatureFlags, (rotate, rotate_clustered): (bool, bool)) -> BTreeSet<SubgroupClass> {
     let all = [
         (vk::SubgroupFeatureFlags::BASIC, SubgroupClass::Basic),
         (vk::SubgroupFeatureFlags::VOTE, SubgroupClass::Vote),
@@ -217,7 +220,13 @@ fn subgroup_classes(operations: vk::SubgroupFeatureFlags) -> impl Iterator<Item 
         (vk::SubgroupFeatureFlags::ROTATE_KHR, SubgroupClass::Rotate),
         (vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR, SubgroupClass::RotateClustered),
     ];
-    all.into_iter().filter_map(move |(flag, class)| operations.contains(flag).then_some(class))
+    let enabled = |class: &SubgroupClass| match class {
+        SubgroupClass::Rotate => rotate,
+        SubgroupClass::RotateClustered => rotate_clustered,
+        _ => true,
+    };
+    let listed = all.into_iter().filter_map(|(flag, class)| operations.contains(flag).then_some(class));
+    listed.filter(enabled).collect()
 }
 
 /// Why nothing can run on the device. A timestamp period of zero is no reason: the host's timer is used then.
@@ -252,6 +261,17 @@ mod tests {
     fn device() -> DeviceInfo {
         let queue = QueueFamily { index: 0, count: 1, compute: true, graphics: true, transfer: true, timestamp_valid_bits: 64 };
         DeviceInfo { queues: vec![queue], heaps: vec![Heap { bytes: 1, device_local: true }], ..Default::default() }
+    }
+
+    #[test]
+    fn rotations_are_listed_where_they_can_be_enabled() {
+        let operations = vk::SubgroupFeatureFlags::BASIC
+            | vk::SubgroupFeatureFlags::ROTATE_KHR
+            | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR;
+        let classes = |enabled| subgroup_classes(operations, enabled).into_iter().collect::<Vec<_>>();
+        assert_eq!(classes((false, false)), [SubgroupClass::Basic]);
+        assert_eq!(classes((true, false)), [SubgroupClass::Basic, SubgroupClass::Rotate]);
+        assert_eq!(classes((true, true)).len(), 3);
     }
 
     #[test]

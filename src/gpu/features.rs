@@ -207,6 +207,11 @@ impl Features {
         self.chain.subgroup_size.map_or((false, false), |s| (on(s.subgroup_size_control), on(s.compute_full_subgroups)))
     }
 
+    /// `shaderSubgroupRotate` and `shaderSubgroupRotateClustered`
+    pub(super) fn subgroup_rotate(&self) -> (bool, bool) {
+        self.chain.rotate.map_or((false, false), |s| (on(s.shader_subgroup_rotate), on(s.shader_subgroup_rotate_clustered)))
+    }
+
     /// What gets enabled, of what there is: everything that lets a shader use more types and operations; nothing that may change
     /// how fast the others run (robust access checks bounds) and nothing that is about graphics. The pipelines' statistics only
     /// where they are asked for.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -127,8 +127,8 @@ pub fn devices() -> Vec<Found> {
 
 // ---- the catalogue --------------------------------------------------------------------------------------------------------
 
-/// Devices unlike each other in all that experiments look at: a processor with common limits and one with the least that
-/// drivers have, and a large GPU.
+/// Devices unlike each other in all that experiments look at: a processor with common limits and every subgroup operation, one
+/// with the least that drivers have, and a large GPU that lets subgroup sizes be chosen.
 pub fn device_classes() -> Vec<DeviceInfo> {
     let mock = DeviceInfo::mock;
     let small = Limits {
@@ -141,29 +141,18 @@ pub fn device_classes() -> Vec<DeviceInfo> {
         descriptor_sets: 4,
         allocation_bytes: 1 << 30,
     };
-    // A processor stays without subgroup operations: what needs them has to be skipped somewhere.
-    let subgroup = Subgroup {
-        size_control: true,
-        full_subgroups: true,
-        max_workgroup_subgroups: 64,
-        classes: [
-            SubgroupClass::Basic,
-            SubgroupClass::Vote,
-            SubgroupClass::Arithmetic,
-            SubgroupClass::Ballot,
-            SubgroupClass::Shuffle,
-            SubgroupClass::ShuffleRelative,
-            SubgroupClass::Clustered,
-            SubgroupClass::Quad,
-        ]
-        .into(),
-        ..mock().subgroup
-    };
+    let whole = Subgroup { classes: every_class(), ..mock().subgroup };
+    let chosen = Subgroup { min_size: 32, max_size: 64, max_workgroup_subgroups: 32, size_control: true, ..whole.clone() };
     vec![
-        DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, ..mock() },
+        DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, subgroup: whole, ..mock() },
         DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
-        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup, ..mock() },
+        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup: chosen, ..mock() },
     ]
+}
+
+fn every_class() -> BTreeSet<SubgroupClass> {
+    use SubgroupClass::{Arithmetic, Ballot, Basic, Clustered, Quad, Rotate, RotateClustered, Shuffle, ShuffleRelative, Vote};
+    [Basic, Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative, Clustered, Quad, Rotate, RotateClustered].into()
 }
 
 /// Every preset.

@@ -1,0 +1,109 @@
+// What the kernels of all classes share: types, buffers, what a lane knows of its subgroup, and the chain of operations. A kernel
+// includes this and defines `advance`, one operation of the class with what feeds its result into the next.
+#ifndef OPS_GLSL
+#define OPS_GLSL
+
+#include "local_size.glsl"
+#include "grid.glsl"
+
+// Which operation: its place among those of the class in the host's table. A macro, so that a module has no other: some drivers
+// (SwiftShader) go through all branches on a specialization constant, and would do every operation of the class each time.
+#ifndef OP
+#define OP 0
+#endif
+
+// Operations of one invocation, each of which needs the result of the one before; a multiple of UNROLL.
+layout(constant_id = 3) const uint CHAIN = 32;
+// Those of one turn of the loop, so that the loop itself hardly counts.
+const uint UNROLL = 16;
+
+// I32 and F32 are macros: they change the type of the operations.
+#if defined(F32)
+#define T float
+#define BITS floatBitsToUint
+#define VALUE uintBitsToFloat
+#elif defined(I32)
+#define T int
+#define BITS uint
+#define VALUE int
+#else
+#define T uint
+#define BITS uint
+#define VALUE uint
+#endif
+
+#if defined(F32) && !defined(KEPT)
+// Of the mantissa, so that operands lie in [1, 2) in steps of 2^-16: any sum of 128 of them is exact.
+#define KEPT 0x007FFF80u
+#endif
+
+layout(set = 0, binding = 0) restrict writeonly buffer Results { T results[]; };
+layout(set = 0, binding = 1) restrict writeonly buffer Ids { uint ids[]; };
+layout(set = 0, binding = 2) restrict readonly buffer Words { uint words[]; };
+
+// An invocation in its subgroup.
+struct Lane {
+    uint id;
+    // Invocations of its subgroup: they are the lanes from 0 on.
+    uint count;
+    // Makes lanes differ: a chain of operations on one value for all could be folded into one.
+    uint term;
+    // A lane that has an invocation.
+    uint pick;
+    // The same word in every invocation.
+    uint same;
+};
+
+// A word as an operand.
+T operand_of(uint word) {
+#ifdef F32
+    return VALUE((word & KEPT) ^ floatBitsToUint(1.0));
+#else
+    return VALUE(word);
+#endif
+}
+
+// A result makes the next operand.
+T stir(T result, uint term) {
+    return operand_of(BITS(result) * 1664525u + term);
+}
+
+// A yes or no does.
+T stir_bool(T x, bool result, Lane lane) {
+    return stir(x, result ? lane.term : ~lane.term);
+}
+
+// What lane `partner` gave; where it has no invocation that is undefined, and the own value stands for it.
+T given(T from_partner, T own, uint partner, Lane lane) {
+    return partner < lane.count ? from_partner : own;
+}
+
+// The operation of this number in the chain.
+T advance(T x, Lane lane, uint number);
+
+Lane this_lane(uint i) {
+    Lane lane;
+    lane.id = gl_SubgroupInvocationID;
+    lane.count = gl_WorkGroupSize.x % gl_SubgroupSize == 0
+        ? gl_SubgroupSize
+        : min(gl_SubgroupSize, gl_WorkGroupSize.x - gl_SubgroupID * gl_SubgroupSize);
+    lane.term = words[i];
+    lane.pick = words[i] % lane.count;
+    lane.same = words[0];
+    return lane;
+}
+
+void main() {
+    const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    const Lane lane = this_lane(i);
+    T x = operand_of(lane.term);
+    for (uint done = 0; done < CHAIN; done += UNROLL) {
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            x = advance(x, lane, done + k);
+        }
+    }
+    results[i] = x;
+    ids[i] = (gl_SubgroupID << 16) | (gl_SubgroupInvocationID << 8) | gl_SubgroupSize;
+}
+
+#endif

@@ -1,0 +1,396 @@
+//! `subgroup/ops`: what does each operation between the lanes of a subgroup cost?
+
+mod ids;
+mod table;
+mod twin;
+
+use rayon::prelude::*;
+
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Subgroup, Work,
+};
+use crate::validate::{Expected, Mismatch, Verdict, compare};
+
+use ids::Fault;
+use table::{Operation, WORDS};
+use twin::{Number, Twin};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Ops;
+
+/// The types of the operands.
+const VARIANTS: &[&str] = &["u32", "i32", "f32"];
+
+/// Of each class one operation or two, those on values rather than those on votes where it has both.
+const QUICK: &[&str] = &[
+    "elect",
+    "all_equal",
+    "ballot",
+    "broadcast",
+    "shuffle",
+    "shuffle_xor",
+    "shuffle_up",
+    "rotate",
+    "rotate_clustered",
+    "add",
+    "inclusive_add",
+    "clustered_add",
+    "quad_swap_horizontal",
+];
+
+/// Clusters of this size stand for none where an operation has none.
+const CLUSTER_SIZE: u64 = 4;
+
+/// How much smaller the workgroup is that ends in a part of a subgroup: 250 of 256 is a multiple of no size from 4 on.
+const LEFT_OUT: u64 = 6;
+
+/// The largest workgroup that is measured by default.
+const LOCAL_SIZE: u64 = 256;
+
+struct Ops;
+
+impl Experiment for Ops {
+    fn name(&self) -> &'static str {
+        "subgroup/ops"
+    }
+
+    fn summary(&self) -> &'static str {
+        "every operation between the lanes of a subgroup, by type"
+    }
+
+    fn description(&self) -> &'static str {
+        "Each invocation does `chain` operations, each of which needs the result of the one before; with so many subgroups in \
+         flight that their rate counts and not their latency. Something lies between two operations, so that no compiler can \
+         fold them: a multiply-add with the lane's own term, in f32 two bit operations more, in `mul`, `and` and `or` of whole \
+         numbers one more, in votes and ballots a comparison or a selection. Where a lane has none to read from, a selection \
+         keeps its own value. `shuffle` reads a lane told by data, other moves a lane one apart. What takes no typed value \
+         (elect, all, any and work on ballots) is measured in the variant u32, bitwise arithmetic in u32 and i32. \
+         local_size_x=250 ends in a subgroup that lacks lanes; the overview runs this size alone, and so has subgroups of \
+         both kinds.\n\
+         \n\
+         How to read it: an operation counts once in each invocation. Gop/s over the subgroup size are operations of whole \
+         subgroups per ns; the subgroup size over Gop/s is ns per operation of a whole subgroup, with all processors of the \
+         device at work. Compare operations with each other: shuffles run at the rate of the hardware that crosses lanes; a \
+         reduction that costs log2(subgroup size) shuffles is made of them, one that costs less has an instruction of its own. \
+         Cheap operations (votes, often quads) hide behind what lies between them: their figures are lower bounds. `elect` has \
+         no operand, and a compiler may do it once for all: its figure is then that of what lies between. `relative` at \
+         local_size_x=250 is 0.977 (250 of 256) where a subgroup that lacks lanes costs as much as a full one; less says that \
+         a compiler does worse where it can't count on full subgroups. On processors, lanes share a vector register or come \
+         one after the other, and figures tell how the driver emulates the operation.\n\
+         \n\
+         Which invocation is which lane is the driver's choice: each records its subgroup and lane, and the twin follows them, \
+         once they make whole subgroups of the size in question."
+    }
+
+    fn variants(&self) -> &[&str] {
+        VARIANTS
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let limits = &setting.device.limits;
+        let full = LOCAL_SIZE.min(limits.workgroup_invocations.min(limits.workgroup_size[0]).into());
+        let partial = full.saturating_sub(LEFT_OUT).max(1);
+        let local_sizes = if quick { vec![partial] } else { vec![full, partial] };
+        let sizes = subgroup_sizes(&setting.device.subgroup, quick);
+        let clusters = match (setting.preset, sizes.last()) {
+            (Preset::Thorough, Some(&largest)) => powers_of_two(2, largest.clamp(CLUSTER_SIZE, 128)).collect(),
+            _ => vec![CLUSTER_SIZE],
+        };
+        let chain = setting.by_class(128_u64, 1024);
+        let groups = if quick { setting.by_class(16_u64, 4096) } else { setting.by_class(64_u64, 4096) };
+        let words = if quick { QUICK } else { WORDS };
+        vec![
+            Axis::new("op", "the operation", AxisKind::Words(WORDS), words.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), local_sizes).relative_to(full),
+            Axis::new("subgroup_size", "lanes of a subgroup, required where there is a choice", AxisKind::AtLeast(1), sizes),
+            Axis {
+                neutral: Some(CLUSTER_SIZE.into()),
+                ..Axis::new(
+                    "cluster_size",
+                    "lanes of a cluster, for the operations that have them",
+                    AxisKind::Numbers(&[2, 4, 8, 16, 32, 64, 128]),
+                    clusters,
+                )
+            },
+            Axis::new(
+                "chain",
+                "dependent operations per invocation",
+                AxisKind::Numbers(&[16, 32, 64, 128, 256, 512, 1024, 2048, 4096]),
+                [chain],
+            )
+            .of_work(),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let operation = Operation::of(point.word("op"));
+        let subgroup = &setting.device.subgroup;
+        require_class(operation, subgroup)?;
+        require_type(operation, variant)?;
+        require_cluster(operation, point)?;
+        let required = required_size(point, subgroup)?;
+        let local_size = point.u32("local_size_x");
+        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
+        let resources = vec![
+            Resource::words("results", invocations, Contents::Undefined),
+            Resource::words("ids", invocations, Contents::Undefined),
+            Resource::words("words", invocations, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let kernel = Kernel::new(operation.shader(), [local_size, 1, 1], resources.len())
+            .define("OP", operation.code())
+            .constant("CHAIN", Scalar::U32(point.u32("chain")));
+        let kernel =
+            if operation.is_clustered() { kernel.define("CLUSTER_SIZE", point.integer("cluster_size")) } else { kernel };
+        let kernel = match number(variant) {
+            Number::U32 => kernel,
+            Number::I32 => kernel.define("I32", ""),
+            Number::F32 => kernel.define("F32", ""),
+        };
+        let kernel = Kernel { required_subgroup_size: required, ..kernel };
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0, 1]);
+        let work = Work { ops: invocations.checked_mul(point.integer("chain")), ..Work::default() };
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::OPS, ..case })
+    }
+
+    /// What a device writes that numbers its lanes in order.
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.integer(axis));
+        let own_id = move |i: u64| ids::in_order(i % local_size, size);
+        let invocations = case.resources[1].bytes() / 4;
+        let ids: Vec<u32> = (0..invocations).map(own_id).collect();
+        let results = results(case, &ids).unwrap_or_default();
+        vec![expected_results(case, results), Expected::words(invocations, own_id)]
+    }
+
+    /// Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
+    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        let [got, recorded] = outputs else { panic!("{}: {} outputs were read, not 2", case.experiment, outputs.len()) };
+        let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        let recorded: Vec<u32> = recorded.chunks_exact(4).map(word).collect();
+        match results(case, &recorded) {
+            Ok(results) => compare(case.resources[0].name(), got, &expected_results(case, results)),
+            Err(mismatch) => Verdict::Wrong(mismatch),
+        }
+    }
+}
+
+// ---- what the device offers -----------------------------------------------------------------------------------------------
+
+fn require_class(operation: &Operation, subgroup: &Subgroup) -> Result<(), Skip> {
+    if !subgroup.in_compute {
+        return Err(Skip::new("supportedStages of subgroup operations lacks VK_SHADER_STAGE_COMPUTE_BIT: the case needs it"));
+    }
+    if !subgroup.classes.contains(&operation.class) {
+        return Err(Skip::new(format!("supportedOperations lacks {}: the case needs it", operation.flag())));
+    }
+    Ok(())
+}
+
+fn require_type(operation: &Operation, variant: &str) -> Result<(), Skip> {
+    let word = operation.word;
+    if !operation.has_type() && number(variant) != Number::U32 {
+        Err(Skip::new(format!("`{word}` takes no {variant}, and is measured once: the case needs the variant u32")))
+    } else if operation.is_bitwise() && number(variant) == Number::F32 {
+        Err(Skip::new(format!("`{word}` is not defined for floats: the case needs a variant of whole numbers")))
+    } else {
+        Ok(())
+    }
+}
+
+fn require_cluster(operation: &Operation, point: &Point) -> Result<(), Skip> {
+    let [cluster_size, size] = ["cluster_size", "subgroup_size"].map(|axis| point.integer(axis));
+    if operation.is_clustered() && cluster_size > size {
+        Err(Skip::new(format!("subgroups have {size} lanes: the case needs {cluster_size} for a cluster")))
+    } else if !operation.is_clustered() && cluster_size != CLUSTER_SIZE {
+        let word = operation.word;
+        Err(Skip::new(format!("`{word}` has no clusters: the case needs cluster_size={CLUSTER_SIZE}, which stands for none")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether the driver would choose a size by itself where none is required.
+fn has_choice(subgroup: &Subgroup) -> bool {
+    subgroup.size_control && subgroup.min_size < subgroup.max_size
+}
+
+/// The sizes to measure, in rising order.
+fn subgroup_sizes(subgroup: &Subgroup, quick: bool) -> Vec<u64> {
+    if has_choice(subgroup) && !quick {
+        powers_of_two(subgroup.min_size.into(), subgroup.max_size.into()).collect()
+    } else {
+        vec![subgroup.size.max(1).into()]
+    }
+}
+
+/// The size to require of the driver; nothing where there is only one.
+fn required_size(point: &Point, subgroup: &Subgroup) -> Result<Option<u32>, Skip> {
+    let Subgroup { size, min_size, max_size, max_workgroup_subgroups, .. } = *subgroup;
+    let [asked, local_size] = ["subgroup_size", "local_size_x"].map(|axis| point.u32(axis));
+    if !has_choice(subgroup) {
+        let lacks = if subgroup.size_control { "minSubgroupSize is maxSubgroupSize" } else { "subgroupSizeControl is missing" };
+        let otherwise =
+            || Skip::new(format!("{lacks}, subgroupSize is {size}: the case needs a requiredSubgroupSize of {asked}"));
+        return if asked == size { Ok(None) } else { Err(otherwise()) };
+    }
+    if !asked.is_power_of_two() || !(min_size..=max_size).contains(&asked) {
+        let range = format!("requiredSubgroupSize is a power of two from {min_size} to {max_size}");
+        return Err(Skip::new(format!("{range}: the case needs {asked}")));
+    }
+    let subgroups = local_size.div_ceil(asked);
+    if subgroups > max_workgroup_subgroups {
+        let limit = format!("maxComputeWorkgroupSubgroups is {max_workgroup_subgroups}");
+        return Err(Skip::new(format!("{limit}, the case needs {subgroups}")));
+    }
+    Ok(Some(asked))
+}
+
+// ---- the twin -------------------------------------------------------------------------------------------------------------
+
+fn number(variant: &str) -> Number {
+    match variant {
+        "i32" => Number::I32,
+        "f32" => Number::F32,
+        _ => Number::U32,
+    }
+}
+
+fn expected_results(case: &Case, results: Vec<u32>) -> Expected<'static> {
+    let at = move |i: u64| usize::try_from(i).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
+    let invocations = case.resources[0].bytes() / 4;
+    match number(&case.variant) {
+        Number::F32 => Expected::floats(invocations, move |i| f32::from_bits(at(i))),
+        _ => Expected::words(invocations, at),
+    }
+}
+
+/// What every invocation writes, where these are their lanes.
+fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u32>, Mismatch> {
+    let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.u32(axis) as usize);
+    let words = case.resources[2].sequence();
+    let twin = Twin {
+        operation: Operation::of(case.point.word("op")),
+        number: number(&case.variant),
+        size,
+        cluster_size: case.point.u32("cluster_size") as usize,
+        chain: case.point.u32("chain"),
+        same: words.word(0),
+    };
+    let total = case.resources[1].bytes() / 4;
+    let mismatch = |index: usize, fault: Fault| {
+        let (got, expected, index) = (fault.got, fault.expected, index as u64);
+        Mismatch { output: case.resources[1].name().to_owned(), index, got, expected, wrong: 1, total }
+    };
+    if recorded.len() as u64 != total {
+        let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {total}"));
+        return Err(mismatch(recorded.len(), Fault { invocation: 0, got, expected }));
+    }
+    let workgroups = (0..).step_by(local_size).zip(recorded.chunks(local_size)).collect::<Vec<(usize, _)>>();
+    let of_workgroup = |(first, recorded): &(usize, &[u32])| {
+        let order = ids::order(recorded, size).map_err(|fault| mismatch(first + fault.invocation, fault))?;
+        let mut results = vec![0; order.len()];
+        for subgroup in order.chunks(size) {
+            let read: Vec<u32> = subgroup.iter().map(|invocation| words.word((first + invocation) as u64)).collect();
+            subgroup.iter().zip(twin.run(&read)).for_each(|(invocation, result)| results[*invocation] = result);
+        }
+        Ok(results)
+    };
+    workgroups.par_iter().map(of_workgroup).collect::<Result<Vec<_>, _>>().map(|results| results.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    fn device(subgroup: Subgroup) -> DeviceInfo {
+        let classes = table::OPERATIONS.iter().map(|operation| operation.class).collect();
+        DeviceInfo { subgroup: Subgroup { classes, in_compute: true, ..subgroup }, ..DeviceInfo::mock() }
+    }
+
+    fn case(subgroup: Subgroup, variant: &str, values: &[(&'static str, u64)], op: &'static str) -> Result<Case, Skip> {
+        let device = device(subgroup);
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let value = |axis: Axis| match (values.iter().find(|(name, _)| *name == axis.name), axis.name.as_ref()) {
+            (Some((_, value)), _) => (axis.name, (*value).into()),
+            (None, "op") => (axis.name, op.into()),
+            (None, _) => (axis.name, axis.defaults[0].clone()),
+        };
+        let point = Point::new(Ops.axes(&setting).into_iter().map(value));
+        Ops.case(variant, &point, &setting)
+    }
+
+    fn fixed(size: u32) -> Subgroup {
+        Subgroup { size, min_size: size, max_size: size, ..Subgroup::default() }
+    }
+
+    fn bytes(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn the_twin_follows_the_lanes_that_were_recorded() {
+        let case = case(fixed(4), "u32", &[("local_size_x", 6), ("groups", 2)], "shuffle_up").unwrap();
+        let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
+        let linear = results(&case, &ids).unwrap();
+        assert_eq!(Ops.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>(), [bytes(&linear), bytes(&ids)]);
+        let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
+        let other = results(&case, &exchanged).unwrap();
+        let verdict = |results: &[u32], ids: &[u32]| Ops.check(&case, &[bytes(results), bytes(ids)]);
+        assert_eq!(verdict(&linear, &ids), Verdict::Right);
+        assert_eq!(verdict(&other, &exchanged), Verdict::Right);
+        let Verdict::Wrong(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
+        assert_eq!((mismatch.output.as_str(), mismatch.total), ("results", 12));
+        let twice = [&ids[..7], &[ids[6]], &ids[8..]].concat();
+        let Verdict::Wrong(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
+        assert_eq!((mismatch.output.as_str(), mismatch.index), ("ids", 7));
+        assert!(matches!(verdict(&linear, &ids[..11]), Verdict::Wrong(_)), "fewer ids");
+    }
+
+    #[test]
+    fn a_size_is_required_only_where_there_is_a_choice() {
+        let required = |subgroup, size| {
+            let case = case(subgroup, "u32", &[("subgroup_size", size)], "add");
+            case.map(|case| case.kernels[0].required_subgroup_size).map_err(|skip| skip.reason)
+        };
+        let chosen = |max_workgroup_subgroups| Subgroup {
+            min_size: 8,
+            max_size: 64,
+            size_control: true,
+            max_workgroup_subgroups,
+            ..fixed(32)
+        };
+        assert_eq!(required(fixed(32), 32), Ok(None));
+        assert_eq!(required(Subgroup { size_control: true, ..fixed(32) }, 32), Ok(None));
+        assert_eq!(required(chosen(64), 32), Ok(Some(32)));
+        assert_eq!(required(chosen(64), 8), Ok(Some(8)));
+        for (subgroup, size, word) in [
+            (fixed(32), 16, "subgroupSizeControl"),
+            (Subgroup { size_control: true, ..fixed(32) }, 16, "minSubgroupSize"),
+            (chosen(64), 24, "requiredSubgroupSize"),
+            (chosen(64), 128, "requiredSubgroupSize"),
+            (chosen(16), 8, "maxComputeWorkgroupSubgroups is 16, the case needs 32"),
+        ] {
+            let reason = required(subgroup, size).unwrap_err();
+            assert!(reason.contains(word) && reason.contains("the case needs "), "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_an_operation_does_not_take_is_skipped() {
+        let reason = |variant, values: &[_], op| case(fixed(4), variant, values, op).unwrap_err().reason;
+        for reason in [
+            reason("i32", &[], "ballot"),
+            reason("f32", &[], "inclusive_xor"),
+            reason("u32", &[("cluster_size", 8)], "clustered_add"),
+            reason("u32", &[("cluster_size", 2)], "add"),
+        ] {
+            assert!(reason.contains("the case needs "), "{reason}");
+        }
+        assert!(case(fixed(4), "f32", &[], "broadcast").is_ok() && case(fixed(4), "i32", &[], "or").is_ok());
+    }
+}

@@ -1,0 +1,281 @@
+//! The operations: what each is called, which class it belongs to, what it does.
+
+use crate::model::SubgroupClass;
+
+/// An operation between the lanes of a subgroup.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its word on the axis `op`.
+    pub word: &'static str,
+    /// The class that a device must list.
+    pub class: SubgroupClass,
+    /// What it does.
+    pub act: Act,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A yes or no, of a `bool` or of a ballot, which has a bit for each lane.
+    Vote(Vote),
+    /// A ballot, or a word made of one.
+    Ballot(Ballot),
+    /// Whether all lanes have the same value.
+    AllEqual,
+    /// A lane takes another's value.
+    Move(Move),
+    /// Values of several lanes become one.
+    Fold(Reach, Fold),
+}
+
+/// Which yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vote {
+    /// Whether it is the first lane.
+    Elect,
+    /// Whether all lanes say yes.
+    All,
+    /// Whether any does.
+    Any,
+    /// The own bit of a ballot that all lanes have.
+    InverseBallot,
+    /// A bit of a ballot.
+    BitExtract,
+}
+
+/// Which work on ballots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ballot {
+    /// All lanes' answers.
+    Gather,
+    /// Bits that are set.
+    Count,
+    /// Those up to the own lane's.
+    InclusiveCount,
+    /// Those below the own lane's.
+    ExclusiveCount,
+    /// The lowest that is set.
+    FindLsb,
+    /// The highest that is set.
+    FindMsb,
+}
+
+/// From where a value comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Lane 1, a constant.
+    Broadcast,
+    /// The first lane.
+    BroadcastFirst,
+    /// Any lane, told by data.
+    Shuffle,
+    /// The neighbour in a pair.
+    ShuffleXor,
+    /// The lane below.
+    ShuffleUp,
+    /// The lane above.
+    ShuffleDown,
+    /// The lane above, of the last the first.
+    Rotate,
+    /// The same within clusters.
+    RotateClustered,
+    /// This lane of the own quad.
+    QuadBroadcast(usize),
+    /// The lane beside it in its quad.
+    QuadHorizontal,
+    /// The lane below or above it in its quad.
+    QuadVertical,
+    /// The lane opposite in its quad.
+    QuadDiagonal,
+}
+
+/// Which lanes are folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All.
+    Whole,
+    /// Up to the own one.
+    Inclusive,
+    /// Below the own one.
+    Exclusive,
+    /// Those of the own cluster.
+    Cluster,
+}
+
+/// How two values become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    Add,
+    Mul,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+}
+
+/// Declares the table; an operation's place among those of its class is what the shader's `OP` says.
+macro_rules! operations {
+    ($($class:ident { $($word:literal: $act:expr;)+ })+) => {
+        /// Every operation, class by class.
+        pub const OPERATIONS: &[Operation] =
+            &[$($(Operation { word: $word, class: SubgroupClass::$class, act: $act }),+),+];
+
+        /// The words of the axis `op`.
+        pub const WORDS: &[&str] = &[$($($word),+),+];
+    };
+}
+
+operations! {
+    Basic {
+        "elect": Act::Vote(Vote::Elect);
+    }
+    Vote {
+        "all": Act::Vote(Vote::All);
+        "any": Act::Vote(Vote::Any);
+        "all_equal": Act::AllEqual;
+    }
+    Ballot {
+        "ballot": Act::Ballot(Ballot::Gather);
+        "inverse_ballot": Act::Vote(Vote::InverseBallot);
+        "ballot_bit_extract": Act::Vote(Vote::BitExtract);
+        "ballot_bit_count": Act::Ballot(Ballot::Count);
+        "ballot_inclusive_bit_count": Act::Ballot(Ballot::InclusiveCount);
+        "ballot_exclusive_bit_count": Act::Ballot(Ballot::ExclusiveCount);
+        "ballot_find_lsb": Act::Ballot(Ballot::FindLsb);
+        "ballot_find_msb": Act::Ballot(Ballot::FindMsb);
+        "broadcast": Act::Move(Move::Broadcast);
+        "broadcast_first": Act::Move(Move::BroadcastFirst);
+    }
+    Shuffle {
+        "shuffle": Act::Move(Move::Shuffle);
+        "shuffle_xor": Act::Move(Move::ShuffleXor);
+    }
+    ShuffleRelative {
+        "shuffle_up": Act::Move(Move::ShuffleUp);
+        "shuffle_down": Act::Move(Move::ShuffleDown);
+    }
+    Rotate {
+        "rotate": Act::Move(Move::Rotate);
+    }
+    RotateClustered {
+        "rotate_clustered": Act::Move(Move::RotateClustered);
+    }
+    Arithmetic {
+        "add": Act::Fold(Reach::Whole, Fold::Add);
+        "mul": Act::Fold(Reach::Whole, Fold::Mul);
+        "min": Act::Fold(Reach::Whole, Fold::Min);
+        "max": Act::Fold(Reach::Whole, Fold::Max);
+        "and": Act::Fold(Reach::Whole, Fold::And);
+        "or": Act::Fold(Reach::Whole, Fold::Or);
+        "xor": Act::Fold(Reach::Whole, Fold::Xor);
+        "inclusive_add": Act::Fold(Reach::Inclusive, Fold::Add);
+        "inclusive_mul": Act::Fold(Reach::Inclusive, Fold::Mul);
+        "inclusive_min": Act::Fold(Reach::Inclusive, Fold::Min);
+        "inclusive_max": Act::Fold(Reach::Inclusive, Fold::Max);
+        "inclusive_and": Act::Fold(Reach::Inclusive, Fold::And);
+        "inclusive_or": Act::Fold(Reach::Inclusive, Fold::Or);
+        "inclusive_xor": Act::Fold(Reach::Inclusive, Fold::Xor);
+        "exclusive_add": Act::Fold(Reach::Exclusive, Fold::Add);
+        "exclusive_mul": Act::Fold(Reach::Exclusive, Fold::Mul);
+        "exclusive_min": Act::Fold(Reach::Exclusive, Fold::Min);
+        "exclusive_max": Act::Fold(Reach::Exclusive, Fold::Max);
+        "exclusive_and": Act::Fold(Reach::Exclusive, Fold::And);
+        "exclusive_or": Act::Fold(Reach::Exclusive, Fold::Or);
+        "exclusive_xor": Act::Fold(Reach::Exclusive, Fold::Xor);
+    }
+    Clustered {
+        "clustered_add": Act::Fold(Reach::Cluster, Fold::Add);
+        "clustered_mul": Act::Fold(Reach::Cluster, Fold::Mul);
+        "clustered_min": Act::Fold(Reach::Cluster, Fold::Min);
+        "clustered_max": Act::Fold(Reach::Cluster, Fold::Max);
+        "clustered_and": Act::Fold(Reach::Cluster, Fold::And);
+        "clustered_or": Act::Fold(Reach::Cluster, Fold::Or);
+        "clustered_xor": Act::Fold(Reach::Cluster, Fold::Xor);
+    }
+    Quad {
+        "quad_broadcast_0": Act::Move(Move::QuadBroadcast(0));
+        "quad_broadcast_1": Act::Move(Move::QuadBroadcast(1));
+        "quad_broadcast_2": Act::Move(Move::QuadBroadcast(2));
+        "quad_broadcast_3": Act::Move(Move::QuadBroadcast(3));
+        "quad_swap_horizontal": Act::Move(Move::QuadHorizontal);
+        "quad_swap_vertical": Act::Move(Move::QuadVertical);
+        "quad_swap_diagonal": Act::Move(Move::QuadDiagonal);
+    }
+}
+
+impl Operation {
+    /// The operation of this word.
+    ///
+    /// # Panics
+    /// Where there is none: the axis accepts only words of the table.
+    pub fn of(word: &str) -> &'static Self {
+        let found = OPERATIONS.iter().find(|operation| operation.word == word);
+        found.unwrap_or_else(|| panic!("no subgroup operation is called {word}"))
+    }
+
+    /// Its place among those of its class.
+    pub fn code(&self) -> u32 {
+        let of_class = OPERATIONS.iter().filter(|other| other.class == self.class);
+        (0..).zip(of_class).find(|(_, other)| other.word == self.word).map_or(0, |(code, _)| code)
+    }
+
+    /// Its shader, one for each capability that a module declares.
+    pub fn shader(&self) -> &'static str {
+        match self.class {
+            SubgroupClass::Basic => "subgroup/ops_basic.comp",
+            SubgroupClass::Vote => "subgroup/ops_vote.comp",
+            SubgroupClass::Ballot => "subgroup/ops_ballot.comp",
+            SubgroupClass::Shuffle => "subgroup/ops_shuffle.comp",
+            SubgroupClass::ShuffleRelative => "subgroup/ops_shuffle_relative.comp",
+            SubgroupClass::Rotate | SubgroupClass::RotateClustered => "subgroup/ops_rotate.comp",
+            SubgroupClass::Arithmetic => "subgroup/ops_arithmetic.comp",
+            SubgroupClass::Clustered => "subgroup/ops_clustered.comp",
+            SubgroupClass::Quad => "subgroup/ops_quad.comp",
+        }
+    }
+
+    /// Its class as Vulkan calls it.
+    pub fn flag(&self) -> &'static str {
+        match self.class {
+            SubgroupClass::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
+            SubgroupClass::Vote => "VK_SUBGROUP_FEATURE_VOTE_BIT",
+            SubgroupClass::Arithmetic => "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
+            SubgroupClass::Ballot => "VK_SUBGROUP_FEATURE_BALLOT_BIT",
+            SubgroupClass::Shuffle => "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
+            SubgroupClass::ShuffleRelative => "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
+            SubgroupClass::Clustered => "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
+            SubgroupClass::Quad => "VK_SUBGROUP_FEATURE_QUAD_BIT",
+            SubgroupClass::Rotate => "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
+            SubgroupClass::RotateClustered => "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
+        }
+    }
+
+    /// Whether its operands have the variant's type. Others take no value or a `bool`, whatever the variant.
+    pub fn has_type(&self) -> bool {
+        !matches!(self.act, Act::Vote(_) | Act::Ballot(_))
+    }
+
+    /// Whether it works on bits, which floats don't offer.
+    pub fn is_bitwise(&self) -> bool {
+        matches!(self.act, Act::Fold(_, Fold::And | Fold::Or | Fold::Xor))
+    }
+
+    /// Whether it takes a cluster size.
+    pub fn is_clustered(&self) -> bool {
+        matches!(self.act, Act::Fold(Reach::Cluster, _) | Act::Move(Move::RotateClustered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_count_through_each_class() {
+        let code = |word| Operation::of(word).code();
+        assert_eq!(["elect", "all", "all_equal", "broadcast_first", "quad_swap_diagonal"].map(code), [0, 0, 2, 9, 6]);
+        // The shader takes the code apart into fold and reach.
+        assert_eq!(["add", "xor", "inclusive_add", "exclusive_mul", "clustered_mul"].map(code), [0, 6, 7, 15, 1]);
+    }
+}
