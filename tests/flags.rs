@@ -4,9 +4,6 @@
 
 mod support;
 
-use std::process::{Child, Command, Stdio};
-use std::thread;
-
 use lanescope::record::Record;
 use support::{devices, measured, ran, rows};
 
@@ -80,8 +77,17 @@ fn more_than_the_device_can_move_is_implausible() {
 /// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.
 #[test]
 fn faster_with_more_work_is_implausible() {
-    let cases =
-        ["-q", "calibration/sentinel", "-a", "groups=16", "-a", "steps=2000..2099", "--preset=default", "--max-time=20ms"];
+    let cases = [
+        "-q",
+        "calibration/sentinel",
+        "-a",
+        "groups=16",
+        "-a",
+        "steps=2000..2099",
+        "--preset=default",
+        "--max-time=20ms",
+        "--max-noise=50%",
+    ];
     let sound = measured(&[&cases[..], &["-d", "mock:noise=0.002"]].concat());
     assert!(sound.len() == 100 && sound.iter().all(|row| row.reason.is_empty()));
     let faster = measured(&[&cases[..], &["-d", "mock:noise=0.002,drift=-0.3"]].concat());
@@ -144,48 +150,58 @@ fn loops_that_a_driver_cuts_short_are_wrong_and_flagged() {
     }
 }
 
-/// Processes that do nothing but take the processor; they end with this value.
-struct Spinners(Vec<Child>);
-
-impl Spinners {
-    /// Twice as many as there are processors.
-    fn start() -> Self {
-        let spinner = || {
-            let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args(["child_that_spins", "--exact", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
-            command.spawn().unwrap()
-        };
-        let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self((0..2 * processors).map(|_| spinner()).collect())
-    }
-}
-
-impl Drop for Spinners {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-#[test]
-#[ignore = "a part of others_that_take_the_processor_are_contended"]
-fn child_that_spins() {
-    let started = std::time::Instant::now();
-    while started.elapsed().as_secs() < 120 {
-        std::hint::spin_loop();
-    }
-}
-
 /// Only where the kernel tells what each thread waited.
 #[cfg(target_os = "linux")]
-#[test]
-fn others_that_take_the_processor_are_contended() {
-    let spinners = Spinners::start();
-    for device in devices().into_iter().filter(|device| device.is_cpu) {
-        let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
-        assert!(rows.iter().all(|row| row.flags.contains("contended")), "on {}: {}", device.driver, rows[0].flags);
+mod contention {
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+
+    use super::support::{devices, measured};
+
+    /// Processes that do nothing but take the processor; they end with this value.
+    struct Spinners(Vec<Child>);
+
+    impl Spinners {
+        /// Twice as many as there are processors.
+        fn start() -> Self {
+            let spinner = || {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command
+                    .args(["contention::child_that_spins", "--exact", "--ignored"])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
+                command.spawn().unwrap()
+            };
+            let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            Self((0..2 * processors).map(|_| spinner()).collect())
+        }
     }
-    drop(spinners);
+
+    impl Drop for Spinners {
+        fn drop(&mut self) {
+            for child in &mut self.0 {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "a part of others_that_take_the_processor_are_contended"]
+    fn child_that_spins() {
+        let started = std::time::Instant::now();
+        while started.elapsed().as_secs() < 120 {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn others_that_take_the_processor_are_contended() {
+        let spinners = Spinners::start();
+        for device in devices().into_iter().filter(|device| device.is_cpu) {
+            let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
+            assert!(rows.iter().all(|row| row.flags.contains("contended")), "on {}: {}", device.driver, rows[0].flags);
+        }
+        drop(spinners);
+    }
 }

@@ -5,7 +5,7 @@
 mod support;
 
 use lanescope::record::Record;
-use support::{devices, measured, ran};
+use support::{Ran, devices, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 
@@ -16,7 +16,6 @@ fn interval(row: &Record) -> std::ops::RangeInclusive<f64> {
 
 #[test]
 fn two_devices_are_compared_case_by_case() {
-    // Both get slower together: their ratio doesn't.
     let devices = ["--paired", "-d", "mock:noise=0.01,spread=0.01", "-d", "mock:noise=0.01,spread=0.01,speed=0.8"];
     let rows = measured(&[&CASE[..], &devices].concat());
     assert_eq!(rows.len(), 4);
@@ -29,6 +28,57 @@ fn two_devices_are_compared_case_by_case() {
         assert!(interval(row).contains(&ratio) && (ratio / 1.25 - 1.0).abs() < 0.02, "{ratio}: {:?}", interval(row));
         let apart = row.time_ns.unwrap() / base.time_ns.unwrap();
         assert!((apart / row.ratio.unwrap() - 1.0).abs() < 0.05, "{apart} apart, {:?} in pairs", row.ratio);
+    }
+}
+
+/// On two mocks: the rows of the second.
+fn across(base: &str, own: &str, arguments: &[&str]) -> (Ran, Vec<Record>) {
+    let [base, own] = [base, own].map(|options| format!("mock:{options}"));
+    let ran = ran(&[&["run", "--format=csv", "--paired", "-d", &base, "-d", &own], arguments].concat());
+    let rows = rows(&ran.out);
+    let second = rows[rows.len() / 2..].to_vec();
+    (ran, second)
+}
+
+/// What measures the timer itself has no passes to alternate, and stays as it is.
+#[test]
+fn a_timer_is_not_paired() {
+    let calibration = ["calibration/*", "--preset=quick", "--max-time=20ms", "-a", "groups=16", "-a", "evict_bytes=4096"];
+    let (ran, rows) = across("noise=0.01", "noise=0.01", &calibration);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for row in rows {
+        assert!(row.status == "ok" && row.value.is_some(), "{} {}", row.experiment, row.variant);
+        let is_timer = ["calibration/timer", "calibration/clock"].contains(&row.experiment.as_str());
+        assert_eq!(row.ratio.is_none(), is_timer, "{} {}", row.experiment, row.variant);
+    }
+}
+
+/// A ratio is as good as the worse of its sides.
+#[test]
+fn what_is_wrong_with_the_base_is_said_of_the_ratio() {
+    let (_, rows) =
+        across("noise=0.002,drift=0.2", "noise=0.002", &[&CASE[1..], &["--max-time=10s", "--max-noise=0.001%"]].concat());
+    assert!(rows.iter().all(|row| row.flags.contains("drift") && row.clock_ratio > Some(0.98)), "{}", rows[0].flags);
+    let (_, rows) = across("noise=0.002,contention=0.4", "noise=0.002", &CASE[1..]);
+    assert!(rows.iter().all(|row| row.flags.contains("contended")), "{}", rows[0].flags);
+    let (_, rows) = across("noise=0.002,spread=0.1", "noise=0.002", &CASE[1..]);
+    assert!(rows.iter().all(|row| row.flags.contains("noisy")), "{}", rows[0].flags);
+}
+
+/// A base that can't be had costs the ratio and nothing else; the row says so, and the run has failed.
+#[test]
+fn without_its_base_a_case_is_measured_alone() {
+    for (base, said) in [
+        ("memory=calibration/sentinel", "out_of_memory: the mock device was told to have no memory"),
+        ("wrong=calibration/sentinel", "wrong_result: after one pass"),
+        ("clock=1.04", "error: times by the device's and by the host's clock can't be compared"),
+    ] {
+        let (ran, rows) = across(&format!("noise=0.01,{base}"), "noise=0.01", &CASE[1..]);
+        assert_eq!((ran.code, rows.len()), (Some(1), 2), "{base}: {}", ran.err);
+        for row in rows {
+            assert!(row.status == "ok" && row.value.is_some() && row.ratio.is_none() && row.pair_base.is_empty(), "{base}");
+            assert!(row.reason.starts_with("not paired, its base: ") && row.reason.contains(said), "{base}: {}", row.reason);
+        }
     }
 }
 
@@ -52,6 +102,8 @@ fn what_can_not_be_paired_is_refused() {
     assert!(alone.err.contains("nothing to pair") && alone.err.contains("one device twice"), "{}", alone.err);
     let together = ran(&["run", "calibration/empty", "-d", "mock", "-d", "mock:speed=2"]);
     assert!(together.code == Some(2) && together.err.contains("in pairs"), "{}", together.err);
+    let base_alone = ran(&["run", "algo/transpose:naive", "--paired", "-d", "mock"]);
+    assert!(base_alone.code == Some(2) && base_alone.err.contains("nothing to pair"), "{}", base_alone.err);
     let mixed = ran(&["run", "calibration/empty", "--paired", "-d", "mock", "-d", "0"]);
     assert_eq!(mixed.code, Some(2), "{}", mixed.err);
 }

@@ -8,8 +8,8 @@ use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
 use super::tools::{evict_bytes, tool_cases};
-use crate::measure::{BLOCK_CASES, Dispatcher, Event, JUDGED_ROUNDS, Job, Options, Session, ToolCases};
-use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Preset, Skip, Status};
+use crate::measure::{BLOCK_CASES, Dispatcher, Event, JUDGED_ROUNDS, Job, Measured, Options, Session, ToolCases};
+use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Measurand, Preset, Skip, Status};
 use crate::output::Progress;
 use crate::plan::{Plan, Planned};
 use crate::record::Record;
@@ -85,16 +85,13 @@ impl DeviceRun<'_> {
             Ok(devices) => devices,
             Err(error) => return self.give_up(&Failure::new(Status::Error, format!("{error:#}"))),
         };
-        let session = Session::new(device.as_mut(), tools, self.options()).and_then(|session| {
-            match base_device.as_mut().zip(base_tools) {
-                Some((device, tools)) => session.with_base(device.as_mut(), tools),
-                None => Ok(session),
-            }
-        });
-        let mut session = match session {
+        let mut session = match Session::new(device.as_mut(), tools, self.options()) {
             Ok(session) => session,
             Err(failure) => return self.give_up(&failure),
         };
+        if let (Some((device, tools)), Pairing::Device(info, _)) = (base_device.as_mut().zip(base_tools), self.pairing) {
+            session = session.with_base(device.as_mut(), tools, warm_up(info));
+        }
         self.introduce(&session);
         let mut progressing = Progressing { compiler, relations: Relations::default() };
         let mut pending = self.plan.iter().peekable();
@@ -161,12 +158,10 @@ impl DeviceRun<'_> {
             Preset::Default => (0.01, Duration::from_secs(2)),
             Preset::Thorough => (0.005, Duration::from_secs(10)),
         };
-        // Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
-        let warm_up = Duration::from_millis(if self.device.is_cpu() { 50 } else { 450 });
         Options {
             max_noise: self.arguments.max_noise.unwrap_or(max_noise),
             max_time: self.arguments.max_time.unwrap_or(max_time),
-            warm_up,
+            warm_up: warm_up(self.device),
             seed: self.arguments.seed,
         }
     }
@@ -201,15 +196,29 @@ impl DeviceRun<'_> {
                 Ok(mut measured) => {
                     shared.relations.judge(planned, &mut measured);
                     row.measure(&ready.case, &measured);
-                    if let Some((pair, base)) = measured.pair.as_ref().zip(bases.of(planned)) {
-                        row.describe_pair(&base.name, pair);
-                    }
+                    self.describe_pair(row, &measured, bases.of(planned));
                 }
                 Err(failure) => row.fail(&failure),
             }
         }
         shared.relations.relate(block, &mut rows);
         rows.into_iter().try_for_each(|row| self.sink.write_aloud(row))
+    }
+
+    /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.
+    fn describe_pair(&mut self, row: &mut Record, measured: &Measured, base: Option<&Result<Base, Failure>>) {
+        match (base, &measured.pair, &measured.unpaired) {
+            (Some(Ok(base)), Some(pair), _) => row.describe_pair(&base.name, pair),
+            (Some(Ok(_)), None, Some(failure)) | (Some(Err(failure)), ..) => {
+                row.leave_unpaired(failure);
+                if failure.status.is_failure() {
+                    let Record { experiment, variant, axes, .. } = &*row;
+                    let Failure { status, reason } = failure;
+                    self.sink.fault(&format!("{experiment} {variant} {axes}: not paired, its base failed: {status}: {reason}"));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Compiles a case; what doesn't compile, or needs more shared memory than there is, ends in its row.
@@ -239,43 +248,43 @@ impl DeviceRun<'_> {
     /// The bases of these cases' pairs, each compiled once.
     fn bases<'p>(&self, cases: impl Iterator<Item = &'p Planned>, compiler: &mut Compiler) -> Bases {
         let mut bases = Bases { by_case: HashMap::new(), bases: Vec::new() };
-        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for planned in cases {
             let Some((base, device, name)) = self.base_of(planned) else { continue };
             let place = *known.entry(base.case_id.clone()).or_insert_with(|| {
-                let prepared = shader::prepare(base.case.ok()?, compiler).ok()?;
-                shared_memory_limit(&prepared, device).ok()?;
-                bases.bases.push(Base { prepared, name });
-                Some(bases.bases.len() - 1)
+                bases.bases.push(prepare_base(base, device, compiler).map(|prepared| Base { prepared, name }));
+                bases.bases.len() - 1
             });
-            bases.by_case.extend(place.map(|place| (planned.case_id.clone(), place)));
+            bases.by_case.insert(planned.case_id.clone(), place);
         }
         bases
     }
 
-    /// What a case is measured alternately with, where that runs, and how rows name it.
+    /// What a case is measured alternately with, where that runs, and how rows name it. Nothing for what measures the timer itself,
+    /// which has no passes to alternate.
     fn base_of(&self, planned: &Planned) -> Option<(Planned, &DeviceInfo, String)> {
         let experiment = planned.experiment.name();
+        let has_passes = planned.case.as_ref().is_ok_and(|case| case.measurand == Measurand::Pass);
         match self.pairing {
-            Pairing::None => None,
-            Pairing::Bases => {
+            Pairing::Bases if has_passes => {
                 let base = planned.base.as_ref().filter(|base| base.case_id != planned.case_id)?;
                 Some((self.plan.case_at(experiment, base.variant, &base.point)?, self.device, base.case_id.clone()))
             }
-            Pairing::Device(device, plan) => {
+            Pairing::Device(device, plan) if has_passes => {
                 let base = plan.case_at(experiment, planned.variant, &planned.point)?;
                 let name = format!("{}@{}/{}", base.case_id, device.device_uuid, device.driver.uuid);
                 Some((base, device, name))
             }
+            _ => None,
         }
     }
 
     /// Writes the figures that follow from the rows of this device.
     fn derive(&mut self, relations: Relations) -> anyhow::Result<()> {
         let cache = if self.arguments.cold { Cache::Cold } else { Cache::Warm };
-        for derived in relations.derive() {
+        for (derived, flags) in relations.derive() {
             let mut row = self.template.clone();
-            row.describe_derived(&derived, cache);
+            row.describe_derived(&derived, &flags, cache);
             self.sink.write_aloud(row)?;
         }
         Ok(())
@@ -286,17 +295,31 @@ impl DeviceRun<'_> {
 struct Bases {
     /// By the case that is measured alternately with it, its place below.
     by_case: HashMap<String, usize>,
-    bases: Vec<Base>,
+    bases: Vec<Result<Base, Failure>>,
 }
 
 impl Bases {
-    fn of(&self, planned: &Planned) -> Option<&Base> {
+    fn of(&self, planned: &Planned) -> Option<&Result<Base, Failure>> {
         self.by_case.get(&planned.case_id).map(|&place| &self.bases[place])
     }
 
     fn job<'c>(&'c self, case: &'c Prepared, planned: &Planned) -> Job<'c> {
-        Job { case, base: self.of(planned).map(|base| &base.prepared) }
+        let base = self.of(planned).and_then(|base| base.as_ref().ok());
+        Job { case, base: base.map(|base| &base.prepared) }
     }
+}
+
+/// Compiles a base, if its device can run it.
+fn prepare_base(base: Planned, device: &DeviceInfo, compiler: &mut Compiler) -> Result<Prepared, Failure> {
+    let skipped = |skip: Skip| Failure::new(Status::Skipped, skip.reason);
+    let prepared = shader::prepare(base.case.map_err(skipped)?, compiler)?;
+    shared_memory_limit(&prepared, device).map_err(skipped)?;
+    Ok(prepared)
+}
+
+/// Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
+fn warm_up(device: &DeviceInfo) -> Duration {
+    Duration::from_millis(if device.is_cpu() { 50 } else { 450 })
 }
 
 fn quick_time(cases: u64) -> Duration {
@@ -328,9 +351,5 @@ fn show(progress: &Progress, event: Event) {
             }
         }
         Event::Ended(_) => progress.advance(1),
-        Event::Unpaired(case, failure) => {
-            let Failure { status, reason } = failure;
-            progress.note(&format!("{} {}: not paired, its base failed: {status}: {reason}", case.experiment, case.point));
-        }
     }
 }

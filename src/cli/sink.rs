@@ -49,7 +49,7 @@ impl Sink {
     pub fn write(&mut self, mut row: Record) -> anyhow::Result<()> {
         let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
         row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
-        if row.row_kind == "derived" {
+        if row.is_derived() {
             return self.pass_on(&row);
         }
         self.written += 1;

@@ -19,7 +19,7 @@ pub trait Dispatcher {
     /// The host's monotonic clock. Budgets are kept by it, so a device that simulates time is measured reproducibly.
     fn now(&self) -> Duration;
 
-    /// What this process had of the processor so far, where the device is the processor and the system tells.
+    /// What this process had of the processor so far, where the device is software on it and the system tells.
     fn processor_time(&self) -> Option<ProcessorTime>;
 
     /// Bytes of device memory that the cases loaded at one time may use.

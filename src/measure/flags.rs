@@ -1,5 +1,7 @@
 //! What is to be said against a measurement. Pure, so that every flag can be provoked.
 
+use std::time::Duration;
+
 use super::rig::Conditions;
 use crate::model::{Case, Flag, Peaks};
 use crate::stats;
@@ -30,10 +32,10 @@ pub struct Subject<'a> {
     pub noise: f64,
     /// What was asked for.
     pub max_noise: f64,
-    /// Of a timed pass.
-    pub pass: Option<Pass>,
-    /// Of each visit that was kept.
-    pub(super) conditions: &'a [Conditions],
+    /// Of a timed pass, and of its base in a pair.
+    pub passes: &'a [Pass],
+    /// Of each visit that was kept; of the base's device as well where that is another one.
+    pub(super) conditions: [&'a [Conditions]; 2],
 }
 
 /// Times of a pass, in nanoseconds.
@@ -53,15 +55,15 @@ pub struct Pass {
 pub fn flags(subject: &Subject) -> Vec<Flag> {
     let near_floor = |pass: &Pass| pass.time * f64::from(pass.batch) < NEAR_FLOORS * pass.floor;
     let launch_bound = |pass: &Pass| pass.empty_pass.is_some_and(|empty| pass.time < LAUNCH_BOUND * empty);
-    let clock = clock_ratio(subject.conditions);
+    let on_either = |raised: fn(&[Conditions]) -> bool| subject.conditions.into_iter().any(raised);
     [
-        (Flag::NearFloor, subject.pass.as_ref().is_some_and(near_floor)),
-        (Flag::LaunchBound, subject.pass.as_ref().is_some_and(launch_bound)),
+        (Flag::NearFloor, subject.passes.iter().any(near_floor)),
+        (Flag::LaunchBound, subject.passes.iter().any(launch_bound)),
         // Noise that is no number is no precision either.
         (Flag::Noisy, subject.noise.is_nan() || subject.noise > subject.max_noise),
-        (Flag::Drift, clock.is_some_and(|clock| (clock - 1.0).abs() > DRIFT)),
-        (Flag::Throttled, are_many(subject.conditions, is_throttled)),
-        (Flag::Contended, are_many(subject.conditions, is_contended)),
+        (Flag::Drift, on_either(|all| clock_ratio(all).is_some_and(|clock| (clock - 1.0).abs() > DRIFT))),
+        (Flag::Throttled, on_either(|all| are_many(all, is_throttled))),
+        (Flag::Contended, on_either(|all| are_many(all, is_contended))),
     ]
     .into_iter()
     .filter_map(|(flag, raised)| raised.then_some(flag))
@@ -93,6 +95,11 @@ fn is_contended(conditions: &Conditions) -> bool {
     conditions.lost.is_some_and(|lost| lost > CONTENDED)
 }
 
+/// How long a device has to work before the next try: clocks that fell come back by working.
+pub(super) fn recovery(conditions: &Conditions, warm_up: Duration) -> Duration {
+    if is_throttled(conditions) { warm_up } else { Duration::ZERO }
+}
+
 /// What is wrong with a time in which more bytes went through a part of the device than it can move.
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
 pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
@@ -108,12 +115,12 @@ mod tests {
     const FINE: Pass = Pass { time: 1000.0, batch: 64, floor: 500.0, empty_pass: Some(40.0) };
 
     fn flags_of(pass: Pass) -> Vec<Flag> {
-        flags(&Subject { noise: 0.001, max_noise: 0.01, pass: Some(pass), conditions: &[] })
+        flags(&Subject { noise: 0.001, max_noise: 0.01, passes: &[pass], conditions: [&[], &[]] })
     }
 
     fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {
         let conditions: Vec<_> = conditions.iter().map(|(clock, lost)| Conditions { clock: *clock, lost: *lost }).collect();
-        flags(&Subject { noise: 0.001, max_noise: 0.01, pass: None, conditions: &conditions })
+        flags(&Subject { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&conditions, &[]] })
     }
 
     #[test]
@@ -127,7 +134,7 @@ mod tests {
     #[test]
     fn noise_is_flagged_when_it_is_too_much_or_no_number() {
         for (noise, flagged) in [(0.01, false), (0.011, true), (f64::NAN, true), (f64::INFINITY, true)] {
-            let found = flags(&Subject { noise, max_noise: 0.01, pass: None, conditions: &[] });
+            let found = flags(&Subject { noise, max_noise: 0.01, passes: &[], conditions: [&[], &[]] });
             assert_eq!(found == [Flag::Noisy], flagged, "{noise}");
         }
     }
@@ -144,6 +151,9 @@ mod tests {
         assert_eq!(flags_under(&[fine, fine, fine, fine, slow, slow]), [Flag::Throttled]);
         assert_eq!(flags_under(&[fine, fine, fine, fine, fine, lost]), []);
         assert_eq!(flags_under(&[fine, fine, fine, fine, lost, lost]), [Flag::Contended]);
+        let [own, base] = [[fine; 6], [slow; 6]].map(|all| all.map(|(clock, lost)| Conditions { clock, lost }));
+        let subject = Subject { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };
+        assert_eq!(flags(&subject), [Flag::Drift, Flag::Throttled], "the base's device counts as well");
         assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
     }
 }

@@ -27,6 +27,10 @@ const SENTINELS: u32 = 3;
 /// Times of the sentinel whose median is what later ones are compared with.
 const SENTINEL_TIMES: u32 = 9;
 
+/// Tries until such a median no longer falls, and what counts as falling.
+const SETTLING: u32 = 20;
+const SETTLED: f64 = 0.99;
+
 /// Where times come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
@@ -103,9 +107,8 @@ impl Instrument {
         while device.now() < until {
             device.sample(tools.sentinel, 1, 1)?;
         }
-        let sentinels =
-            (0..SENTINEL_TIMES).map(|_| Ok(timer.sentinel(device, tools)?.0)).collect::<Result<Vec<_>, Failure>>()?;
-        Ok(Self { timer, floor, sentinel: Nanos(stats::median(&sentinels)), note })
+        let sentinel = settled_sentinel(device, tools, timer)?;
+        Ok(Self { timer, floor, sentinel, note })
     }
 }
 
@@ -186,6 +189,25 @@ fn rate(marks: &[Mark]) -> f64 {
         (Some(first), Some(last)) => (last.device - first.device) / (last.host - first.host),
         _ => f64::NAN,
     }
+}
+
+/// The sentinel's time once it has stopped falling: some devices take longer to get up to speed than others, and what comes later is
+/// compared with this.
+fn settled_sentinel(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nanos, Failure> {
+    let mut median = || -> Result<f64, Failure> {
+        let times = (0..SENTINEL_TIMES).map(|_| Ok(timer.sentinel(device, tools)?.0)).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(stats::median(&times))
+    };
+    let mut last = median()?;
+    for _ in 0..SETTLING {
+        let next = median()?;
+        let has_settled = next >= SETTLED * last;
+        last = next;
+        if has_settled {
+            break;
+        }
+    }
+    Ok(Nanos(last))
 }
 
 /// Visits of the floor, and samples in each.

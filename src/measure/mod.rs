@@ -19,7 +19,7 @@ mod vulkan;
 
 use std::time::Duration;
 
-use crate::model::{Flag, PipelineStatistics};
+use crate::model::{Failure, Flag, PipelineStatistics};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
@@ -55,6 +55,8 @@ pub struct Measured {
     pub clock_ratio: Option<f64>,
     /// Of a case that was measured alternately with its base.
     pub pair: Option<PairMeasured>,
+    /// Why it wasn't, though it should have been.
+    pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.
     pub flags: Vec<Flag>,
     /// What can't be right, for the flag `implausible`.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::processor::Contention;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools};
 use crate::gpu::{Slot, Submission};
 use crate::model::{Failure, Status};
@@ -17,7 +18,9 @@ pub(super) struct Rig<'a> {
     cases: ToolCases,
     /// The tools as loaded now.
     tools: Tools,
+    /// How long its clocks take to rise.
     warm_up: Duration,
+    contention: Contention,
     last_busy: Duration,
 }
 
@@ -45,7 +48,7 @@ impl<'a> Rig<'a> {
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
         }
         let last_busy = device.now();
-        Ok(Self { device, instrument, cases, tools, warm_up, last_busy })
+        Ok(Self { device, instrument, cases, tools, warm_up, contention: Contention::default(), last_busy })
     }
 
     /// Loads the tools, before the cases of a block.
@@ -70,6 +73,11 @@ impl<'a> Rig<'a> {
             return Ok(());
         }
         self.warm_up()
+    }
+
+    /// How long its clocks take to rise.
+    pub(super) fn warm_up_time(&self) -> Duration {
+        self.warm_up
     }
 
     /// Keeps the device busy until its clocks have risen.
@@ -107,15 +115,18 @@ impl<'a> Rig<'a> {
         self.device.tick_scale().ok_or_else(|| Failure::new(Status::Error, "the queue has no timestamps"))
     }
 
-    /// Does something, and tells under which conditions.
-    pub(super) fn watch<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Failure>) -> Result<(T, Conditions), Failure> {
-        let before = self.device.processor_time();
-        let done = act(self)?;
+    /// What [`Rig::conditions_since`] needs of a moment.
+    pub(super) fn begin(&self) -> Option<ProcessorTime> {
+        self.device.processor_time()
+    }
+
+    /// Under which conditions the device worked since then.
+    pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
-        let lost = before.zip(after).and_then(|(before, after)| ProcessorTime::lost(&before, &after));
+        let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
         let Nanos(sentinel) = self.instrument.timer.sentinel(self.device, self.tools)?;
         self.was_busy();
-        Ok((done, Conditions { clock: self.instrument.sentinel.0 / sentinel, lost }))
+        Ok(Conditions { clock: self.instrument.sentinel.0 / sentinel, lost })
     }
 }
 

@@ -9,12 +9,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::flags::{self, Pass, Subject, flags};
 use super::instrument;
-use super::pair::Pair;
+use super::pair::{Pair, PairError};
 use super::rig::{Conditions, Rig};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use super::visit::{Loading, Visit};
 use super::{Dispatcher, Instrument, Measured, PairMeasured, Timer, noise};
-use crate::gpu::Loaded;
+use crate::gpu::{Loaded, Slot};
 use crate::model::{Case, Failure, Measurand, PipelineStatistics, Status, Work};
 use crate::shader::Prepared;
 use crate::stats;
@@ -71,8 +71,6 @@ pub enum Event<'a> {
     Timing(&'a Case, u32),
     /// A case has an outcome.
     Ended(&'a Case),
-    /// A case is measured without the base of its pair, which failed.
-    Unpaired(&'a Case, &'a Failure),
 }
 
 /// Compares the outputs of a case with what they must hold: the job's own case or its base, the job being that with this index.
@@ -83,6 +81,8 @@ pub struct Session<'a> {
     pub(super) rig: Rig<'a>,
     /// The device on which the bases of pairs run, where it isn't the same.
     pub(super) base_rig: Option<Rig<'a>>,
+    /// Why that device can't be paired with any more.
+    pub(super) base_failure: Option<Failure>,
     pub(super) options: Options,
     pub(super) rng: ChaCha8Rng,
 }
@@ -104,6 +104,8 @@ pub(super) struct Entry<'c> {
     /// Its place in the block.
     pub(super) index: usize,
     pub(super) pair: Option<Pair<'c>>,
+    /// Why it isn't paired, though it should be.
+    pub(super) unpaired: Option<Failure>,
     pub(super) pipeline_time: Duration,
     pub(super) statistics: Option<Vec<PipelineStatistics>>,
     pub(super) overhead: Option<Nanos>,
@@ -147,16 +149,25 @@ impl<'a> Session<'a> {
     /// What the device refused.
     pub fn new(device: &'a mut dyn Dispatcher, tools: ToolCases, options: Options) -> Result<Self, Failure> {
         let rig = Rig::calibrate(device, tools, options.warm_up)?;
-        Ok(Self { rig, base_rig: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed) })
+        Ok(Self { rig, base_rig: None, base_failure: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed) })
     }
 
-    /// The same session, the bases of pairs being run on another device. Calibrates that one as well.
-    ///
-    /// # Errors
-    /// What that device refused.
-    pub fn with_base(self, device: &'a mut dyn Dispatcher, tools: ToolCases) -> Result<Self, Failure> {
-        let base_rig = Some(Rig::calibrate(device, tools, self.options.warm_up)?);
-        Ok(Self { base_rig, ..self })
+    /// The same session, the bases of pairs being run on another device, whose clocks take so long to rise. Calibrates that one as
+    /// well. Where it can't be paired with, cases are measured alone, and say so.
+    #[must_use]
+    pub fn with_base(mut self, device: &'a mut dyn Dispatcher, tools: ToolCases, warm_up: Duration) -> Self {
+        match Rig::calibrate(device, tools, warm_up) {
+            Ok(rig) => {
+                let timers = [&self.rig, &rig].map(|rig| rig.instrument.timer.as_str());
+                if timers[0] != timers[1] {
+                    let reason = format!("times by the {}'s and by the {}'s clock can't be compared", timers[0], timers[1]);
+                    self.base_failure = Some(Failure::new(Status::Error, reason));
+                }
+                self.base_rig = Some(rig);
+            }
+            Err(failure) => self.base_failure = Some(failure),
+        }
+        self
     }
 
     /// What is known about the instrument.
@@ -199,7 +210,7 @@ impl<'a> Session<'a> {
             }
             bytes_left.iter_mut().zip(bytes).for_each(|(left, bytes)| *left = left.saturating_sub(bytes));
             observe(Event::Loading(&job.case.case));
-            match self.load(job, index, &entries, check, observe) {
+            match self.load(job, index, &entries, check) {
                 Ok(entry) => {
                     entries.push(entry);
                     outcomes.push(None);
@@ -222,12 +233,21 @@ impl<'a> Session<'a> {
 
     fn load_tools(&mut self) -> Result<(), Failure> {
         self.rig.load_tools()?;
-        self.base_rig.as_mut().map_or(Ok(()), Rig::load_tools)
+        if let (Some(rig), None) = (&mut self.base_rig, &self.base_failure) {
+            self.base_failure = rig.load_tools().err();
+        }
+        Ok(())
     }
 
     /// Bytes that cases may take, on the device and on that of the bases.
     fn memory_left(&self) -> [u64; 2] {
-        [self.rig.device.memory_budget(), self.base_rig.as_ref().map_or(u64::MAX, |rig| rig.device.memory_budget())]
+        let own = self.rig.device.memory_budget();
+        match &self.base_rig {
+            // One device twice: each knows of all its memory.
+            Some(rig) if rig.device.info().device_uuid == self.rig.device.info().device_uuid => [own / 2; 2],
+            Some(rig) => [own, rig.device.memory_budget()],
+            None => [own, u64::MAX],
+        }
     }
 
     /// Bytes that loading a job would add to what is loaded, on the device and on that of the bases.
@@ -241,37 +261,27 @@ impl<'a> Session<'a> {
     }
 
     /// Loads a case and the base of its pair.
-    fn load<'c>(
-        &mut self,
-        job: &Job<'c>,
-        index: usize,
-        loaded: &[Entry<'c>],
-        check: &mut Check,
-        observe: &mut dyn FnMut(Event),
-    ) -> Result<Entry<'c>, Failure> {
+    fn load<'c>(&mut self, job: &Job<'c>, index: usize, loaded: &[Entry<'c>], check: &mut Check) -> Result<Entry<'c>, Failure> {
         let mut check = |case: &Case, outputs: &[Vec<u8>]| check(index, case, outputs);
         let (own, pipeline_time) = load(&mut self.rig, job.case, &mut check)?;
-        let mut pair = None;
+        let (mut pair, mut unpaired) = (None, None);
         if let Some(base) = job.base {
             // Many cases of a block have the same base.
-            let known = loaded.iter().filter_map(|entry| entry.pair.as_ref()).find(|pair| pair.is_with(base));
-            let rig = self.base_rig.as_mut().unwrap_or(&mut self.rig);
-            pair = match known {
-                Some(known) => Some(Pair::new(base, known.slot())),
-                None => match load(rig, base, &mut check) {
-                    Ok((loaded, _)) => Some(Pair::new(base, loaded.slot)),
-                    Err(failure) if failure.status == Status::OutOfMemory => return Err(failure),
-                    Err(failure) => {
-                        observe(Event::Unpaired(&job.case.case, &failure));
-                        None
-                    }
-                },
-            };
+            let known =
+                loaded.iter().filter_map(|entry| entry.pair.as_ref()).find(|pair| std::ptr::eq(pair.base().prepared, base));
+            let slot = known.map(|known| Ok(known.base().slot)).unwrap_or_else(|| self.load_base(base, &mut check));
+            match slot {
+                Ok(slot) => pair = Some(Pair::new(base, slot)),
+                // It may fit without the others.
+                Err(failure) if failure.status == Status::OutOfMemory && !loaded.is_empty() => return Err(failure),
+                Err(failure) => unpaired = Some(failure),
+            }
         }
         Ok(Entry {
             loading: Loading::new(job.case, own.slot),
             index,
             pair,
+            unpaired,
             pipeline_time,
             statistics: own.statistics,
             overhead: None,
@@ -283,10 +293,20 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Loads a base where bases run.
+    fn load_base(&mut self, base: &Prepared, check: &mut CheckCase) -> Result<Slot, Failure> {
+        if let Some(failure) = &self.base_failure {
+            return Err(failure.clone());
+        }
+        let loaded = load(self.base_rig.as_mut().unwrap_or(&mut self.rig), base, check);
+        loaded.map(|(loaded, _)| loaded.slot)
+    }
+
     /// Times all entries in rounds until each has ended.
     fn time(&mut self, entries: &mut [Entry], check: &mut Check, observe: &mut dyn FnMut(Event)) {
+        let mut bases: Vec<Loading> = Vec::new();
         for entry in entries.iter_mut() {
-            let sized = self.rig.warm_up_if_idle().and_then(|()| self.choose_sizes(entry));
+            let sized = self.choose_sizes(entry, &mut bases);
             end_on_failure(entry, sized, observe);
         }
         let mut empty_passes = EmptyPasses::default();
@@ -303,8 +323,7 @@ impl<'a> Session<'a> {
                 let visited = self.visit(entry);
                 end_on_failure(entry, visited, observe);
             }
-            let kept =
-                self.visit_empty_passes(entries, &mut empty_passes).and_then(|()| self.rig.keep_busy(started + ROUND_SPAN));
+            let kept = self.visit_empty_passes(entries, &mut empty_passes).and_then(|()| self.keep_busy(started + ROUND_SPAN));
             if let Err(failure) = kept {
                 // Whose figures would stand without what they are judged by: a device that fails here has failed them all.
                 for entry in entries.iter_mut().filter(|entry| entry.ended.is_none()) {
@@ -320,40 +339,102 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn choose_sizes(&mut self, entry: &mut Entry) -> Result<(), Failure> {
+    /// Chooses the sizes of an entry, and of its base unless that is among those whose sizes were chosen before.
+    fn choose_sizes<'c>(&mut self, entry: &mut Entry<'c>, bases: &mut Vec<Loading<'c>>) -> Result<(), Failure> {
         let max_time = self.options.max_time;
         self.rig.choose_sizes(&mut entry.loading, max_time)?;
-        match &mut entry.pair {
-            Some(pair) => pair.choose_sizes(self.base_rig.as_mut().unwrap_or(&mut self.rig), max_time),
-            None => Ok(()),
+        let Some(pair) = &mut entry.pair else { return Ok(()) };
+        if pair.size_like(bases) {
+            return Ok(());
         }
+        match &mut self.base_rig {
+            Some(rig) => {
+                if let Err(failure) = pair.choose_sizes(rig, max_time) {
+                    self.part_from_base(entry, failure);
+                    return Ok(());
+                }
+            }
+            None => pair.choose_sizes(&mut self.rig, max_time)?,
+        }
+        bases.push(*pair.base());
+        Ok(())
+    }
+
+    /// Goes on without the base of a pair, whose device failed: the case's own device didn't.
+    fn part_from_base(&mut self, entry: &mut Entry, failure: Failure) {
+        entry.pair = None;
+        entry.unpaired = Some(failure.clone());
+        // What was sampled in alternation doesn't go with what follows.
+        entry.visits.clear();
+        entry.conditions.clear();
+        entry.noise.clear();
+        self.base_failure = Some(failure);
+    }
+
+    /// Keeps the devices busy until then, so that both have their clocks up in the next round.
+    fn keep_busy(&mut self, until: Duration) -> Result<(), Failure> {
+        let step = Duration::from_millis(1);
+        while self.rig.device.now() < until {
+            let now = self.rig.device.now();
+            self.rig.keep_busy(until.min(now + step))?;
+            if let (Some(rig), None) = (&mut self.base_rig, &self.base_failure) {
+                let now = rig.device.now();
+                self.base_failure = rig.keep_busy(now + step).err();
+            }
+        }
+        Ok(())
     }
 
     /// Visits an entry, and again where clocks were down or others took the processor, as long as its time allows.
     fn visit(&mut self, entry: &mut Entry) -> Result<(), Failure> {
-        let started = self.rig.device.now();
         self.rig.warm_up_if_idle()?;
-        for repeats_left in (0..=REPEATS).rev() {
-            let (visit, conditions) = self.visit_once(entry)?;
-            let elapsed = self.rig.device.now().saturating_sub(started);
-            let may_repeat = repeats_left > 0 && entry.spent + 2 * elapsed < self.options.max_time;
-            if flags::is_steady(&conditions) || !may_repeat || !entry.is_pass() {
+        if let (Some(rig), Some(_), None) = (&mut self.base_rig, &entry.pair, &self.base_failure) {
+            self.base_failure = rig.warm_up_if_idle().err();
+        }
+        let started = self.rig.device.now();
+        let mut repeats_left = REPEATS;
+        loop {
+            if let (Some(failure), Some(_), Some(_)) = (&self.base_failure, &self.base_rig, &entry.pair) {
+                let failure = failure.clone();
+                self.part_from_base(entry, failure);
+            }
+            let visit_started = self.rig.device.now();
+            let before = self.rig.begin();
+            let visit = match self.visit_once(entry) {
+                Ok(visit) => visit,
+                Err(PairError::Own(failure)) => return Err(failure),
+                // The next try is without it, and is no repeat.
+                Err(PairError::Base(failure)) => {
+                    self.base_failure = Some(failure);
+                    continue;
+                }
+            };
+            let conditions = self.rig.conditions_since(&before)?;
+            let is_steady = flags::is_steady(&conditions) && visit.base_conditions.as_ref().is_none_or(flags::is_steady);
+            let now = self.rig.device.now();
+            let more = now.saturating_sub(visit_started) + flags::recovery(&conditions, self.rig.warm_up_time());
+            let may_repeat = repeats_left > 0 && entry.spent + now.saturating_sub(started) + more < self.options.max_time;
+            if is_steady || !may_repeat || !entry.is_pass() {
                 entry.visits.push(visit);
                 entry.conditions.push(conditions);
                 break;
             }
-            self.rig.warm_up()?;
+            repeats_left -= 1;
+            if flags::recovery(&conditions, self.rig.warm_up_time()) > Duration::ZERO {
+                self.rig.warm_up()?;
+            }
         }
         entry.spent += self.rig.device.now().saturating_sub(started);
         Ok(())
     }
 
-    fn visit_once(&mut self, entry: &Entry) -> Result<(Visit, Conditions), Failure> {
+    fn visit_once(&mut self, entry: &Entry) -> Result<Visit, PairError> {
         let Self { rig, base_rig, options, .. } = self;
-        rig.watch(|rig| match &entry.pair {
-            Some(pair) => pair.visit(rig, base_rig.as_mut(), &entry.loading),
-            None => rig.visit(&entry.loading, options.max_time),
-        })
+        match (&entry.pair, base_rig) {
+            (Some(pair), Some(base_rig)) => pair.visit_across(rig, base_rig, &entry.loading),
+            (Some(pair), None) => pair.visit(rig, &entry.loading),
+            (None, _) => rig.visit(&entry.loading, options.max_time).map_err(PairError::Own),
+        }
     }
 
     /// The time of an empty pass, in each batch size that is in use, visited in each round as the cases are.
@@ -408,16 +489,15 @@ impl<'a> Session<'a> {
         let measurand = case.measurand;
         let does_work = case.work != Work::default();
         let time = stats::median(&super::round_medians(&rounds));
+        let empty_pass = entry.overhead.filter(|_| does_work).map(|Nanos(time)| time);
+        let own = Pass { time, batch, floor: self.rig.instrument.floor.0, empty_pass };
+        let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
+        let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
-            noise: noise(&rounds),
+            noise: entry.noise_now(),
             max_noise: self.options.max_noise,
-            pass: entry.is_pass().then(|| Pass {
-                time,
-                batch,
-                floor: self.rig.instrument.floor.0,
-                empty_pass: entry.overhead.filter(|_| does_work).map(|Nanos(time)| time),
-            }),
-            conditions: if entry.is_pass() { &entry.conditions } else { &[] },
+            passes: &passes,
+            conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
         };
         let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
         let beyond_limit = || flags::beyond_limit(case, time, &self.rig.device.info().peaks);
@@ -430,6 +510,7 @@ impl<'a> Session<'a> {
             clock_ratio: flags::clock_ratio(&entry.conditions),
             pipeline_time: entry.pipeline_time,
             pair: entry.pair.as_ref().map(|_| PairMeasured { ratios: entry.ratios() }),
+            unpaired: entry.unpaired,
             flags: flags(&subject),
             implausible: None,
             statistics: entry.statistics,
@@ -438,6 +519,15 @@ impl<'a> Session<'a> {
         let implausible = entry.visits.iter().find_map(|visit| visit.implausible.clone()).or_else(beyond_limit);
         implausible.into_iter().for_each(|reason| measured.doubt(reason));
         Ok(measured)
+    }
+
+    /// The base of a pair as a pass of its own, the launch being the own one's where both are on one device.
+    fn base_pass(&self, entry: &Entry) -> Option<Pass> {
+        let base = entry.pair.as_ref()?.base();
+        let times: Vec<Vec<f64>> = entry.visits.iter().map(|visit| visit.base.clone()).collect();
+        let rig = self.base_rig.as_ref().unwrap_or(&self.rig);
+        let time = stats::median(&super::round_medians(&times));
+        Some(Pass { time, batch: base.batch, floor: rig.instrument.floor.0, empty_pass: None })
     }
 
     /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Timer;
 use super::instrument::{self, FLOORS_PER_SAMPLE};
-use super::rig::Rig;
+use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
 use crate::gpu::{Slot, Submission};
 use crate::model::{Failure, Measurand, Status};
@@ -49,6 +49,9 @@ pub(super) struct Visit {
     pub(super) host_times: Vec<f64>,
     /// In pairs: the time over that of the base, of each pair of samples.
     pub(super) ratios: Vec<f64>,
+    /// In pairs: the base's samples, and under which conditions they were taken where that is on another device.
+    pub(super) base: Vec<f64>,
+    pub(super) base_conditions: Option<Conditions>,
     /// What can't be right about it.
     pub(super) implausible: Option<String>,
 }
@@ -74,6 +77,7 @@ impl Rig<'_> {
             loading.batch = 0;
             return Ok(());
         }
+        self.warm_up_if_idle()?;
         let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
         let may_batch = loading.prepared.case.repeatable && !self.is_cold();
         let mut time = self.sample_time(loading)?;
@@ -120,11 +124,16 @@ impl Rig<'_> {
             let at_once = if self.instrument.timer == Timer::Host { 1 } else { left.min(loading.samples_at_once) };
             self.sample_into(&mut visit, loading, at_once)?;
         }
-        visit.samples.remove(0);
-        let floor = self.instrument.floor;
-        let sample = stats::median(&visit.samples) * f64::from(loading.batch);
-        visit.implausible = visit.implausible.or_else(|| implausible_time(Nanos(sample), floor));
+        self.finish(&mut visit, loading);
         Ok(visit)
+    }
+
+    /// Discards the first sample, and judges whether the others can be right.
+    pub(super) fn finish(&mut self, visit: &mut Visit, loading: &Loading) {
+        visit.samples.remove(0);
+        let sample = Nanos(stats::median(&visit.samples) * f64::from(loading.batch));
+        visit.implausible = visit.implausible.take().or_else(|| implausible_time(sample, self.instrument.floor));
+        self.was_busy();
     }
 
     /// Takes samples in one submission, and judges whether they can be right.

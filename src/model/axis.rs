@@ -78,8 +78,11 @@ pub struct Axis {
     /// The value whose case others along this axis are compared with (columns `relative` and `relative_to`). It comes first among
     /// the values, so that the case is finished when others refer to it.
     pub base: Option<AxisValue>,
-    /// Whether more along this axis, which is one of numbers, is more of the same work: who is faster with more, all else alike, is implausible.
+    /// Whether more along this axis, which is one of numbers, is more of the same work.
     pub is_work: bool,
+    /// Whether time can't fall with more work along this axis, all else alike: who is faster with more is implausible. True of
+    /// loops; not of the sizes of arrays, where powers of two may fall on the same cache sets or memory channels.
+    pub is_monotone: bool,
 }
 
 impl Axis {
@@ -98,6 +101,7 @@ impl Axis {
             neutral: None,
             base: None,
             is_work: false,
+            is_monotone: false,
         }
     }
 
@@ -111,6 +115,12 @@ impl Axis {
     #[must_use]
     pub fn of_work(self) -> Self {
         Self { is_work: true, ..self }
+    }
+
+    /// The same axis of numbers, along which more is more of the same work, and takes more time.
+    #[must_use]
+    pub fn of_monotone_work(self) -> Self {
+        Self { is_work: true, is_monotone: true, ..self }
     }
 
     /// Whether this axis can take the value.

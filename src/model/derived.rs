@@ -19,6 +19,8 @@ pub struct Finished {
     pub time: f64,
     /// The ends of its 95 % interval, ns.
     pub interval: Option<(f64, f64)>,
+    /// Reasons to doubt it, as its row has them. None is implausible: those are left out.
+    pub flags: Vec<String>,
     /// The headline figure, in the unit of the experiment's headline.
     pub value: f64,
 }

@@ -59,7 +59,7 @@ pub struct Planned {
     /// The case that this one is compared with, if the experiment names one; it may be the case itself, and it may be none of
     /// the plan's. If it is, it comes before this one.
     pub base: Option<Base>,
-    /// How much work it is, along each axis of work.
+    /// How much work it is, along each axis where more takes more time.
     pub work: Vec<Amount>,
     /// The case, or why the device can't run it.
     pub case: Result<Case, Skip>,
@@ -109,14 +109,14 @@ impl Selection {
         })
     }
 
-    /// How much work a case is along each axis of work.
+    /// How much work a case is along each axis where more takes more time.
     fn work(&self, variant: &str, point: &Point) -> Vec<Amount> {
         let along = |axis: &Axis| {
             let alike = point.with(&axis.name, &AxisValue::from("any"));
             let alike = format!("{}:{variant} {alike}", self.experiment.name());
             Amount { axis: axis.name.to_string(), amount: point.integer(&axis.name), alike }
         };
-        self.axes.iter().filter(|axis| axis.is_work).map(along).collect()
+        self.axes.iter().filter(|axis| axis.is_monotone).map(along).collect()
     }
 
     /// Puts first what others are compared with.
@@ -180,12 +180,16 @@ impl<'a> Plan<'a> {
         self.len() == 0
     }
 
-    /// Whether any of the selected experiments compares its cases with one of them.
+    /// Whether any case is compared with another one.
     pub fn has_bases(&self) -> bool {
-        let has = |selection: &Selection| {
-            selection.experiment.base_variant().is_some() || selection.axes.iter().any(|axis| axis.base.is_some())
+        let differs = |selection: &Selection| {
+            let base_variant = selection.experiment.base_variant();
+            let is_other =
+                |axis: &Axis| axis.base.is_some() && axis.defaults.iter().any(|value| Some(value) != axis.base.as_ref());
+            selection.variants.iter().any(|variant| base_variant.is_some_and(|base| base != *variant))
+                || selection.axes.iter().any(is_other)
         };
-        self.selections.iter().any(has)
+        self.selections.iter().any(differs)
     }
 
     /// The axes of the selected experiments, each name once, sorted.
@@ -381,7 +385,8 @@ mod tests {
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         for experiment in CATALOGUE {
             let axes = experiment.axes(&setting);
-            let work: Vec<String> = axes.iter().filter(|axis| axis.is_work).map(|axis| axis.name.to_string()).collect();
+            let is_unbounded = |axis: &&Axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_));
+            let work: Vec<String> = axes.iter().filter(is_unbounded).map(|axis| axis.name.to_string()).collect();
             for huge in ["18446744073709551608", "2^63", "2^40"] {
                 let alone = work.iter().map(|axis| vec![format!("{axis}={huge}")]);
                 let together = work.iter().map(|axis| format!("{axis}={huge}")).collect::<Vec<_>>();

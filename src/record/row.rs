@@ -1,5 +1,8 @@
 //! From a case and its outcome to a row.
 
+use std::collections::BTreeSet;
+use std::mem;
+
 use crate::measure::{Measured, PairMeasured};
 use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
 use crate::plan::{Planned, case_id};
@@ -90,17 +93,39 @@ impl Record {
         self.ratio_ci_high = interval.map(|interval| interval.high);
     }
 
-    /// Takes the figure of the case that it is compared with. Call it once the row is measured.
+    /// Says why it isn't measured in a pair, though it should be.
+    pub fn leave_unpaired(&mut self, failure: &Failure) {
+        let unpaired = format!("not paired, its base: {}: {}", failure.status, failure.reason);
+        let parts = [mem::take(&mut self.reason), unpaired];
+        self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    }
+
+    /// Takes the figure of the case that it is compared with. Call it once the row is measured. Not in a pair: there the case was
+    /// measured in alternation and its base alone, with other contents of the caches; the ratio compares what is alike.
     pub fn compare_with(&mut self, case_id: &str, value: f64) {
+        if !self.pair_base.is_empty() {
+            return;
+        }
         let relative = self.value.map(|own| own / value).filter(|relative| relative.is_finite());
         self.relative = relative;
         self.relative_to = relative.map_or_else(String::new, |_| case_id.to_owned());
     }
 
-    /// What derivation sees of it; nothing where it has no time.
+    /// Whether its figure can't be right.
+    pub fn is_implausible(&self) -> bool {
+        self.flags.split(';').any(|flag| flag == Flag::Implausible.name())
+    }
+
+    /// Whether it follows from other rows.
+    pub fn is_derived(&self) -> bool {
+        self.row_kind == DERIVED
+    }
+
+    /// What derivation sees of it; nothing where it has no time, or one that can't be right.
     pub fn finished(&self) -> Option<Finished> {
         let (time, value) = (self.time_ns?, self.value?);
-        (self.row_kind == MEASURED && self.status == Status::Ok.as_str()).then(|| Finished {
+        let is_usable = self.row_kind == MEASURED && self.status == Status::Ok.as_str() && !self.is_implausible();
+        is_usable.then(|| Finished {
             variant: self.variant.clone(),
             point: Point::new(self.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone()))),
             case_id: self.case_id.clone(),
@@ -108,12 +133,14 @@ impl Record {
             subgroup_size: self.subgroup_size,
             time,
             interval: self.ci_low_ns.zip(self.ci_high_ns),
+            flags: self.flags.split(';').filter(|flag| !flag.is_empty()).map(str::to_owned).collect(),
             value,
         })
     }
 
-    /// Takes a derived figure.
-    pub fn describe_derived(&mut self, derived: &Derived, cache: Cache) {
+    /// Takes a derived figure, and what is to be said against the rows that it was drawn from.
+    pub fn describe_derived(&mut self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) {
+        self.flags = flags.iter().map(String::as_str).collect::<Vec<_>>().join(";");
         self.row_kind = DERIVED.to_owned();
         self.experiment = derived.experiment.to_owned();
         self.variant = derived.variant.to_owned();

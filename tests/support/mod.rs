@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
+use lanescope::model::{AxisKind, AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
 
@@ -177,7 +177,10 @@ pub fn point(experiment: &dyn Experiment, setting: &Setting, given: &[(&str, &st
 pub fn little_work() -> Vec<String> {
     let device = DeviceInfo::mock();
     let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-    let axes = CATALOGUE.iter().flat_map(|experiment| experiment.axes(&setting)).filter(|axis| axis.is_work);
+    let axes = CATALOGUE
+        .iter()
+        .flat_map(|experiment| experiment.axes(&setting))
+        .filter(|axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_)));
     let mut names: Vec<String> = axes.map(|axis| axis.name.to_string()).collect();
     names.sort_unstable();
     names.dedup();

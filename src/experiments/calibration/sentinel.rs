@@ -37,8 +37,8 @@ impl Experiment for Sentinel {
         // 65,535 iterations are the most that some software drivers run (see the quirk llvmpipe-loop-cap).
         let steps = setting.by_class(256_u64, 2048);
         vec![
-            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]).of_work(),
+            Axis::new("groups", "workgroups of 64 invocations", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+            Axis::new("steps", "multiply-adds per invocation", AxisKind::AtLeast(1), [steps]).of_monotone_work(),
         ]
     }
 

@@ -92,7 +92,9 @@ impl Experiment for Stride {
          memory are opened for few bytes, and strides that are powers of two may fall deeper than their neighbours, as they \
          favour some channels of memory. A write of part of a sector may cost a read as well, to fill the rest, which makes \
          strides 2 to 8 worse for `write` than for `read`. This holds where n is many times the last cache; on processors, \
-         sizes are small enough to stay in cache, and the figure shows the cost of gathering and scattering there."
+         sizes are small enough to stay in cache, and the figure shows the cost of gathering and scattering there. A sweep of \
+         small n rarely fills its last workgroups: strides that don't divide n by a whole number of workgroups idle a little, \
+         up to a quarter at the smallest sizes."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

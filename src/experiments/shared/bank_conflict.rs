@@ -34,6 +34,9 @@ const BEGINNINGS: u64 = 4;
 const FIRST_SHIFT: u32 = 5;
 const SHIFT_STEP: u32 = 3;
 
+/// More would keep the twin busy for minutes.
+const MOST_ITERATIONS: u64 = 1 << 20;
+
 struct BankConflict;
 
 /// The sizes that a point stands for on a device. What doesn't fit saturates: no device has that much.
@@ -87,7 +90,7 @@ impl Experiment for BankConflict {
     }
 
     fn summary(&self) -> &'static str {
-        "bandwidth of workgroup memory by stride and pattern; the banks that follow from it"
+        "bandwidth of workgroup memory by stride and pattern, and its banks"
     }
 
     fn description(&self) -> &'static str {
@@ -155,8 +158,8 @@ impl Experiment for BankConflict {
                 .relative_to(0_u64),
             Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_work(),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]
     }
 
@@ -168,6 +171,12 @@ impl Experiment for BankConflict {
             return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
         }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
+        if shape.iterations > MOST_ITERATIONS {
+            let iterations = shape.iterations;
+            return Err(Skip::new(format!(
+                "{MOST_ITERATIONS} iterations are the most that the twin follows: the case needs {iterations}"
+            )));
+        }
         let [lanes, row, elements, iterations] =
             [shape.lanes, shape.row, shape.elements, shape.iterations].map(|n| u32::try_from(n).map_err(too_many));
         let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.word("pattern")).map_or(0, |(code, _)| code);
@@ -411,6 +420,7 @@ mod tests {
             cache: Cache::Warm,
             subgroup_size,
             time: 1000.0 * f64::from(1 << stride.trailing_zeros().min(5)),
+            flags: Vec::new(),
             interval: None,
             value: 1.0,
         };

@@ -120,7 +120,7 @@ impl Experiment for Ops {
                 AxisKind::Numbers(&[16, 32, 64, 128, 256, 512, 1024, 2048, 4096]),
                 [chain],
             )
-            .of_work(),
+            .of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
         ]
     }

@@ -18,6 +18,9 @@ const TRAFFIC: &[&str] = &["registers", "shared"];
 /// Steps that the shader's loop unrolls.
 const UNROLL: u64 = 8;
 
+/// More would keep the twin busy for minutes.
+const MOST_BARRIERS: u32 = 1 << 20;
+
 struct Barrier;
 
 impl Experiment for Barrier {
@@ -66,7 +69,8 @@ impl Experiment for Barrier {
             Axis::new("traffic", "what a step works on", AxisKind::Words(TRAFFIC), TRAFFIC.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
-            Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers]).of_work(),
+            Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers])
+                .of_monotone_work(),
         ]
     }
 
@@ -76,8 +80,9 @@ impl Experiment for Barrier {
         if kind == "subgroup" {
             require_subgroups(setting)?;
         }
-        let count = u32::try_from(barriers).ok().filter(|_| barriers % UNROLL == 0).ok_or_else(|| {
-            Skip::new(format!("barriers is {barriers}, the case needs a multiple of {UNROLL} that fits 32 bits"))
+        let is_right = |count: &u32| barriers % UNROLL == 0 && *count <= MOST_BARRIERS;
+        let count = u32::try_from(barriers).ok().filter(is_right).ok_or_else(|| {
+            Skip::new(format!("barriers is {barriers}, the case needs a multiple of {UNROLL} up to {MOST_BARRIERS}"))
         })?;
         let kernel = Kernel::new("sync/barrier.comp", [local_size, 1, 1], 1).constant("BARRIERS", Scalar::U32(count));
         let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
