@@ -129,7 +129,9 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
     let shared = some([InstructionKind::SharedLoad, InstructionKind::SharedStore]);
     assert!(specialized.shared_bytes > 0 || !shared, "{name}: {mix:?}");
     assert_eq!(mix.by_depth.iter().map(InstructionCounts::sum).sum::<u64>(), mix.total.sum(), "{name}");
-    let declared = |capability: &Capability| format!("{capability:?}").strip_prefix("GroupNonUniform").map(str::to_owned);
+    let declared = |capability: &Capability| {
+        format!("{capability:?}").strip_prefix("GroupNonUniform").map(|class| class.trim_end_matches("KHR").to_owned())
+    };
     let declared = reflection.capabilities.iter().filter_map(declared).filter(|class| !class.is_empty());
     let used = reflection.subgroup_classes(entry, &values).into_iter().filter(|class| *class != SubgroupClass::Basic);
     let used: BTreeSet<String> = used.map(|class| format!("{class:?}")).collect();
