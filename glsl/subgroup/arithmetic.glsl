@@ -2,9 +2,19 @@
 #ifndef ARITHMETIC_GLSL
 #define ARITHMETIC_GLSL
 
+// NVIDIA's compiler (580.159.04) takes several of these operations in one turn of a loop for the first of them, though each works on
+// another operand: results were as of one operation per turn. So a turn has but one; beside what it takes a loop is cheap.
+#define ONE_BY_ONE
+
 // In the order of the axis `op`; f32 has but the first four.
-const uint ADD = 0, MUL = 1, MIN = 2, MAX = 3, AND = 4, OR = 5, XOR = 6;
-const uint FOLDS = 7;
+#define ADD 0
+#define MUL 1
+#define MIN 2
+#define MAX 3
+#define AND 4
+#define OR 5
+#define XOR 6
+#define FOLDS 7
 #define FOLD (OP % FOLDS)
 
 #ifdef F32
@@ -14,20 +24,21 @@ const uint FOLDS = 7;
 
 #include "ops.glsl"
 
-#ifdef F32
-T operand(T x, Lane lane) {
-    return x;
-}
-#else
 // Even factors would soon leave nothing but zero, and the `and` or `or` of whole words nothing but zeros or ones. So factors are
 // odd, and each lane tells two bits, one of which the next lane tells as well.
 T operand(T x, Lane lane) {
     const uint own_bits = 3u << (lane.id & 31u);
-    if (FOLD == MUL) return x | T(1);
-    if (FOLD == AND) return x | T(~own_bits);
-    if (FOLD == OR) return x & T(own_bits);
+#if defined(F32)
     return x;
-}
+#elif FOLD == MUL
+    return x | T(1);
+#elif FOLD == AND
+    return x | T(~own_bits);
+#elif FOLD == OR
+    return x & T(own_bits);
+#else
+    return x;
 #endif
+}
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef OPS_GLSL
 #define OPS_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
 
@@ -12,10 +13,8 @@
 #define OP 0
 #endif
 
-// Operations of one invocation, each of which needs the result of the one before; a multiple of UNROLL.
+// Operations of one invocation, each of which needs the result of the one before; a multiple of 16.
 layout(constant_id = 3) const uint CHAIN = 32;
-// Those of one turn of the loop, so that the loop itself hardly counts.
-const uint UNROLL = 16;
 
 // I32 and F32 are macros: they change the type of the operations.
 #if defined(F32)
@@ -93,14 +92,26 @@ Lane this_lane(uint i) {
     return lane;
 }
 
+// One turn of the loop: sixteen operations, so that the loop itself hardly counts. By hand: a loop within would leave it to the driver.
+#ifdef ONE_BY_ONE
+#define TURN 1
+#define OPERATIONS(first) x = advance(x, lane, first);
+#else
+#define TURN 16
+#define OPERATIONS(first) FOUR(first) FOUR(first + 4) FOUR(first + 8) FOUR(first + 12)
+#endif
+#define FOUR(first)                  \
+    x = advance(x, lane, first);     \
+    x = advance(x, lane, first + 1); \
+    x = advance(x, lane, first + 2); \
+    x = advance(x, lane, first + 3);
+
 void main() {
     const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     const Lane lane = this_lane(i);
     T x = operand_of(lane.term);
-    for (uint done = 0; done < CHAIN; done += UNROLL) {
-        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-            x = advance(x, lane, done + k);
-        }
+    [[dont_unroll]] for (uint done = 0; done < CHAIN; done += TURN) {
+        OPERATIONS(done)
     }
     results[i] = x;
     ids[i] = (gl_SubgroupID << 16) | (gl_SubgroupInvocationID << 8) | gl_SubgroupSize;

@@ -1,5 +1,4 @@
 #version 450
-#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_clustered : require
 #include "arithmetic.glsl"
 
@@ -8,19 +7,22 @@
 #define CLUSTER_SIZE 4
 #endif
 
-T reduce(T x) {
-    if (FOLD == ADD) return subgroupClusteredAdd(x, CLUSTER_SIZE);
-    if (FOLD == MUL) return subgroupClusteredMul(x, CLUSTER_SIZE);
-    if (FOLD == MIN) return subgroupClusteredMin(x, CLUSTER_SIZE);
-    if (FOLD == MAX) return subgroupClusteredMax(x, CLUSTER_SIZE);
-#ifndef F32
-    if (FOLD == AND) return subgroupClusteredAnd(x, CLUSTER_SIZE);
-    if (FOLD == OR) return subgroupClusteredOr(x, CLUSTER_SIZE);
-    if (FOLD == XOR) return subgroupClusteredXor(x, CLUSTER_SIZE);
+#if FOLD == ADD
+#define REDUCED(x) subgroupClusteredAdd(x, CLUSTER_SIZE)
+#elif FOLD == MUL
+#define REDUCED(x) subgroupClusteredMul(x, CLUSTER_SIZE)
+#elif FOLD == MIN
+#define REDUCED(x) subgroupClusteredMin(x, CLUSTER_SIZE)
+#elif FOLD == MAX
+#define REDUCED(x) subgroupClusteredMax(x, CLUSTER_SIZE)
+#elif FOLD == AND
+#define REDUCED(x) subgroupClusteredAnd(x, CLUSTER_SIZE)
+#elif FOLD == OR
+#define REDUCED(x) subgroupClusteredOr(x, CLUSTER_SIZE)
+#elif FOLD == XOR
+#define REDUCED(x) subgroupClusteredXor(x, CLUSTER_SIZE)
 #endif
-    return x;
-}
 
 T advance(T x, Lane lane, uint number) {
-    return stir(reduce(operand(x, lane)), lane.term);
+    return stir(REDUCED(operand(x, lane)), lane.term);
 }

@@ -99,7 +99,7 @@ impl Experiment for Ops {
             _ => vec![CLUSTER_SIZE],
         };
         let chain = setting.by_class(128_u64, 1024);
-        let groups = if quick { setting.by_class(16_u64, 4096) } else { setting.by_class(64_u64, 4096) };
+        let groups = if quick { setting.by_class(16_u64, 1056) } else { setting.by_class(64_u64, 1056) };
         let words = if quick { QUICK } else { WORDS };
         vec![
             Axis::new("op", "the operation", AxisKind::Words(WORDS), words.iter().copied()),
