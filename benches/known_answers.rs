@@ -204,9 +204,19 @@ impl Doubling {
         let setting = bench.setting();
         let Some(axis) = experiment.axes(&setting).into_iter().find(|axis| axis.is_work) else { return Ok(None) };
         let most = point.integer(&axis.name);
+        let work_of = |n: u64| {
+            let case = experiment.case(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting);
+            case.map_or(0.0, |case| amount(&case.work))
+        };
+        // Twice the edge of a square is four times the work: there the steps are smaller, so that work doubles.
+        let steps = if work_of(most) > 3.0 * work_of(most / 2) {
+            [most / 2, most * 181 / 256, most]
+        } else {
+            [most / 4, most / 2, most]
+        };
         let mut cases = Vec::new();
-        for part in [4, 2, 1] {
-            let point = point.with(&axis.name, &AxisValue::from(most / part));
+        for n in steps {
+            let point = point.with(&axis.name, &AxisValue::from(n));
             let Ok(case) = experiment.case(variant, &point, &setting) else { return Ok(None) };
             if check_limits(&case, &bench.info).is_err() {
                 return Ok(None);

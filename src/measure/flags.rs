@@ -100,12 +100,16 @@ pub(super) fn recovery(conditions: &Conditions, warm_up: Duration) -> Duration {
     if is_throttled(conditions) { warm_up } else { Duration::ZERO }
 }
 
+/// A rate may exceed a limit by this share: that is how far the device's clock may be from the host's, and published clocks are
+/// nominal (an H100 of 1980 MHz was seen at 0.07 % more).
+const NOMINAL: f64 = 1.01;
+
 /// What is wrong with a time in which more bytes went through a part of the device than it can move.
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
 pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
     let limit = peaks.of(case.bound?)?;
     let rate = case.work.bytes? as f64 / time;
-    (rate > limit).then(|| format!("{rate:.0} GB/s is more than the device can physically move ({limit:.0} GB/s)"))
+    (rate > NOMINAL * limit).then(|| format!("{rate:.0} GB/s is more than the device can physically move ({limit:.0} GB/s)"))
 }
 
 #[cfg(test)]
