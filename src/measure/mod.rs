@@ -5,6 +5,7 @@
 //! the rounds.
 
 mod dispatcher;
+mod entry;
 mod flags;
 mod instrument;
 mod mock;
