@@ -156,6 +156,8 @@ mod contention {
     use std::process::{Child, Command, Stdio};
     use std::thread;
 
+    use lanescope::measure::ProcessorTime;
+
     use super::support::{devices, measured};
 
     /// Processes that do nothing but take the processor; they end with this value.
@@ -197,10 +199,13 @@ mod contention {
 
     #[test]
     fn others_that_take_the_processor_are_contended() {
+        // A kernel without scheduler statistics tells nothing, and then nothing may be said.
+        let is_told = ProcessorTime::now().is_some();
         let spinners = Spinners::start();
         for device in devices().into_iter().filter(|device| device.is_cpu) {
             let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
-            assert!(rows.iter().all(|row| row.flags.contains("contended")), "on {}: {}", device.driver, rows[0].flags);
+            let are_flagged = rows.iter().all(|row| row.flags.contains("contended"));
+            assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].flags);
         }
         drop(spinners);
     }
