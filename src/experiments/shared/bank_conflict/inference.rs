@@ -291,7 +291,7 @@ mod tests {
 
     /// A reproducible number, uniform from -1 to 1.
     fn noise(seed: u64, stride: u64) -> f64 {
-        let mut z = (seed << 32 | stride).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut z = ((seed << 32) | stride).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         f64::from(u32::try_from((z ^ (z >> 31)) >> 32).unwrap()) / f64::from(1_u32 << 31) - 1.0
