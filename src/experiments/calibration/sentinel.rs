@@ -27,7 +27,8 @@ impl Experiment for Sentinel {
         "A chain of dependent integer multiply-adds in every invocation: no memory traffic but one store at the end, so its \
          time follows the core clock.\n\
          \n\
-         How to read it: it warms the device up before measuring, and supplies the work for `calibration/clock`. A row that is \
+         How to read it: it warms the device up before measuring, supplies the work for `calibration/clock`, and runs after each \
+         visit to a case, whose `clock_ratio` it tells. A row that is \
          slower than in another run of the same device and driver says that the clocks were lower."
     }
 

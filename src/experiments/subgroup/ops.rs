@@ -74,7 +74,9 @@ impl Experiment for Ops {
          device at work. Compare operations with each other: shuffles run at the rate of the hardware that crosses lanes; a \
          reduction that costs log2(subgroup size) shuffles is made of them, one that costs less has an instruction of its own. \
          Cheap operations (votes, often quads) hide behind what lies between them: their figures are lower bounds. `elect` has \
-         no operand, and a compiler may do it once for all: its figure is then that of what lies between. `relative` at \
+         no operand, and a compiler may do it once for all: its figure is then that of what lies between. Reductions, scans and \
+         clustered operations have a turn of the loop each, the others a sixteenth of one: a driver took several in one turn \
+         for the same. The loop's counting is in their figures. `relative` at \
          local_size_x=250 is 0.977 (250 of 256) where a subgroup that lacks lanes costs as much as a full one; less says that \
          a compiler does worse where it can't count on full subgroups. On processors, lanes share a vector register or come \
          one after the other, and figures tell how the driver emulates the operation.\n\
