@@ -193,15 +193,20 @@ impl DeviceRun<'_> {
         for ((&place, ready), outcome) in places.iter().zip(&prepared).zip(outcomes) {
             let (planned, row) = (&block[place], &mut rows[place]);
             match outcome {
-                Ok(mut measured) => {
-                    shared.relations.judge(planned, &mut measured);
+                Ok(measured) => {
                     row.measure(&ready.case, &measured);
+                    shared.relations.judge(&planned.work, row);
                     self.describe_pair(row, &measured, bases.of(planned));
                 }
                 Err(failure) => row.fail(&failure),
             }
         }
-        shared.relations.relate(block, &mut rows);
+        for (planned, row) in block.iter().zip(&rows) {
+            shared.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
+        }
+        for (planned, row) in block.iter().zip(&mut rows) {
+            planned.base.iter().for_each(|base| shared.relations.compare(&base.case_id, row));
+        }
         rows.into_iter().try_for_each(|row| self.sink.write_aloud(row))
     }
 

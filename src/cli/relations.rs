@@ -1,52 +1,57 @@
 //! What the rows of one device say of each other: figures relative to a base, plausibility along axes of work, derived figures.
+//!
+//! Works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::experiments;
-use crate::measure::{Measured, Monotone};
+use crate::measure::Monotone;
 use crate::model::{Derived, Finished, Flag};
-use crate::plan::Planned;
+use crate::plan::Amount;
 use crate::record::Record;
+use crate::stats::Interval;
+
+/// A row that was disturbed would put the blame on others.
+const DISTURBED: [Flag; 3] = [Flag::Noisy, Flag::Throttled, Flag::Contended];
 
 /// What is known of the rows so far.
 #[derive(Default)]
 pub struct Relations {
-    /// The figures of the cases that others are compared with.
-    bases: HashMap<String, f64>,
+    /// The figures of rows that others may be compared with.
+    values: HashMap<String, f64>,
     monotone: Monotone,
     /// Finished rows of experiments that derive figures from them, by the experiment's name.
     finished: BTreeMap<&'static str, Vec<Finished>>,
 }
 
 impl Relations {
-    /// Flags a case that is faster than one with less work, as far as both were measured undisturbed.
-    pub fn judge(&mut self, planned: &Planned, measured: &mut Measured) {
-        // A disturbed one would put the blame on others.
-        if measured.flags.iter().any(|flag| matches!(flag, Flag::Noisy | Flag::Throttled | Flag::Contended)) {
+    /// Flags a row that is faster than one with less work, as far as both were measured undisturbed.
+    pub fn judge(&mut self, work: &[Amount], row: &mut Record) {
+        let (Some(time), Some((low, high))) = (row.time_ns, row.ci_low_ns.zip(row.ci_high_ns)) else { return };
+        if DISTURBED.iter().any(|flag| row.has_flag(flag.name())) {
             return;
         }
-        for work in &planned.work {
-            if let Some(reason) = self.monotone.judge(work, measured) {
-                measured.doubt(reason);
+        for work in work {
+            if let Some(reason) = self.monotone.judge(work, time, Interval { low, high }) {
+                row.doubt(&reason);
             }
         }
     }
 
-    /// Compares the rows of a block with their bases, which are among them or came before, and keeps what derivation needs.
-    pub fn relate(&mut self, block: &[Planned], rows: &mut [Record]) {
-        for (planned, row) in block.iter().zip(&*rows) {
-            let is_base = planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id);
-            self.bases
-                .extend(row.value.filter(|_| is_base && !row.is_implausible()).map(|value| (planned.case_id.clone(), value)));
-            if !planned.experiment.derived().is_empty() {
-                self.finished.entry(planned.experiment.name()).or_default().extend(row.finished());
-            }
+    /// Keeps what later rows and derived ones need of a row. `is_base`: whether others are compared with it.
+    pub fn keep(&mut self, row: &Record, is_base: bool) {
+        if let Some(value) = row.value.filter(|_| is_base && !row.is_implausible()) {
+            self.values.insert(row.case_id.clone(), value);
         }
-        for (planned, row) in block.iter().zip(rows) {
-            let Some(base) = &planned.base else { continue };
-            if let Some(value) = self.bases.get(&base.case_id) {
-                row.compare_with(&base.case_id, *value);
-            }
+        if let Some(experiment) = experiments::find(&row.experiment).filter(|experiment| !experiment.derived().is_empty()) {
+            self.finished.entry(experiment.name()).or_default().extend(row.finished());
+        }
+    }
+
+    /// Compares a row with its base, if that has a figure.
+    pub fn compare(&self, base: &str, row: &mut Record) {
+        if let Some(value) = self.values.get(base) {
+            row.compare_with(base, *value);
         }
     }
 

@@ -59,7 +59,7 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &mut Si
         describe_host(&mut run);
     }
     for (device, plan) in targets.devices().iter().zip(plans) {
-        let template = template(&run, arguments, targets, device);
+        let template = template(&run, arguments, targets, device, plan);
         if sink.closed {
             break;
         }
@@ -113,7 +113,7 @@ fn output_targets(arguments: &Run) -> Result<Vec<(Target, Format)>, Error> {
 }
 
 /// A row with all that is the same for one device of a run.
-fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInfo) -> Record {
+fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInfo, plan: &Plan) -> Record {
     let mut row = run.clone();
     row.describe_device(device);
     row.layers = targets.layers();
@@ -121,6 +121,8 @@ fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInf
     row.validation = Some(arguments.validation);
     row.robustness = Some(false);
     row.seed = Some(arguments.seed);
+    plan.id().clone_into(&mut row.plan_id);
+    row.plan_cases = Some(plan.len());
     row
 }
 

@@ -1,5 +1,7 @@
 //! Known driver faults, as data: what it is called, where it applies, what it does, where it is written down.
 
+use std::borrow::Cow;
+
 use crate::model::{DeviceInfo, Quirk};
 
 /// Whether a device's driver has a fault.
@@ -8,10 +10,14 @@ type Applies = fn(&DeviceInfo) -> bool;
 /// Each fault with the devices that have it.
 const QUIRKS: &[(Quirk, Applies)] = &[(
     Quirk {
-        name: "llvmpipe-loop-cap",
-        what: "an invocation's loops end silently after 65,535 iterations in all (Mesa before 23; the catalogue stays below by \
+        name: Cow::Borrowed("llvmpipe-loop-cap"),
+        what: Cow::Borrowed(
+            "an invocation's loops end silently after 65,535 iterations in all (Mesa before 23; the catalogue stays below by \
                default)",
-        link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+        ),
+        link: Cow::Borrowed(
+            "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+        ),
         most_iterations: Some(65_535),
     },
     |device| device.driver.id == "MESA_LLVMPIPE" && mesa_major(&device.driver.info).is_some_and(|major| major < 23),
@@ -19,7 +25,7 @@ const QUIRKS: &[(Quirk, Applies)] = &[(
 
 /// The faults that apply to a device.
 pub(super) fn of(device: &DeviceInfo) -> Vec<Quirk> {
-    QUIRKS.iter().filter(|(_, applies)| applies(device)).map(|(quirk, _)| *quirk).collect()
+    QUIRKS.iter().filter(|(_, applies)| applies(device)).map(|(quirk, _)| quirk.clone()).collect()
 }
 
 /// The major version in Mesa's driver information, such as `Mesa 22.3.6 (LLVM 15.0.6)`.

@@ -131,9 +131,9 @@ impl MockOptions {
         let peak = (self.peak > 0.0).then_some(self.peak);
         info.peaks = Peaks { memory: peak, shared: peak };
         info.quirks.extend((self.iterations > 0).then_some(Quirk {
-            name: "mock-loop-cap",
-            what: "the mock device was told to have a fault of loops",
-            link: "",
+            name: "mock-loop-cap".into(),
+            what: "the mock device was told to have a fault of loops".into(),
+            link: "".into(),
             most_iterations: Some(self.iterations),
         }));
         info

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::Measured;
 use crate::plan::Amount;
 use crate::stats::Interval;
 use crate::units::Nanos;
@@ -26,10 +25,10 @@ struct Time {
 }
 
 impl Monotone {
-    /// Notes a case with this amount of work, and says what is implausible about it next to those noted before.
-    pub fn judge(&mut self, work: &Amount, measured: &Measured) -> Option<String> {
+    /// Notes a case with this amount of work, its time and the interval of that, in ns, and says what is implausible about it next to those noted before.
+    pub fn judge(&mut self, work: &Amount, time: f64, interval: Interval) -> Option<String> {
         let Amount { axis, amount, alike } = work;
-        let time = Time { time: measured.value(), interval: measured.interval()? };
+        let time = Time { time, interval };
         let others = self.known.entry(alike.clone()).or_default();
         let implausible = others.iter().find_map(|(other, known)| match other.cmp(amount) {
             Ordering::Less if is_faster(&time, known) => Some(said(axis, (*amount, &time), (*other, known))),

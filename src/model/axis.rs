@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// One value of an axis. An axis holds values of one variant only, everywhere.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum AxisValue {
     /// A whole number: a size, a count, a stride.
     Integer(u64),
@@ -19,15 +20,6 @@ impl fmt::Display for AxisValue {
         match self {
             Self::Integer(n) => write!(f, "{n}"),
             Self::Choice(word) => f.write_str(word),
-        }
-    }
-}
-
-impl Serialize for AxisValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Integer(n) => serializer.serialize_u64(*n),
-            Self::Choice(word) => serializer.serialize_str(word),
         }
     }
 }
@@ -135,7 +127,7 @@ impl Axis {
 }
 
 /// One point of the product of an experiment's axes: a value for each, in the experiment's order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Point(Vec<(Cow<'static, str>, AxisValue)>);
 
 impl Point {

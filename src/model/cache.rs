@@ -1,7 +1,10 @@
 //! What the caches hold when a sample begins.
 
+use serde::{Deserialize, Serialize};
+
 /// The column `cache`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cache {
     /// What the passes before left there.
     #[default]

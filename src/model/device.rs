@@ -1,11 +1,13 @@
 //! What is known about a device before anything is dispatched on it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Bound, Case};
+use super::{Bound, Case, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +24,29 @@ impl fmt::Display for Uuid {
     }
 }
 
+/// The inverse of its printed form.
+impl FromStr for Uuid {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
+        let byte = |i: usize| {
+            let pair = std::str::from_utf8(digits.get(2 * i..2 * i + 2)?).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = (0..16).map(byte).collect();
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok()).map(Self);
+        bytes.filter(|uuid| uuid.to_string() == text.to_lowercase()).ok_or_else(|| format!("`{text}` is no UUID"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Uuid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl Serialize for Uuid {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -29,7 +54,7 @@ impl Serialize for Uuid {
 }
 
 /// What kind of device it is (`VkPhysicalDeviceType`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A GPU with memory of its own.
@@ -59,7 +84,7 @@ impl DeviceKind {
 }
 
 /// A device of an installed driver: identity, limits and features, as plain data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// Its place in the enumeration, as `--device` takes it.
     pub index: usize,
@@ -84,6 +109,7 @@ pub struct DeviceInfo {
     /// All queue families.
     pub queues: Vec<QueueFamily>,
     /// Nanoseconds per timestamp tick, as the driver states it.
+    #[serde(with = "real")]
     pub timestamp_period: f64,
     /// All memory heaps.
     pub heaps: Vec<Heap>,
@@ -96,7 +122,7 @@ pub struct DeviceInfo {
 }
 
 /// Physical limits of a device, in 10^9 bytes per second; `None` where no figure is known. No query tells them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peaks {
     /// Its memory, reading and writing together.
     pub memory: Option<f64>,
@@ -115,14 +141,14 @@ impl Peaks {
 }
 
 /// A known fault of a driver that changes what a measurement means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quirk {
     /// What it is called.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it does.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Where it is written down: the driver's source, or a thread about it.
-    pub link: &'static str,
+    pub link: Cow<'static, str>,
     /// Loop iterations of one invocation beyond which it shows; `None` for a fault of another kind.
     pub most_iterations: Option<u64>,
 }
@@ -135,7 +161,7 @@ impl Quirk {
 }
 
 /// Identity of the driver, of the loader and of what stands between.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriverIdentity {
     /// Identifies the driver build.
     pub uuid: Uuid,
@@ -161,7 +187,7 @@ impl DriverIdentity {
 }
 
 /// Limits that plans depend on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// `maxComputeWorkGroupSize`
     pub workgroup_size: [u32; 3],
@@ -182,7 +208,7 @@ pub struct Limits {
 }
 
 /// Subgroup properties.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subgroup {
     /// The size that shaders see unless one is required.
     pub size: u32,
@@ -203,7 +229,7 @@ pub struct Subgroup {
 }
 
 /// A class of subgroup operations (`VkSubgroupFeatureFlagBits`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is the specification's own name")]
 pub enum SubgroupClass {
@@ -220,7 +246,7 @@ pub enum SubgroupClass {
 }
 
 /// An optional feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feature {
     /// `shaderFloat16`
@@ -260,7 +286,7 @@ pub enum Feature {
 }
 
 /// A queue family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueFamily {
     /// Its index, as `--queue` takes it.
     pub index: u32,
@@ -277,7 +303,7 @@ pub struct QueueFamily {
 }
 
 /// A memory heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heap {
     /// Its size.
     pub bytes: u64,
@@ -358,5 +384,16 @@ mod tests {
     fn a_uuid_prints_hyphenated() {
         let uuid = Uuid(std::array::from_fn(|i| u8::try_from(i).unwrap()));
         assert_eq!(uuid.to_string(), "00010203-0405-0607-0809-0a0b0c0d0e0f");
+        assert_eq!(uuid.to_string().parse(), Ok(uuid));
+        for wrong in ["", "00010203", "00010203-0405-0607-0809-0a0b0c0d0e0g", "000102030405060708090a0b0c0d0e0f"] {
+            assert!(wrong.parse::<Uuid>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_device_reads_back_as_it_was_told() {
+        let info = DeviceInfo { timestamp_period: f64::INFINITY, ..DeviceInfo::mock() };
+        let told = serde_json::to_string(&info).unwrap();
+        assert_eq!(serde_json::from_str::<DeviceInfo>(&told).unwrap(), info);
     }
 }

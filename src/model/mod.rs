@@ -7,6 +7,7 @@ mod derived;
 mod device;
 mod outcome;
 mod preset;
+pub(crate) mod real;
 mod sequence;
 mod statistics;
 

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The column `status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Measured, and where something can be checked, right.
     Ok,
@@ -76,7 +79,7 @@ impl fmt::Display for Status {
 }
 
 /// Why a case has no figures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// How it ended: one of the failures, or skipped, where only trying showed what the device lacks.
     pub status: Status,
@@ -109,12 +112,10 @@ pub enum Flag {
     Contended,
     /// It can't be right: the column `reason` says what is wrong with it.
     Implausible,
-    /// A known driver fault, by this name, can show in the case.
-    Quirk(&'static str),
 }
 
 impl Flag {
-    /// Its word in a row; for a driver fault, the fault's.
+    /// Its word in a row. A known driver fault that can show in a case has a word of its own, `quirk:NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Self::NearFloor => "near_floor",
@@ -124,7 +125,6 @@ impl Flag {
             Self::Throttled => "throttled",
             Self::Contended => "contended",
             Self::Implausible => "implausible",
-            Self::Quirk(name) => name,
         }
     }
 }
@@ -132,7 +132,6 @@ impl Flag {
 /// As written in a row.
 impl fmt::Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if matches!(self, Self::Quirk(_)) { "quirk:" } else { "" };
-        write!(f, "{kind}{}", self.name())
+        f.write_str(self.name())
     }
 }

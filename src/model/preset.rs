@@ -1,9 +1,11 @@
 //! How much a run measures.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// How many values the axes have by default, and how long and how precisely each case is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed
     Quick,

@@ -1,16 +1,16 @@
 //! What a driver's compiler tells about a pipeline: its static estimates, which no run has confirmed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The statistics of one pipeline.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PipelineStatistics {
     /// What the driver made of it. A compute pipeline is one executable on most drivers.
     pub executables: Vec<Executable>,
 }
 
 /// A piece of machine code (`VkPipelineExecutablePropertiesKHR`).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
     /// As the driver calls it.
     pub name: String,
@@ -28,7 +28,7 @@ impl Executable {
 }
 
 /// The value of a statistic (`VkPipelineExecutableStatisticValueKHR`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum StatValue {
     /// A truth value.

@@ -32,6 +32,7 @@ pub struct Plan<'a> {
     setting: Setting<'a>,
     selections: Vec<Selection>,
     cache: Cache,
+    id: String,
 }
 
 /// One experiment's share of a plan.
@@ -46,6 +47,8 @@ pub struct Selection {
 
 /// One case of a plan, or why there is none.
 pub struct Planned {
+    /// Its place in the plan; `None` for one that was asked for by name.
+    pub index: Option<u64>,
     /// The experiment.
     pub experiment: &'static dyn Experiment,
     /// The variant.
@@ -109,16 +112,6 @@ impl Selection {
         })
     }
 
-    /// How much work a case is along each axis where more takes more time.
-    fn work(&self, variant: &str, point: &Point) -> Vec<Amount> {
-        let along = |axis: &Axis| {
-            let alike = point.with(&axis.name, &AxisValue::from("any"));
-            let alike = format!("{}:{variant} {alike}", self.experiment.name());
-            Amount { axis: axis.name.to_string(), amount: point.integer(&axis.name), alike }
-        };
-        self.axes.iter().filter(|axis| axis.is_monotone).map(along).collect()
-    }
-
     /// Puts first what others are compared with.
     fn bases_first(&mut self) {
         let base_variant = self.experiment.base_variant();
@@ -167,7 +160,13 @@ impl<'a> Plan<'a> {
             }
         }
         selections.iter_mut().for_each(Selection::bases_first);
-        Ok(Self { setting, selections, cache: request.cache })
+        let id = plan_id(&selections, request.cache, setting.seed);
+        Ok(Self { setting, selections, cache: request.cache, id })
+    }
+
+    /// Identifies the list of cases: all shards of a run have the same.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The number of cases, those that will be skipped included.
@@ -207,7 +206,7 @@ impl<'a> Plan<'a> {
         for selection in &self.selections {
             if rest < selection.len() {
                 let (variant, point) = selection.at(rest);
-                return Some(self.planned(selection, variant, point));
+                return Some(Planned { index: Some(index), ..self.planned(selection, variant, point) });
             }
             rest -= selection.len();
         }
@@ -225,6 +224,15 @@ impl<'a> Plan<'a> {
         Some(self.planned(selection, variant, point.clone()))
     }
 
+    /// Whether a case is one of the plan's.
+    pub fn holds(&self, base: &Base, experiment: &str) -> bool {
+        let selection = self.selections.iter().find(|selection| selection.experiment.name() == experiment);
+        selection.is_some_and(|selection| {
+            let has = |axis: &Axis| base.point.get(&axis.name).is_some_and(|value| axis.defaults.contains(value));
+            selection.variants.contains(&base.variant) && selection.axes.iter().all(has)
+        })
+    }
+
     fn planned(&self, selection: &Selection, variant: &'static str, point: Point) -> Planned {
         let experiment = selection.experiment;
         let case = experiment.case(variant, &point, &self.setting).and_then(|case| {
@@ -236,16 +244,40 @@ impl<'a> Plan<'a> {
         let base = selection.base(variant, &point);
         let base = base.map(|(variant, point)| Base { case_id: id(variant, &point), variant, point });
         Planned {
+            index: None,
             experiment,
             variant,
             cache,
             case_id: id(variant, &point),
             base,
-            work: selection.work(variant, &point),
+            work: amounts(experiment, &selection.axes, variant, &point),
             point,
             case,
         }
     }
+}
+
+/// How much work a case is along each axis where more takes more time.
+pub fn amounts(experiment: &dyn Experiment, axes: &[Axis], variant: &str, point: &Point) -> Vec<Amount> {
+    let along = |axis: &Axis| {
+        let alike = point.with(&axis.name, &AxisValue::from("any"));
+        let alike = format!("{}:{variant} {alike}", experiment.name());
+        Amount { axis: axis.name.to_string(), amount: point.integer(&axis.name), alike }
+    };
+    axes.iter().filter(|axis| axis.is_monotone).map(along).collect()
+}
+
+/// A hash over all that decides which cases a plan has, in which order, and on which data.
+fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
+    let mut hash = Sha256::new_with_prefix(format!("cache={}\nseed={seed}\n", cache.as_str()));
+    for Selection { experiment, variants, axes } in selections {
+        hash.update(format!("{}\n{}\n", experiment.name(), variants.join(",")));
+        for axis in axes {
+            let values = axis.defaults.iter().map(ToString::to_string).collect::<Vec<_>>();
+            hash.update(format!("{}={}\n", axis.name, values.join(",")));
+        }
+    }
+    label('p', hash)
 }
 
 /// The experiments, and of them the variants, that match any of the filters.
@@ -406,6 +438,20 @@ mod tests {
         assert_eq!(plan.len(), 7 * 3 * 1_000_000 * 1024);
         assert!(plan.get(plan.len() - 1).is_some());
         assert!(plan.get(plan.len()).is_none());
+    }
+
+    #[test]
+    fn a_plan_knows_itself_and_what_it_holds() {
+        let device = device();
+        let id = |axes: &[&str]| plan(&device, &["memory/stride"], axes).unwrap().id().to_owned();
+        assert_eq!(id(&["stride=1,2"]), id(&["stride=2,1"]), "the base comes first in either");
+        assert_ne!(id(&["stride=1,2"]), id(&["stride=1,4"]));
+        for (axis, held) in [("stride=1,2", true), ("stride=2,4", false)] {
+            let plan = plan(&device, &["memory/stride"], &[axis]).unwrap();
+            let last = plan.get(plan.len() - 1).unwrap();
+            assert_eq!(last.index, Some(plan.len() - 1));
+            assert_eq!(plan.holds(&last.base.unwrap(), "memory/stride"), held, "{axis}");
+        }
     }
 
     #[test]

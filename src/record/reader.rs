@@ -196,7 +196,7 @@ mod tests {
         insta::assert_snapshot!(error("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
         insta::assert_snapshot!(error("schema,case_id,axes,n\nv1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.0");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.1");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,\nv1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
         insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");

@@ -15,6 +15,9 @@ use crate::units::Nanos;
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
 
+/// How the flag of a known driver fault begins.
+const QUIRK: &str = "quirk:";
+
 impl Record {
     /// Fills the columns that identify the device and its driver.
     pub fn describe_device(&mut self, device: &DeviceInfo) {
@@ -38,6 +41,7 @@ impl Record {
         self.experiment = planned.experiment.name().to_owned();
         self.variant = planned.variant.to_owned();
         self.case_id.clone_from(&planned.case_id);
+        self.plan_index = planned.index;
         self.cache = planned.cache.as_str().to_owned();
         self.set_axes(&planned.point);
         match &planned.case {
@@ -45,7 +49,7 @@ impl Record {
                 self.status = Status::Planned.to_string();
                 self.describe_work(case, device);
                 let faults = device.quirks.iter().filter(|quirk| quirk.affects(case));
-                self.add_flags(&faults.map(|quirk| Flag::Quirk(quirk.name)).collect::<Vec<_>>());
+                self.add_flags(&faults.map(|quirk| format!("{QUIRK}{}", quirk.name)).collect::<Vec<_>>());
             }
             Err(skip) => {
                 self.status = Status::Skipped.to_string();
@@ -111,9 +115,27 @@ impl Record {
         self.relative_to = relative.map_or_else(String::new, |_| case_id.to_owned());
     }
 
+    /// Whether it bears a flag.
+    pub fn has_flag(&self, name: &str) -> bool {
+        self.flags.split(';').any(|flag| flag == name)
+    }
+
     /// Whether its figure can't be right.
     pub fn is_implausible(&self) -> bool {
-        self.flags.split(';').any(|flag| flag == Flag::Implausible.name())
+        self.has_flag(Flag::Implausible.name())
+    }
+
+    /// Flags it as implausible, for this reason; the first one stays.
+    pub fn doubt(&mut self, reason: &str) {
+        if self.is_implausible() {
+            return;
+        }
+        // Before the faults that the plan gave it.
+        let (own, faults): (Vec<&str>, Vec<&str>) =
+            self.flags.split(';').filter(|flag| !flag.is_empty()).partition(|flag| !flag.starts_with(QUIRK));
+        self.flags = [&own[..], &[Flag::Implausible.name()], &faults[..]].concat().join(";");
+        let parts = [reason, &self.reason];
+        self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     }
 
     /// Whether it follows from other rows.
@@ -200,9 +222,9 @@ impl Record {
     }
 
     /// Adds flags to those that the plan gave it.
-    fn add_flags(&mut self, flags: &[Flag]) {
+    fn add_flags(&mut self, flags: &[impl ToString]) {
         let known = (!self.flags.is_empty()).then(|| self.flags.clone());
-        self.flags = flags.iter().map(Flag::to_string).chain(known).collect::<Vec<_>>().join(";");
+        self.flags = flags.iter().map(ToString::to_string).chain(known).collect::<Vec<_>>().join(";");
     }
 
     fn describe_how(&mut self, measured: &Measured) {

@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v1.0";
+pub const SCHEMA_VERSION: &str = "v1.1";
 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
 const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
@@ -121,6 +121,9 @@ columns! {
         validation: boolean, "Whether the validation layer was active, which slows everything down.";
         robustness: boolean, "Whether robust buffer access was enabled.";
         seed: integer, "Seed of the data and of the order.";
+        plan_id: text, "Hash of the plan (experiments, variants, values of axes, cache, seed): the same in all shards of a run.";
+        plan_cases: integer, "Cases of the whole plan for this device, those of other shards included.";
+        plan_index: integer, "The case's place in the plan, from 0.";
     }
     outcome {
         status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error or error.";
@@ -179,7 +182,7 @@ columns! {
         value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
         value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
         relative: real in "ratio", "value over the value of the case that relative_to names.";
-        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run.";
+        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run, except in a shard, which names one of another shard.";
         pair_base: text, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
         ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
         ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
@@ -245,8 +248,8 @@ mod tests {
 
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
-    fn the_columns_are_those_of_version_1_0() {
-        assert_eq!(SCHEMA_VERSION, "v1.0");
+    fn the_columns_are_those_of_version_1_1() {
+        assert_eq!(SCHEMA_VERSION, "v1.1");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -259,7 +262,7 @@ mod tests {
         }
         insta::assert_snapshot!(groups.join("\n"), @"
         identity: schema tool_version glsl_compiler run_id timestamp host os cpu_name cpu_threads device_name device_type vendor_id device_id device_uuid driver_uuid driver_id driver_name driver_info driver_version api_version loader_version layers environment queue_family
-        case: row_kind experiment variant case_id axes source_hash spirv_hash local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed
+        case: row_kind experiment variant case_id axes source_hash spirv_hash local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed plan_id plan_cases plan_index
         outcome: status reason flags checked check_note
         time: time_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns ci_low_ns ci_high_ns noise overhead_ns host_time_ns
         how: timer processes rounds samples batch stop clock_ratio clock_mhz compile_ms pipeline_ms pipeline_cache_hit statistics registers spill_bytes shared_bytes code_bytes
@@ -290,7 +293,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("schema", "v1.0"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
+        let expected = [("schema", "v1.1"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }
