@@ -86,12 +86,29 @@ impl Condition {
     }
 }
 
+/// Which of the calls that meet the condition, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Which {
+    Only(u64),
+    From(u64),
+}
+
+impl Which {
+    const ALL: Self = Self::From(1);
+
+    fn is(self, number: u64) -> bool {
+        match self {
+            Self::Only(only) => number == only,
+            Self::From(first) => number >= first,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Fault {
     kind: Kind,
     place: Place,
-    /// Which of the calls that meet the condition, from 1; every one where there is none.
-    nth: Option<u64>,
+    which: Which,
     condition: Option<Condition>,
     /// The file whose maker alone has the fault.
     once: Option<String>,
@@ -105,7 +122,7 @@ impl Fault {
         let is_meant = self.place == place && self.condition.is_none_or(|condition| condition.holds(call));
         is_meant && {
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-            self.nth.is_none_or(|nth| number == nth) && self.claim()
+            self.which.is(number) && self.claim()
         }
     }
 
@@ -190,10 +207,10 @@ fn parse(text: &str, once: Option<&str>) -> Result<Vec<Fault>, String> {
 fn parse_fault(text: &str, once: Option<String>) -> Result<Fault, String> {
     let mut parts = text.split(':');
     let (kind, places) = parse_kind(parts.next().unwrap_or_default())?;
-    let (mut place, mut nth, mut condition) = (places[0], None, None);
+    let (mut place, mut which, mut condition) = (places[0], Which::ALL, None);
     let mut rest = parts.peekable();
     if let Some((named, value)) = rest.peek().and_then(|part| parse_place(part)) {
-        (place, nth) = (named, value.map(number).transpose()?);
+        (place, which) = (named, value.map_or(Ok(Which::ALL), parse_which)?);
         rest.next();
     }
     if let Some(part) = rest.next() {
@@ -208,7 +225,7 @@ fn parse_fault(text: &str, once: Option<String>) -> Result<Fault, String> {
     if condition.is_some_and(|condition| !condition.is_for(place)) {
         return Err(format!("the condition isn't for {place:?}"));
     }
-    Ok(Fault { kind, place, nth, condition, once, calls: AtomicU64::new(0), has: OnceLock::new() })
+    Ok(Fault { kind, place, which, condition, once, calls: AtomicU64::new(0), has: OnceLock::new() })
 }
 
 /// Calls that can crash or hang whatever they do, in the order in which a place is chosen where none is given.
@@ -258,6 +275,13 @@ fn parse_place(text: &str) -> Option<(Place, Option<&str>)> {
         _ => return None,
     };
     Some((place, value))
+}
+
+fn parse_which(text: &str) -> Result<Which, String> {
+    match text.strip_suffix('+') {
+        Some(first) => number(first).map(Which::From),
+        None => number(text).map(Which::Only),
+    }
 }
 
 fn parse_condition(text: &str) -> Result<Condition, String> {

@@ -1,7 +1,7 @@
 //! A Vulkan layer for tests: it stands between Lanescope and a driver, passes every call on, and plays the faults that
 //! environment variables name. So tests see what real drivers do to a profiler, on drivers that don't do it.
 //!
-//! `LANESCOPE_FAULT` holds faults, joined by commas, each of them `KIND[=VALUE][:PLACE[=N]][:CONDITION=VALUE]`. Without it nothing
+//! `LANESCOPE_FAULT` holds faults, joined by commas, each of them `KIND[=VALUE][:PLACE[=N[+]]][:CONDITION=VALUE]`. Without it nothing
 //! is played. What can't be understood ends the process as soon as an instance is made, so that no test passes by a typo.
 //!
 //! | KIND | what happens | PLACE (the first is meant where none is given) |
@@ -27,8 +27,8 @@
 //!
 //! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `memory` vkAllocateMemory, `buffer`
 //! vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes, `dispatch` vkCmdDispatch, `submit`
-//! vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, or with `=N` only at the N-th that does,
-//! counted from 1 in each process. The conditions:
+//! vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with `=N` only at the N-th that does,
+//! with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
 //!
 //! - `groups=X`, at `submit` and `dispatch`: X groups in x are dispatched, or were recorded into a submitted buffer (by the
 //!   application; secondary buffers don't count);
