@@ -1,0 +1,476 @@
+//! Drivers that fail: a Vulkan layer plays each fault, on every driver, and no figure that can't be trusted may come out of it.
+//! The layer itself is proven on the way: `tests/fault_layer/lib.rs` says what it promises.
+
+// Signals, by which processes are seen to crash, are Unix's.
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, helpers included; children report by printing"
+)]
+
+mod support;
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lanescope::experiments::Setting;
+use lanescope::gpu::{Device, Instance, InstanceOptions};
+use lanescope::model::Preset;
+use lanescope::plan::{Plan, Request};
+use lanescope::record::Record;
+use lanescope::shader::{Compiler, Library, Prepared, prepare};
+use support::faults::{Faults, Running};
+use support::{Found, Ran, devices, lanescope, rows};
+
+/// Three cases, of which faults can hit the second alone: by its 40 workgroups, by its local size of 24.
+const SWEEP: [&str; 5] = ["workgroup/linear", "-a", "local_size_x=8,24,40", "-a", "n=960"];
+const HIT: usize = 1;
+
+const SIGABRT: i32 = 6;
+const SIGSEGV: i32 = 11;
+
+/// `lanescope run` on a device.
+fn run_on(device: &Found, arguments: &[&str]) -> Command {
+    let mut command = lanescope(&["run", "-q", "--format=csv", "--max-time=20ms", "-d", &device.index]);
+    command.args(arguments);
+    command
+}
+
+fn ran(command: &mut Command) -> Ran {
+    command.output().unwrap().into()
+}
+
+/// Runs the sweep with a fault that leaves the process alive.
+fn swept(device: &Found, faults: &Faults) -> Vec<Record> {
+    let ran = ran(faults.meet(&mut run_on(device, &SWEEP)));
+    assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+    let rows = rows(&ran.out);
+    assert_eq!(rows.len(), 3, "{ran:?}");
+    let has_failed = rows.iter().any(|row| row.status != "ok");
+    assert_eq!(ran.code == Some(1), has_failed, "the exit code tells of failed rows");
+    // Whatever happens: a row has a figure, or it says why not.
+    for row in &rows {
+        assert_eq!(row.status == "ok", row.time_ns.is_some() && row.value.is_some(), "{}: {:?}", row.status, row.time_ns);
+        assert!(row.status == "ok" || !row.reason.is_empty());
+    }
+    rows
+}
+
+/// The fault ends the second case so, with this in its reason, and the others in their usual way.
+fn hits_alone(device: &Found, faults: &str, status: &str, reason: &str) {
+    for (place, row) in swept(device, &Faults::new(faults)).iter().enumerate() {
+        let expected = if place == HIT { status } else { "ok" };
+        assert_eq!(row.status, expected, "{faults} on {}, row {place}: {}", device.driver, row.reason);
+        assert!(place != HIT || row.reason.contains(reason), "{faults}: {}", row.reason);
+    }
+}
+
+// ---- the layer ------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn without_faults_the_layer_changes_nothing() {
+    let plain = ran(&mut lanescope(&["devices", "--json"]));
+    let layered = ran(Faults::none().meet(&mut lanescope(&["devices", "--json"])));
+    assert_eq!((plain.code, plain.out), (layered.code, layered.out));
+    for device in devices() {
+        let rows = swept(&device, &Faults::none());
+        assert!(rows.iter().all(|row| row.status == "ok" && row.timer == "device"), "on {}", device.driver);
+    }
+}
+
+#[test]
+fn what_can_not_be_understood_ends_the_process() {
+    for (faults, said) in [
+        ("", "an unknown kind"),
+        ("abbort", "an unknown kind"),
+        ("abort,", "an unknown kind"),
+        ("abort=3", "an unknown kind, or one with a wrong value"),
+        ("timestamps", "an unknown kind, or one with a wrong value"),
+        ("timestamp_bits=0", "from 1 to 64"),
+        ("timestamp_bits=65", "from 1 to 64"),
+        ("timestamp_period=-1", "nanoseconds are needed"),
+        ("timestamp_period=nan", "nanoseconds are needed"),
+        ("abort:sumbit", "`sumbit` is neither a place nor a condition"),
+        ("abort:submit=first", "`first` is no number"),
+        ("abort:groups", "`groups` is neither"),
+        ("abort:groups=-1", "`-1` is no number"),
+        ("abort:submit:groups=1:groups=2", "`groups=2` is too much"),
+        ("abort:groups=1:submit", "`submit` is too much"),
+        ("abort:dispatch", "not at Dispatch"),
+        ("device_lost:pipeline", "not at Pipeline"),
+        ("timestamps=zero:submit", "not at Submit"),
+        ("abort:constant=1", "isn't for Submit"),
+        ("out_of_memory:groups=1", "isn't for Memory"),
+        ("device_lost,abort:instance:bytes=1", "`abort:instance:bytes=1`: the condition isn't for Instance"),
+    ] {
+        let output = Faults::new(faults).meet(&mut lanescope(&["devices"])).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.signal(), Some(SIGABRT), "`{faults}`: {err}");
+        assert!(err.contains("fault_layer: LANESCOPE_FAULT: `") && err.contains(said), "`{faults}`: {err}");
+    }
+}
+
+#[test]
+fn a_fault_comes_once_whatever_the_number_of_processes() {
+    for device in devices() {
+        let faults = Faults::new("wrong:groups=40").once();
+        let statuses = || swept(&device, &faults).iter().map(|row| row.status.clone()).collect::<Vec<_>>();
+        assert!(!faults.has_come());
+        assert_eq!(statuses(), ["ok", "wrong_result", "ok"]);
+        assert!(faults.has_come());
+        assert_eq!(statuses(), ["ok"; 3]);
+    }
+}
+
+#[test]
+fn a_fault_comes_at_the_calls_that_are_named() {
+    for device in devices() {
+        for (faults, wrong) in [("wrong:dispatch=2:groups=40", "0 24 0 0"), ("wrong:dispatch=3+:groups=40", "0 0 24 24")] {
+            let ran = child("child_that_counts", &device, &Faults::new(faults));
+            assert!(ran.out.contains(&format!("missing: {wrong}\n")), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "a part of a_fault_comes_at_the_calls_that_are_named"]
+fn child_that_counts() {
+    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
+    let instance = Instance::load(InstanceOptions::default()).unwrap();
+    let mut device = instance.open(index, None).unwrap();
+    let missing: Vec<String> = (0..4).map(|_| missing(&mut device, 960).to_string()).collect();
+    println!("missing: {}", missing.join(" "));
+}
+
+/// Instances, devices and threads side by side.
+#[test]
+fn instances_and_devices_do_not_disturb_each_other() {
+    for device in devices() {
+        let ran = child("child_that_opens_many", &device, &Faults::new("wrong:groups=40"));
+        assert_eq!(ran.out.matches("thread ended").count(), 4, "{ran:?}");
+    }
+}
+
+#[test]
+#[ignore = "a part of instances_and_devices_do_not_disturb_each_other"]
+fn child_that_opens_many() {
+    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
+    let work = || {
+        for _ in 0..3 {
+            let instance = Instance::load(InstanceOptions::default()).unwrap();
+            let mut opened = [instance.open(index, None).unwrap(), instance.open(index, None).unwrap()];
+            for device in &mut opened {
+                assert_eq!((missing(device, 960), missing(device, 970)), (24, 0), "of 40 groups one is missing, of 41 none");
+            }
+        }
+        println!("thread ended");
+    };
+    thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// How many elements of this case's result a pass leaves out.
+fn missing(device: &mut Device, n: u32) -> usize {
+    let case = linear(device, n);
+    let slot = device.load(&case).unwrap().slot;
+    device.run_reset(slot).unwrap();
+    let poison = device.read(slot, 2).unwrap()[..4].to_vec();
+    device.run_checked(slot).unwrap();
+    device.read(slot, 2).unwrap().chunks_exact(4).filter(|word| *word == poison).count()
+}
+
+/// The case of 24 invocations per workgroup.
+fn linear(device: &Device, n: u32) -> Prepared {
+    let setting = Setting { device: device.info(), queue: None, preset: Preset::Quick, seed: 1 };
+    let axes = vec!["local_size_x=24".to_owned(), format!("n={n}")];
+    let request = Request { filters: vec!["workgroup/linear".to_owned()], axes, ..Request::default() };
+    let plan = Plan::new(&request, setting).unwrap();
+    let case = plan.iter().next().unwrap().case.unwrap();
+    prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
+}
+
+/// Runs an ignored test of this file in a process of its own, on a device, where faults can be met.
+fn child(name: &str, device: &Found, faults: &Faults) -> Ran {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([name, "--exact", "--ignored", "--nocapture"]).env("LANESCOPE_TEST_DEVICE", &device.index);
+    command.stdin(Stdio::null());
+    let ran = ran(faults.meet(&mut command));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran
+}
+
+// ---- crashes and hangs ----------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_driver_that_crashes_takes_the_process_down() {
+    for device in devices() {
+        for (faults, signal) in [
+            ("abort:instance", SIGABRT),
+            ("segfault:devices", SIGSEGV),
+            ("abort:pipeline:constant=24", SIGABRT),
+            ("segfault:memory=3", SIGSEGV),
+            ("abort:submit=100", SIGABRT),
+            ("abort:groups=40", SIGABRT),
+            ("segfault:submit=4:groups=40", SIGSEGV),
+        ] {
+            let faults = Faults::new(faults).once();
+            let output = faults.meet(&mut run_on(&device, &SWEEP)).output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.signal(), Some(signal), "{} on {}: {err}", faults.text(), device.driver);
+            // The next process doesn't meet it.
+            assert!(faults.has_come() && swept(&device, &faults).iter().all(|row| row.status == "ok"));
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_hangs_holds_the_process() {
+    for device in devices() {
+        // lavapipe before 23 ends loops by itself.
+        let has_endless_loops = device.driver == "GOOGLE_SWIFTSHADER";
+        let spin = has_endless_loops.then_some("spin:constant=24");
+        for faults in ["hang:groups=40", "hang:devices", "hang:pipeline=4", "unfinished:groups=40"].into_iter().chain(spin) {
+            let faults = Faults::new(faults).once();
+            let mut running = Running::start(faults.meet(&mut run_on(&device, &SWEEP)));
+            running.wait_until(faults.text(), || faults.has_come());
+            // Far longer than the sweep takes.
+            thread::sleep(Duration::from_secs(3));
+            assert!(running.is_alive(), "{} on {}: {}", faults.text(), device.driver, running.said());
+        }
+    }
+}
+
+/// What never ends is left by its time limit, nothing of it is destroyed, and nothing that follows is given a figure.
+#[test]
+fn work_that_never_ends_times_out() {
+    for device in devices() {
+        let ran = child("child_that_waits", &device, &Faults::new("unfinished:groups=40"));
+        assert!(ran.out.contains("timeout: ") && ran.out.contains("did not end within 0.2 s"), "{ran:?}");
+        assert!(ran.out.contains("then: the device still hangs on earlier work"), "{ran:?}");
+    }
+}
+
+#[test]
+#[ignore = "a part of work_that_never_ends_times_out"]
+fn child_that_waits() {
+    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
+    let instance = Instance::load(InstanceOptions::default()).unwrap();
+    let mut device = instance.open(index, None).unwrap();
+    let case = linear(&device, 960);
+    let slot = device.load(&case).unwrap().slot;
+    device.set_timeout(Duration::from_millis(200));
+    let error = device.run_checked(slot).unwrap_err();
+    println!("{}: {error}", error.status());
+    println!("then: {}", device.run_checked(slot).unwrap_err());
+}
+
+// ---- refusals and wrong results -------------------------------------------------------------------------------------------
+
+#[test]
+fn a_lost_device_has_no_figures() {
+    for device in devices() {
+        // At its check, and while it is timed.
+        for faults in ["device_lost:groups=40", "device_lost:submit=5:groups=40"] {
+            let rows = swept(&device, &Faults::new(faults));
+            assert_eq!(rows[HIT].status, "device_lost", "{faults} on {}", device.driver);
+            assert!(rows[HIT].reason.contains("VK_ERROR_DEVICE_LOST"), "{}", rows[HIT].reason);
+            assert!(rows.iter().all(|row| ["ok", "device_lost"].contains(&row.status.as_str())));
+        }
+        // From the start: nothing can be measured.
+        let rows = swept(&device, &Faults::new("device_lost"));
+        assert!(rows.iter().all(|row| row.status == "device_lost"), "{}", rows[0].status);
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_fails_the_cases_that_need_it() {
+    // More than the staging buffers have.
+    let arguments = ["workgroup/linear", "-a", "local_size_x=64", "-a", "n=1000,5000000,2000"];
+    for device in devices() {
+        for faults in ["out_of_memory:bytes=20000000", "out_of_memory:buffer:bytes=20000000"] {
+            let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &arguments)));
+            let rows = rows(&ran.out);
+            let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
+            assert_eq!(statuses, ["ok", "out_of_memory", "ok"], "{faults} on {}: {}", device.driver, ran.err);
+            assert!(rows[1].time_ns.is_none() && rows[1].reason.contains("buffer"), "{}", rows[1].reason);
+        }
+        let rows = swept(&device, &Faults::new("out_of_memory"));
+        assert!(rows.iter().all(|row| row.status == "out_of_memory"), "{}", rows[0].status);
+    }
+}
+
+#[test]
+fn a_pipeline_that_the_driver_refuses_fails_its_case() {
+    for device in devices() {
+        let case = "local_size_x=24";
+        hits_alone(&device, "pipeline_error:constant=24", "error", "vkCreateComputePipelines failed with VK_ERROR_UNKNOWN");
+        hits_alone(&device, "pipeline_error:constant=24", "error", case);
+        hits_alone(&device, "invalid_shader:pipeline=1:constant=24", "error", "VK_ERROR_INVALID_SHADER_NV");
+    }
+}
+
+#[test]
+fn a_wrong_result_has_no_figure() {
+    for device in devices() {
+        hits_alone(&device, "wrong:groups=40", "wrong_result", "(24 of 960 elements are wrong)");
+        // Right at its check, and wrong from then on.
+        hits_alone(&device, "wrong:dispatch=2+:groups=40", "wrong_result", "after a timed batch");
+    }
+}
+
+#[test]
+fn a_drivers_log_does_not_mix_with_rows() {
+    for device in devices() {
+        let ran = ran(Faults::new("chatter,chatter:submit=20").meet(&mut run_on(&device, &SWEEP)));
+        assert_eq!((ran.code, rows(&ran.out).len()), (Some(0), 3), "{}", ran.err);
+        // A pipeline of each case, at the least, and one submission.
+        assert!(ran.err.matches("fault_layer: WARNING: of two lines\n").count() >= 4, "{}", ran.err);
+    }
+}
+
+// ---- timestamps -----------------------------------------------------------------------------------------------------------
+
+/// A pass of about a millisecond, far longer than a launch.
+const LONG: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=512"];
+
+/// The row of [`LONG`], and what was said.
+fn timed(device: &Found, faults: &Faults) -> (Record, String) {
+    let mut command = lanescope(&["run", "--format=csv", "--max-time=50ms", "-d", &device.index]);
+    let ran = ran(faults.meet(command.args(LONG)));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    (rows(&ran.out).remove(0), ran.err)
+}
+
+/// What devices tell of their timestamps: valid bits and period.
+fn told(device: &Found, faults: &Faults) -> (u64, serde_json::Value) {
+    let devices = ran(faults.meet(&mut lanescope(&["devices", "--json"])));
+    let devices: serde_json::Value = serde_json::from_str(&devices.out).unwrap();
+    let device = &devices[device.index.parse::<usize>().unwrap()];
+    (device["queues"][0]["timestamp_valid_bits"].as_u64().unwrap(), device["timestamp_period"].clone())
+}
+
+#[test]
+fn few_bits_wraps_and_fractional_periods_leave_times_right() {
+    for device in devices() {
+        let (plain, _) = timed(&device, &Faults::none());
+        let (bits, period) = told(&device, &Faults::none());
+        for (faults, shown) in [
+            ("timestamp_bits=36", (36, period.clone())),
+            ("timestamps=wrap", (bits, period.clone())),
+            ("timestamp_bits=36,timestamps=wrap", (36, period.clone())),
+            ("timestamp_bits=28", (28, period.clone())),
+            ("timestamp_period=0.5", (bits, 0.5.into())),
+            ("timestamp_period=52.5", (bits, 52.5.into())),
+        ] {
+            let faults = Faults::new(faults);
+            assert_eq!(told(&device, &faults), shown, "{}", faults.text());
+            let (row, _) = timed(&device, &faults);
+            assert_eq!(row.timer, "device", "{} on {}", faults.text(), device.driver);
+            let ratio = row.time_ns.unwrap() / plain.time_ns.unwrap();
+            assert!((0.25..4.0).contains(&ratio), "{} on {}: {ratio}", faults.text(), device.driver);
+            // Within the very run, the host's clock is the witness.
+            let share = row.time_ns.unwrap() / row.host_time_ns.unwrap();
+            assert!((0.25..2.0).contains(&share), "{} on {}: {share}", faults.text(), device.driver);
+        }
+    }
+}
+
+#[test]
+fn timestamps_that_are_none_give_way_to_the_hosts_clock() {
+    for device in devices() {
+        for (faults, said) in [
+            ("timestamps=zero", "the device's clock runs at 0.0000 times the host's"),
+            ("timestamp_bits=20", "the device's timestamps wrap after 1.05 ms"),
+            ("timestamp_period=0", "the queue has no usable timestamps"),
+            ("timestamp_period=inf", "the queue has no usable timestamps"),
+        ] {
+            let (row, err) = timed(&device, &Faults::new(faults));
+            assert_eq!((row.timer.as_str(), row.status.as_str()), ("host", "ok"), "{faults} on {}", device.driver);
+            assert!(err.contains(said), "{faults} on {}: {err}", device.driver);
+        }
+    }
+}
+
+/// Rows about the device's timestamps themselves.
+#[test]
+fn what_timestamps_are_not_is_not_measured_cleanly() {
+    for device in devices() {
+        let of_timer = |faults: &str| {
+            let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &["calibration/timer", "calibration/clock"])));
+            rows(&ran.out)
+        };
+        for row in of_timer("timestamps=zero") {
+            assert_eq!((row.status.as_str(), row.value), ("ok", Some(0.0)), "a clock that stands still has no rate");
+            assert!(!row.flags.is_empty(), "{} {} on {}", row.experiment, row.variant, device.driver);
+        }
+        for faults in ["timestamp_period=0", "timestamp_period=inf"] {
+            let rows = of_timer(faults);
+            assert!(rows.iter().all(|row| row.status == "skipped" && row.reason.contains("timestampPeriod is")), "{faults}");
+        }
+    }
+}
+
+/// A clock that jumps back and forth; of 36 bits, since with 64 a jump back overflows the sum of the calibration.
+#[test]
+fn timestamps_that_go_backwards_are_not_believed() {
+    for device in devices() {
+        let (row, _) = timed(&device, &Faults::new("timestamps=backwards,timestamp_bits=36"));
+        let is_doubted = row.timer == "host" || row.flags.contains("implausible");
+        assert!(is_doubted, "on {}: {:?} ns, flags {}", device.driver, row.time_ns, row.flags);
+    }
+}
+
+#[test]
+fn the_layer_shows_timestamps_as_asked_for() {
+    for device in devices() {
+        let read = |faults: &str| {
+            let ran = child("child_that_reads_timestamps", &device, &Faults::new(faults));
+            let stamps = ran.out.lines().filter_map(|line| line.strip_prefix("stamp "));
+            let stamps: Vec<(u64, f64)> = stamps
+                .map(|line| {
+                    let (stamp, host) = line.split_once(' ').unwrap();
+                    (stamp.parse().unwrap(), host.parse().unwrap())
+                })
+                .collect();
+            assert!(stamps.len() > 20, "{ran:?}");
+            stamps
+        };
+        let steps_back = |stamps: &[(u64, f64)]| stamps.windows(2).filter(|pair| pair[1].0 < pair[0].0).count();
+        assert!(read("timestamps=zero").iter().all(|(stamp, _)| *stamp == 0));
+        let bits = read("timestamp_bits=30");
+        assert!(bits.iter().all(|(stamp, _)| *stamp < 1 << 30));
+        let wrapping = read("timestamp_bits=36,timestamps=wrap");
+        assert!(wrapping[0].0 > (1 << 36) - 200_000_000 && wrapping.last().unwrap().0 < 1 << 35);
+        assert_eq!(steps_back(&wrapping), 1);
+        assert!(steps_back(&read("timestamps=backwards")) > 3);
+        // Ticks per nanosecond of the host's.
+        let rate = |stamps: &[(u64, f64)]| {
+            let (first, last) = (stamps[0], *stamps.last().unwrap());
+            (i64::try_from(last.0 - first.0).unwrap() as f64) / (last.1 - first.1)
+        };
+        for period in [0.5, 52.08] {
+            let rate = rate(&read(&format!("timestamp_period={period}"))) * period;
+            assert!((0.8..1.2).contains(&rate), "{period}: {rate}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "a part of the_layer_shows_timestamps_as_asked_for"]
+fn child_that_reads_timestamps() {
+    let index: usize = std::env::var("LANESCOPE_TEST_DEVICE").unwrap().parse().unwrap();
+    let instance = Instance::load(InstanceOptions::default()).unwrap();
+    let mut device = instance.open(index, None).unwrap();
+    let case = linear(&device, 970);
+    let slot = device.load(&case).unwrap().slot;
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(300) {
+        let submission = device.sample(slot, 0, 1).unwrap();
+        let now = started.elapsed().as_secs_f64() * 1e9;
+        let (start, end) = submission.samples[0];
+        println!("stamp {} {now}\nstamp {} {now}", start.0, end.0);
+        thread::sleep(Duration::from_millis(5));
+    }
+}

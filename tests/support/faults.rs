@@ -1,0 +1,160 @@
+//! Drivers with faults, for the commands that tests start: the layer of `tests/fault_layer`, which says what there is.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::Ran;
+
+const LAYER: &str = "VK_LAYER_LANESCOPE_fault";
+
+/// Never ends, on whatever device: the atomic keeps compilers from proving anything. It needs no resources.
+const ENDLESS: &str = "#version 450
+    layout(local_size_x = 1) in;
+    shared uint never;
+    void main() { never = 0; do {} while (atomicOr(never, 0u) == 0u); }";
+
+/// Faults for commands to meet.
+pub struct Faults {
+    /// The layer's manifest, and what else the layer is told of by files.
+    folder: TempDir,
+    faults: Option<String>,
+    is_once: bool,
+}
+
+impl Faults {
+    /// Faults in the layer's own words.
+    pub fn new(faults: &str) -> Self {
+        Self { faults: Some(faults.to_owned()), ..Self::none() }
+    }
+
+    /// The layer alone.
+    pub fn none() -> Self {
+        let folder = TempDir::new().unwrap();
+        let manifest = serde_json::json!({
+            "file_format_version": "1.1.0",
+            "layer": {
+                "name": LAYER,
+                "type": "GLOBAL",
+                "library_path": *LIBRARY,
+                "api_version": "1.3.239",
+                "implementation_version": "1",
+                "description": "Plays drivers' faults",
+            },
+        });
+        fs::write(folder.path().join("fault_layer.json"), manifest.to_string()).unwrap();
+        Self { folder, faults: None, is_once: false }
+    }
+
+    /// The first of them comes once, in whichever of the commands meets it first.
+    pub fn once(mut self) -> Self {
+        self.is_once = true;
+        self
+    }
+
+    /// As they were given.
+    pub fn text(&self) -> &str {
+        self.faults.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the first of those that come once has come.
+    pub fn has_come(&self) -> bool {
+        self.once_path().exists()
+    }
+
+    /// Lets a command meet them.
+    pub fn meet<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.env("VK_LAYER_PATH", self.folder.path()).env("VK_INSTANCE_LAYERS", LAYER);
+        if let Some(faults) = &self.faults {
+            command.env("LANESCOPE_FAULT", faults);
+        }
+        if self.text().contains("spin") {
+            command.env("LANESCOPE_FAULT_SPIRV", self.endless_shader());
+        }
+        if self.is_once {
+            command.env("LANESCOPE_FAULT_ONCE", self.once_path());
+        }
+        command
+    }
+
+    fn once_path(&self) -> PathBuf {
+        self.folder.path().join("once")
+    }
+
+    fn endless_shader(&self) -> PathBuf {
+        let path = self.folder.path().join("endless.spv");
+        let compiler = shaderc::Compiler::new().unwrap();
+        let kind = shaderc::ShaderKind::Compute;
+        let shader = compiler.compile_into_spirv(ENDLESS, kind, "endless.comp", "main", None).unwrap();
+        fs::write(&path, shader.as_binary_u8()).unwrap();
+        path
+    }
+}
+
+/// The layer, as cargo builds it for the running test: `cargo test --test NAME` alone builds no examples.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.args(["build", "--quiet", "--example", "fault_layer", "--locked", "--offline", "--message-format=json"]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    // Cargo set it from its configuration for this test; given from outside it would count as another, and all be built anew.
+    let configured = Path::new(env!("CARGO_MANIFEST_DIR")).join(".shaderc");
+    if std::env::var_os("SHADERC_LIB_DIR").is_some_and(|folder| Path::new(&folder) == configured) {
+        cargo.env_remove("SHADERC_LIB_DIR");
+    }
+    let built: Ran = cargo.output().unwrap().into();
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let messages = built.out.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut layers = messages.filter(|message| message["target"]["name"] == "fault_layer");
+    let path = PathBuf::from(layers.next().unwrap()["filenames"][0].as_str().unwrap());
+    assert!(path.is_file(), "{}", path.display());
+    path
+});
+
+/// A command that may never end. It is killed when this is dropped.
+pub struct Running(Child);
+
+impl Running {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+
+    /// Waits until something has happened, as long as it may take on a slow machine.
+    pub fn wait_until(&mut self, what: &str, has_happened: impl Fn() -> bool) {
+        let started = Instant::now();
+        while !has_happened() {
+            assert!(self.is_alive(), "it ended before this: {what}; {:?}", self.said());
+            assert!(started.elapsed() < Duration::from_secs(120), "it never happened: {what}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Whether it hasn't ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    /// What an ended command said on both streams.
+    pub fn said(&mut self) -> String {
+        let mut text = String::new();
+        self.0.stdout.take().map(|mut stream| stream.read_to_string(&mut text));
+        self.0.stderr.take().map(|mut stream| stream.read_to_string(&mut text));
+        text
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
