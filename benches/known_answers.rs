@@ -11,13 +11,16 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
-use lanescope::measure::{Dispatcher, Job, Measured, Options, Session, ToolCases, Vulkan};
+use lanescope::measure::{
+    Base, CaseKey, Crew, Dispatcher, LocalBench, LocalOptions, Measured, Options, Session, Source, Task, ToolCases, Vulkan,
+};
 use lanescope::model::{AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Work};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
@@ -256,6 +259,19 @@ fn amount(work: &Work) -> f64 {
     work.ops.or(work.bytes).or(work.items).or(work.flops).unwrap_or(0) as f64
 }
 
+/// One case over and over, whose results aren't looked at here.
+struct Always(Prepared);
+
+impl Source for Always {
+    fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
+        Ok(self.0.clone())
+    }
+
+    fn check(&mut self, _: &Case, _: &[Vec<u8>]) -> Verdict {
+        Verdict::Right
+    }
+}
+
 // ---- equal against equal ----------------------------------------------------------------------------------------------------
 
 fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
@@ -267,19 +283,26 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
     let mut all = true;
     for (name, case) in bench.two_kinds()? {
         let warm_up = Duration::from_millis(bench.setting().by_class(50, 450));
-        let options = Options { max_noise: 0.01, max_time: Duration::from_millis(500), warm_up, seed: 1 };
-        let mut session = Session::new(device, tools.clone(), options).map_err(failed)?;
-        let jobs = vec![Job { case: &case, base: Some(&case) }; TRIES / 10];
+        let max_time = Duration::from_millis(500);
+        let source = Always(case.clone());
+        let options = LocalOptions { warm_up, max_time, timer: None };
+        let local = LocalBench::new(Box::new(&mut *device), tools.clone(), Box::new(source), options).map_err(failed)?;
+        let mut session = Session::new(Crew::of(local), Options { max_noise: 0.01, max_time, seed: 1 });
+        let key = CaseKey::of(&case.case);
+        let task = Task { key: key.clone(), case: &case.case, base: Some(Base::Here(key)) };
+        let tasks = vec![task; TRIES / 10];
         let mut measured = Vec::new();
-        for _ in 0..TRIES / jobs.len() {
-            let outcomes = session.measure(&jobs, &mut |_, _, _| Verdict::Right, &mut |_| {});
-            measured.extend(outcomes.into_iter().collect::<Result<Vec<Measured>, _>>().map_err(failed)?);
+        for _ in 0..TRIES / tasks.len() {
+            let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+            let results = outcomes.into_iter().flatten().map(|outcome| outcome.result);
+            measured.extend(results.collect::<Result<Vec<Measured>, _>>().map_err(failed)?);
         }
+        drop(session);
         let intervals: Vec<Interval> = measured.iter().filter_map(|m| m.pair.as_ref()?.interval()).collect();
         let holding = intervals.iter().filter(|interval| interval.low <= 1.0 && 1.0 <= interval.high).count();
         let half_widths: Vec<f64> = intervals.iter().map(|interval| (interval.high - interval.low) / 2.0).collect();
         let half_width = stats::median(&half_widths);
-        let ratios: Vec<f64> = measured.iter().filter_map(|m| Some(m.pair.as_ref()?.ratio())).collect();
+        let ratios: Vec<f64> = measured.iter().filter_map(|m| Some(m.pair.as_ref()?.value())).collect();
         let holds = holding >= HOLDING && half_width <= TOLERANCE;
         let verdict = if holds { "as known" } else { "MISSED" };
         println!(

@@ -21,6 +21,9 @@ pub enum Error {
     /// No device can do the work; the message says what to install or set.
     #[error("{0}")]
     NoDevice(String),
+    /// Something that another try may mend.
+    #[error("{0}")]
+    Busy(String),
     /// An output that can't be written.
     #[error("can't write {path}; nothing was measured")]
     Output {
@@ -37,6 +40,18 @@ pub const EXIT_OK: u8 = 0;
 pub const EXIT_FAILED: u8 = 1;
 /// Exit code: bad usage, or no usable device.
 pub const EXIT_USAGE: u8 = 2;
+
+/// Exit code: it failed in a way that another try may mend (`EX_TEMPFAIL` of sysexits.h), which schedulers know.
+pub const EXIT_RETRY: u8 = 75;
+/// Exit code: interrupted; the rows so far are whole.
+pub const EXIT_INTERRUPTED: u8 = 130;
+
+impl Error {
+    /// The exit code of a command that ends with it.
+    pub fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Busy(_)) { EXIT_RETRY } else { EXIT_USAGE }
+    }
+}
 
 /// The end of a message about an unknown name: what it may have meant, or nothing.
 pub(crate) fn suggestion(nearest: &[String]) -> String {

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`stats`], [`validate`]) and the stages before it, never one
-//! after it; [`cli`] composes them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
+//! after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
 //! types; only [`output`] and [`cli`] print.
 
 pub mod digest;
@@ -34,3 +34,4 @@ pub mod record;
 pub mod shader;
 
 pub mod cli;
+pub mod worker;

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A raw timestamp value, as the device wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticks(pub u64);
 
 /// A duration in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-pub struct Nanos(pub f64);
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Nanos(#[serde(with = "crate::model::real")] pub f64);
 
 /// A number of bytes, printed in binary units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +20,11 @@ impl Nanos {
     /// From the standard library's duration.
     pub fn from_duration(duration: std::time::Duration) -> Self {
         Self(duration.as_secs_f64() * 1e9)
+    }
+
+    /// As the standard library's duration; what can't be one is none.
+    pub fn to_duration(self) -> std::time::Duration {
+        std::time::Duration::try_from_secs_f64(self.seconds()).unwrap_or_default()
     }
 
     /// In seconds.
@@ -56,11 +63,12 @@ impl fmt::Display for Bytes {
 }
 
 /// Converts raw timestamps of one queue to durations.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickScale {
     /// Bits of a timestamp that count (`timestampValidBits`); the others are masked.
     pub valid_bits: u32,
     /// Nanoseconds per tick (`timestampPeriod`); a fraction on many devices.
+    #[serde(with = "crate::model::real")]
     pub period: f64,
 }
 

@@ -1,10 +1,14 @@
 //! Nominal 95 % intervals hold the truth, stopping included, on a device whose truth is known.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use lanescope::experiments::Setting;
-use lanescope::measure::{Dispatcher, Job, Measured, Mock, MockOptions, Options, Session, ToolCases};
-use lanescope::model::{Case, DeviceInfo, Preset};
+use lanescope::measure::{
+    Base, CaseKey, Crew, Dispatcher, Hire, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Options, Outcome,
+    Session, Source, Task, Timer, ToolCases,
+};
+use lanescope::model::{Case, DeviceInfo, Failure, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::Nanos;
@@ -14,11 +18,13 @@ use lanescope::validate::Verdict;
 const WITHIN: f64 = 0.01;
 const BETWEEN: f64 = 2.5 * WITHIN;
 
-/// Intervals of each kind.
+/// Intervals of each kind. Where processes differ fewer, since each takes new processes.
 const INTERVALS: usize = 1000;
+const FEW_INTERVALS: usize = 400;
 
-/// Cases of one block: as many as a run takes.
+/// Cases of one block: about as many as a run takes. Where processes differ few, since those of a block share their processes.
 const AT_ONCE: usize = 50;
+const FEW_AT_ONCE: usize = 2;
 
 fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
     let info = DeviceInfo::mock();
@@ -40,20 +46,50 @@ fn mock(options: MockOptions, seed: u64) -> Mock {
     Mock::new(options, seed, Box::new(|_: &Case| Vec::new()))
 }
 
-/// Measures the same case over and over; with `paired`, alternately with itself.
-fn measure(case: &Prepared, max_noise: f64, paired: bool) -> Vec<Measured> {
-    let tools = tools();
-    let options = |seed| Options { max_noise, max_time: Duration::from_secs(5), warm_up: Duration::from_millis(1), seed };
-    let mut all = Vec::new();
-    for seed in 0..(INTERVALS / AT_ONCE) as u64 {
-        let mut device = mock(MockOptions { noise: WITHIN, spread: BETWEEN, ..MockOptions::default() }, seed);
-        let mut session = Session::new(&mut device, tools.clone(), options(seed)).expect("the mock can be calibrated");
-        let jobs = vec![Job { case, base: paired.then_some(case) }; AT_ONCE];
-        let outcomes = session.measure(&jobs, &mut |_, _, _| Verdict::Right, &mut |_| {});
-        all.extend(outcomes.into_iter().map(|outcome| outcome.expect("the mock measures everything")));
+/// The same case over and over.
+struct Always<'p>(&'p Prepared);
+
+impl Source for Always<'_> {
+    fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
+        Ok(self.0.clone())
     }
-    assert_eq!(all.len(), INTERVALS);
+
+    fn check(&mut self, _: &Case, _: &[Vec<u8>]) -> Verdict {
+        Verdict::Right
+    }
+}
+
+/// Measures the same case over and over, its rounds dealt over so many processes; with `paired`, alternately with itself.
+fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, options: &MockOptions) -> Vec<Measured> {
+    let (at_once, intervals) = if options.process > 0.0 { (FEW_AT_ONCE, FEW_INTERVALS) } else { (AT_ONCE, INTERVALS) };
+    let (tools, max_time) = (tools(), Duration::from_secs(5));
+    let key = CaseKey::of(&case.case);
+    let mut all = Vec::new();
+    for seed in 0..(intervals / at_once) as u64 {
+        let mut process = 0;
+        let hire: Hire = Box::new(|timer| {
+            process += 1;
+            let device = mock(options.clone(), seed).in_process(process);
+            // That this device's clock is right needn't be found out a thousand times.
+            let timer = timer.or_else(|| device.tick_scale().map(Timer::Device));
+            let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
+            let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Always(case)), local).map_err(Loss)?;
+            Ok(Box::new(bench))
+        });
+        let crew = Crew::new(processes, hire).expect("the mock can be calibrated");
+        let mut session = Session::new(crew, Options { max_noise, max_time, seed });
+        let task = Task { key: key.clone(), case: &case.case, base: paired.then(|| Base::Here(key.clone())) };
+        let outcomes = session.measure(&vec![task; at_once], &mut |_| ControlFlow::Continue(()));
+        let measured = |outcome: Option<Outcome>| outcome.and_then(|outcome| outcome.result.ok());
+        all.extend(outcomes.into_iter().map(|outcome| measured(outcome).expect("the mock measures everything")));
+    }
+    assert_eq!(all.len(), intervals);
     all
+}
+
+/// What a device is by default: noise between visits, none between processes.
+fn usual() -> MockOptions {
+    MockOptions { noise: WITHIN, spread: BETWEEN, ..MockOptions::default() }
 }
 
 /// A pass's time as a device without noise shows it, in batches of this size.
@@ -79,7 +115,7 @@ fn intervals_hold_the_truth_however_early_measuring_stops() {
     let case = cases("workgroup/linear", &["n=2^20", "local_size_x=256"]).remove(0);
     let mut stops = Vec::new();
     for max_noise in [0.05, 0.025, 0.02, 0.01] {
-        let all = measure(&case, max_noise, false);
+        let all = measure(&case, max_noise, false, 1, &usual());
         let holds = |measured: &Measured| {
             let interval = measured.interval().expect("there are at least six rounds");
             let truth = truth(&case, measured.batch);
@@ -89,8 +125,8 @@ fn intervals_hold_the_truth_however_early_measuring_stops() {
         println!("max_noise {max_noise}: {:.1} % of {INTERVALS} intervals hold the truth", 100.0 * covered);
         assert!(covered >= 0.92, "only {covered} at max_noise {max_noise}");
         for measured in all {
-            if !stops.contains(&(measured.stop, measured.rounds.len())) {
-                stops.push((measured.stop, measured.rounds.len()));
+            if !stops.contains(&(measured.stop, measured.rounds.samples.len())) {
+                stops.push((measured.stop, measured.rounds.samples.len()));
             }
         }
     }
@@ -105,11 +141,33 @@ fn intervals_hold_the_truth_however_early_measuring_stops() {
 fn intervals_of_ratios_hold_one_where_a_case_is_paired_with_itself() {
     let case = cases("workgroup/linear", &["n=2^20", "local_size_x=256"]).remove(0);
     for max_noise in [0.01, 0.003] {
-        let all = measure(&case, max_noise, true);
+        let all = measure(&case, max_noise, true, 1, &usual());
         let pair = |measured: &Measured| measured.pair.clone().expect("it was paired");
         let holds = |measured: &Measured| pair(measured).interval().is_some_and(|of| of.low <= 1.0 && 1.0 <= of.high);
         let covered = share(&all, holds);
         println!("max_noise {max_noise}: {:.1} % of {INTERVALS} ratios hold 1", 100.0 * covered);
         assert!(covered >= 0.92, "only {covered} at max_noise {max_noise}");
     }
+}
+
+/// Each process takes longer or shorter by an error of its own, which its rounds all share: what one process shows is precise and
+/// wrong. Dealt over three, the interval holds that error as well.
+#[test]
+fn intervals_hold_the_truth_where_processes_differ() {
+    let case = cases("workgroup/linear", &["n=2^20", "local_size_x=256"]).remove(0);
+    let options = MockOptions { process: 2.0 * BETWEEN, ..usual() };
+    let covered = |processes, max_noise| {
+        let all = measure(&case, max_noise, false, processes, &options);
+        let truth = truth(&case, all[0].batch);
+        let covered = share(&all, |measured| measured.interval().is_some_and(|of| of.low <= truth && truth <= of.high));
+        println!(
+            "{processes} processes, max_noise {max_noise}: {:.1} % of {INTERVALS} intervals hold the truth",
+            100.0 * covered
+        );
+        covered
+    };
+    for max_noise in [0.1, 0.03] {
+        assert!(covered(3, max_noise) >= 0.92, "three processes");
+    }
+    assert!(covered(1, 0.05) < 0.8, "one process can't know");
 }

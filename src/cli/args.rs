@@ -8,7 +8,8 @@ use clap_complete::Shell;
 
 use crate::model::Preset;
 use crate::output::{Format, Mode};
-use crate::plan::parse_number;
+use crate::plan::{Shard, parse_number};
+use crate::worker::{Deadlines, Platform};
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ pub enum Command {
     /// Explain what an experiment measures and how to read it
     Describe(Describe),
     /// Measure: all experiments in a quick overview, or those that match
-    Run(Run),
+    Run(Box<Run>),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell
@@ -42,6 +43,32 @@ pub enum Command {
         /// The folder; it must exist
         folder: Option<PathBuf>,
     },
+    /// Own a device for a run that supervises
+    #[command(hide = true)]
+    Worker(Worker),
+}
+
+/// `lanescope worker`
+#[derive(Debug, Args)]
+pub struct Worker {
+    /// Simulate a device that is told this; may come several times
+    #[arg(long, value_name = "OPTIONS", conflicts_with = "validation")]
+    pub mock: Vec<String>,
+
+    /// Turn on the Khronos validation layer
+    #[arg(long)]
+    pub validation: bool,
+}
+
+impl Worker {
+    /// Where its devices come from.
+    pub fn platform(&self) -> Platform {
+        if self.mock.is_empty() {
+            Platform::Vulkan { validation: self.validation, driver: None }
+        } else {
+            Platform::Mock(self.mock.clone())
+        }
+    }
 }
 
 /// `lanescope devices`
@@ -50,6 +77,10 @@ pub struct Devices {
     /// As JSON, with every limit and feature
     #[arg(long)]
     pub json: bool,
+
+    /// Also what drivers print
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 /// `lanescope list`
@@ -143,6 +174,43 @@ pub struct Run {
     #[arg(long)]
     pub stats: bool,
 
+    /// Deadline: how much longer than it is to take a case may take; beyond, its process is killed and the row says `timeout`
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", conflicts_with = "no_isolate")]
+    pub timeout: Duration,
+
+    /// Deadline for compiling a case and its first dispatch, in which some drivers compile
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", conflicts_with = "no_isolate")]
+    pub first_timeout: Duration,
+
+    /// Deal each case's rounds over so many processes per device: part of the error lies between processes, and from three on
+    /// the interval holds it (default: 1 with the preset quick, else 3)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "no_isolate")]
+    pub processes: Option<u32>,
+
+    /// Keep everything in one process, for debuggers and captures: what takes the driver down ends the run
+    #[arg(long)]
+    pub no_isolate: bool,
+
+    /// Go on with a run that was interrupted: keep the finished rows of this CSV file, and measure what it lacks
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub resume: Option<PathBuf>,
+
+    /// Measure one of N parts of the plan; `lanescope merge` joins the files of all parts
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
+    /// Write every sample to this file as well, as CSV
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub samples: Option<PathBuf>,
+
+    /// How many devices that aren't software are measured on at a time (default: all; those on the processor take turns)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+
+    /// Measure even where another run does so on the same device
+    #[arg(long)]
+    pub no_lock: bool,
+
     /// No progress and no remarks
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -160,6 +228,17 @@ impl Run {
             (_, true) => Mode::Verbose,
             _ => Mode::Normal,
         }
+    }
+
+    /// Over how many processes each device's rounds are dealt.
+    pub fn processes(&self) -> usize {
+        let default = if self.no_isolate || self.preset() == Preset::Quick { 1 } else { 3 };
+        self.processes.map_or(default, |processes| processes as usize)
+    }
+
+    /// How long worker processes may be silent.
+    pub fn deadlines(&self) -> Deadlines {
+        Deadlines { first: self.first_timeout, usual: self.timeout }
     }
 
     /// The preset that applies.

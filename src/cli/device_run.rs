@@ -1,21 +1,22 @@
 //! One device's share of a run: from its plan to its rows, block by block.
 
-use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::args::Run;
+use super::host::last_level_cache;
+use super::interrupt;
 use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
-use super::tools::{evict_bytes, tool_cases};
-use crate::measure::{BLOCK_CASES, Dispatcher, Event, JUDGED_ROUNDS, Job, Measured, Options, Session, ToolCases};
-use crate::model::{Cache, Case, DeviceInfo, Failure, Feature, Measurand, Preset, Skip, Status};
-use crate::output::Progress;
+use crate::experiments::calibration::evict;
+use crate::measure::{BLOCK_CASES, Base, CaseKey, Crew, Event, Hire, JUDGED_ROUNDS, Measured, Options, Outcome, Session, Task};
+use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, Preset};
+use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
 use crate::record::Record;
-use crate::shader::{self, Compiler, Library, Prepared};
 use crate::units::Bytes;
-use crate::validate::Verdict;
+use crate::worker::{Opening, Place};
 
 /// What the timing of a whole quick run may take.
 const QUICK_TIME: Duration = Duration::from_secs(45);
@@ -33,7 +34,7 @@ pub enum Pairing<'r> {
     /// The case that each is compared with, on the same device.
     Bases,
     /// The same case on another device.
-    Device(&'r DeviceInfo, &'r Plan<'r>),
+    Device(&'r Place, &'r Plan<'r>),
 }
 
 /// One device's share of a run.
@@ -43,7 +44,7 @@ pub struct DeviceRun<'r> {
     /// What devices are opened from.
     pub targets: &'r Targets,
     /// The device.
-    pub device: &'r DeviceInfo,
+    pub place: &'r Place,
     /// What is to be measured on it.
     pub plan: &'r Plan<'r>,
     /// What is measured alternately.
@@ -51,105 +52,140 @@ pub struct DeviceRun<'r> {
     /// A row with all that is the same in this device's rows.
     pub template: Record,
     /// Where rows go.
-    pub sink: &'r mut Sink,
+    pub sink: &'r Sink,
+    /// How far it is.
+    pub bar: Bar,
+    /// What is known of the rows so far, those that were kept of an earlier run included.
+    pub relations: Relations,
+    /// Whether a case is to be measured: it is this shard's, and no earlier run has its row.
+    pub is_wanted: &'r (dyn Fn(&Planned) -> bool + Sync),
 }
 
-/// What the blocks of a device share.
-struct Progressing {
-    compiler: Compiler,
-    relations: Relations,
-}
-
-/// A base of pairs, compiled, and how rows name it.
-struct Base {
-    prepared: Prepared,
-    name: String,
-}
-
-impl DeviceRun<'_> {
+impl<'r> DeviceRun<'r> {
     /// Measures the plan and writes its rows.
     ///
     /// # Errors
-    /// Where rows can't be written, or what measuring itself needs is missing. What a device refuses stands in its rows.
+    /// Where rows can't be written. What a device refuses stands in its rows.
     pub fn run(mut self) -> anyhow::Result<()> {
-        let (name, driver, cases) = (&self.device.name, self.device.driver.label(), self.plan.len());
-        self.sink.progress.note(&format!("{name} ({driver}): {cases} case{}", if cases == 1 { "" } else { "s" }));
-        let mut compiler = Compiler::new(Library::embedded())?;
-        let tools = self.tools(&mut compiler, self.device)?;
-        let base_tools = match self.pairing {
-            Pairing::Device(device, _) => Some(self.tools(&mut compiler, device)?),
-            Pairing::None | Pairing::Bases => None,
-        };
-        let devices = self.open();
-        let (mut device, mut base_device) = match devices {
-            Ok(devices) => devices,
-            Err(error) => return self.give_up(&Failure::new(Status::Error, format!("{error:#}"))),
-        };
-        let mut session = match Session::new(device.as_mut(), tools, self.options()) {
-            Ok(session) => session,
-            Err(failure) => return self.give_up(&failure),
-        };
-        if let (Some((device, tools)), Pairing::Device(info, _)) = (base_device.as_mut().zip(base_tools), self.pairing) {
-            session = session.with_base(device.as_mut(), tools, warm_up(info));
-        }
-        self.introduce(&session);
-        let mut progressing = Progressing { compiler, relations: Relations::default() };
-        let mut pending = self.plan.iter().peekable();
-        while pending.peek().is_some() && !self.sink.closed {
-            let block: Vec<Planned> = pending.by_ref().take(BLOCK_CASES).collect();
-            self.run_block(&mut session, &mut progressing, &block)?;
-        }
-        self.derive(progressing.relations)
-    }
-
-    fn tools(&self, compiler: &mut Compiler, device: &DeviceInfo) -> anyhow::Result<ToolCases> {
-        let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments.evict_bytes, device));
-        if let Some(bytes) = evict_bytes {
-            self.sink.progress.note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
-        }
-        tool_cases(compiler, device, self.arguments.seed, evict_bytes)
-    }
-
-    /// Opens the device, and that of the bases.
-    #[expect(clippy::type_complexity, reason = "a name for two devices would say no more")]
-    fn open(&self) -> anyhow::Result<(Box<dyn Dispatcher>, Option<Box<dyn Dispatcher>>)> {
-        let Run { seed, stats, .. } = *self.arguments;
-        let device = self.targets.open(self.device, seed, stats)?;
-        let base = match self.pairing {
-            Pairing::Device(device, _) => Some(self.targets.open(device, seed, false)?),
-            Pairing::None | Pairing::Bases => None,
-        };
-        Ok((device, base))
-    }
-
-    /// Writes a row for every case of a device that can't be opened or calibrated: the plan is known, and other devices go on.
-    fn give_up(&mut self, failure: &Failure) -> anyhow::Result<()> {
-        let (name, Failure { status, reason }) = (&self.device.name, failure);
-        self.sink.progress.note(&format!("{name} can't be measured on: {status}: {reason}"));
-        let failure = Failure::new(*status, format!("not run: {reason}"));
-        for planned in self.plan.iter() {
-            let mut row = self.template.clone();
-            row.describe_case(&planned, self.device);
-            if planned.case.is_ok() {
-                row.fail(&failure);
+        let plan = self.plan;
+        self.announce();
+        let mut pending = plan.iter().filter(self.is_wanted).peekable();
+        if pending.peek().is_some() {
+            match self.session() {
+                Ok(session) => self.measure(session, pending)?,
+                Err(failure) => self.give_up(&failure, pending)?,
             }
-            self.sink.write(row)?;
+        }
+        self.derive()
+    }
+
+    fn measure(&mut self, mut session: Session, pending: impl Iterator<Item = Planned>) -> anyhow::Result<()> {
+        self.introduce(&session);
+        let mut pending = pending.peekable();
+        while pending.peek().is_some() && self.goes_on() {
+            let block: Vec<Planned> = pending.by_ref().take(BLOCK_CASES).collect();
+            self.run_block(&mut session, &block)?;
+            if let Some(failure) = session.given_up().cloned() {
+                // Its worker processes end before the next device's begin.
+                drop(session);
+                return self.give_up(&failure, pending);
+            }
         }
         Ok(())
     }
 
+    fn announce(&self) {
+        let DeviceInfo { name, driver, .. } = &self.place.info;
+        let cases = self.plan.len();
+        let part = self.arguments.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
+        let plural = if cases == 1 { "" } else { "s" };
+        self.progress().note(&format!("{name} ({}): {cases} case{plural}{part}", driver.label()));
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.sink.is_closed() && !interrupt::is_asked()
+    }
+
+    fn session(&self) -> Result<Session<'r>, Failure> {
+        let seats = self.arguments.processes();
+        let session = Session::new(Crew::new(seats, self.hire(self.place))?, self.options());
+        match self.pairing {
+            Pairing::Device(base, _) => {
+                // Without its base's device there are no pairs, and nothing else was asked for.
+                let crew = Crew::new(seats, self.hire(base)).map_err(|failure| {
+                    Failure::new(failure.status, format!("{} can't be paired with: {}", base.info.name, failure.reason))
+                })?;
+                Ok(session.with_base(crew))
+            }
+            Pairing::None | Pairing::Bases => Ok(session),
+        }
+    }
+
+    /// Opens benches of a device.
+    fn hire(&self, place: &'r Place) -> Hire<'r> {
+        let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments, &place.info));
+        if let Some(bytes) = evict_bytes {
+            self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
+        }
+        let (Run { queue, stats, seed, .. }, targets) = (self.arguments, self.targets);
+        let (preset, max_time) = (self.arguments.preset(), self.options().max_time);
+        let statistics = *stats && std::ptr::eq(place, self.place);
+        let mut process = 0;
+        Box::new(move |timer| {
+            process += 1;
+            let opening = Opening {
+                device_uuid: place.info.device_uuid,
+                driver_uuid: place.info.driver.uuid,
+                index: place.index,
+                queue: *queue,
+                statistics,
+                seed: *seed,
+                preset,
+                evict_bytes,
+                warm_up: warm_up(&place.info),
+                max_time,
+                timer,
+                process,
+            };
+            targets.open(place, opening).map(|bench| bench as _)
+        })
+    }
+
+    /// Writes a row for every case that is left of a device that can't be measured on: the plan is known, and other devices go on.
+    fn give_up(&self, failure: &Failure, pending: impl Iterator<Item = Planned>) -> anyhow::Result<()> {
+        let (name, Failure { status, reason }) = (&self.place.info.name, failure);
+        self.progress().note(&format!("{name} can't be measured on: {status}: {reason}"));
+        for planned in pending {
+            self.bar.advance(1);
+            let mut row = self.template.clone();
+            row.describe_case(&planned, &self.place.info);
+            if planned.case.is_ok() {
+                row.not_run(failure);
+            }
+            self.sink.write(row)?;
+            if !self.goes_on() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.sink.voice.progress
+    }
+
     fn introduce(&self, session: &Session) {
-        let instrument = session.instrument();
+        let (device, instrument) = (&self.place.info, session.instrument());
         if let Some(note) = &instrument.note {
-            self.sink.progress.note(&format!("note: {note}"));
+            self.progress().note(&format!("note: {note}"));
         }
-        for quirk in &self.device.quirks {
-            self.sink.progress.note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
+        for quirk in &device.quirks {
+            self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
-        if self.arguments.stats && !self.device.has(Feature::PipelineExecutableProperties) {
-            self.sink.progress.note(NO_STATISTICS);
+        if self.arguments.stats && !device.has(Feature::PipelineExecutableProperties) {
+            self.progress().note(NO_STATISTICS);
         }
-        self.sink.progress.detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
+        self.progress().detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
     }
 
     fn options(&self) -> Options {
@@ -161,165 +197,133 @@ impl DeviceRun<'_> {
         Options {
             max_noise: self.arguments.max_noise.unwrap_or(max_noise),
             max_time: self.arguments.max_time.unwrap_or(max_time),
-            warm_up: warm_up(self.device),
             seed: self.arguments.seed,
         }
     }
 
-    /// Compiles a block's cases, measures those that compiled, and writes a row for each, in the plan's order.
-    fn run_block(&mut self, session: &mut Session, shared: &mut Progressing, block: &[Planned]) -> anyhow::Result<()> {
-        let mut rows = Vec::with_capacity(block.len());
-        let mut prepared = Vec::new();
-        let mut places = Vec::new();
-        for (place, planned) in block.iter().enumerate() {
+    /// Measures a block's cases, and writes a row for each that was measured, in the plan's order.
+    fn run_block(&mut self, session: &mut Session, block: &[Planned]) -> anyhow::Result<()> {
+        let runnable = block.iter().filter_map(|planned| Some((planned, planned.case.as_ref().ok()?)));
+        let tasks: Vec<Task> = runnable.map(|(planned, case)| self.task(planned, case)).collect();
+        self.bar.advance((block.len() - tasks.len()) as u64);
+        let outcomes = session.measure(&tasks, &mut |event| {
+            show(&self.bar, event);
+            if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let given_up = session.given_up();
+        let mut outcomes = outcomes.into_iter();
+        let mut rows = Vec::new();
+        for planned in block {
             let mut row = self.template.clone();
-            row.describe_case(planned, self.device);
-            if let Ok(case) = &planned.case {
-                if let Some(ready) = self.prepare(case, &mut shared.compiler, &mut row) {
-                    prepared.push(ready);
-                    places.push(place);
+            row.describe_case(planned, &self.place.info);
+            if planned.case.is_ok() {
+                match (outcomes.next().flatten(), given_up) {
+                    (Some(outcome), _) => self.fill_in(planned, outcome, &mut row)?,
+                    (None, Some(failure)) => row.not_run(failure),
+                    // The run is about to end.
+                    (None, None) => continue,
                 }
             }
-            rows.push(row);
+            rows.push((planned, row));
         }
-        let bases: Bases = self.bases(places.iter().map(|&place| &block[place]), &mut shared.compiler);
-        let jobs: Vec<Job> = prepared.iter().zip(&places).map(|(case, &place)| bases.job(case, &block[place])).collect();
-        let progress = &self.sink.progress;
-        progress.advance((block.len() - jobs.len()) as u64);
-        let mut check = |index: usize, case: &Case, outputs: &[Vec<u8>]| -> Verdict {
-            block[places[index]].experiment.check(case, outputs)
-        };
-        let outcomes = session.measure(&jobs, &mut check, &mut |event| show(progress, event));
-        for ((&place, ready), outcome) in places.iter().zip(&prepared).zip(outcomes) {
-            let (planned, row) = (&block[place], &mut rows[place]);
-            match outcome {
-                Ok(measured) => {
-                    row.measure(&ready.case, &measured);
-                    shared.relations.judge(&planned.work, row);
-                    self.describe_pair(row, &measured, bases.of(planned));
+        for (planned, row) in &rows {
+            self.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
+        }
+        for (planned, mut row) in rows {
+            if let Some(base) = &planned.base {
+                self.relations.compare(&base.case_id, &mut row);
+                // The row of another shard, with which a merge compares.
+                let is_elsewhere = self.arguments.shard.is_some_and(|shard| !shard.holds(&base.case_id));
+                if is_elsewhere && row.pair_base.is_empty() && self.plan.holds(base, planned.experiment.name()) {
+                    row.relative_to.clone_from(&base.case_id);
                 }
-                Err(failure) => row.fail(&failure),
+            }
+            self.sink.write(row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what came of a case into its row.
+    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> anyhow::Result<()> {
+        if let Some(shader) = &outcome.shader {
+            row.describe_shader(shader);
+            if self.targets.are_mock() {
+                row.compile_ms = None; // the one figure that the simulation doesn't simulate
             }
         }
-        for (planned, row) in block.iter().zip(&rows) {
-            shared.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
+        match (outcome.result, &planned.case) {
+            (Ok(measured), Ok(case)) => {
+                row.measure(case, &measured);
+                self.relations.judge(&planned.work, row);
+                self.describe_pair(planned, &measured, row);
+                self.sink.write_samples(row, &measured.rounds)?;
+            }
+            (Err(failure), _) => row.fail(&failure),
+            (Ok(_), Err(_)) => {}
         }
-        for (planned, row) in block.iter().zip(&mut rows) {
-            planned.base.iter().for_each(|base| shared.relations.compare(&base.case_id, row));
-        }
-        rows.into_iter().try_for_each(|row| self.sink.write_aloud(row))
+        Ok(())
     }
 
     /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.
-    fn describe_pair(&mut self, row: &mut Record, measured: &Measured, base: Option<&Result<Base, Failure>>) {
-        match (base, &measured.pair, &measured.unpaired) {
-            (Some(Ok(base)), Some(pair), _) => row.describe_pair(&base.name, pair),
-            (Some(Ok(_)), None, Some(failure)) | (Some(Err(failure)), ..) => {
-                row.leave_unpaired(failure);
-                if failure.status.is_failure() {
-                    let Record { experiment, variant, axes, .. } = &*row;
-                    let Failure { status, reason } = failure;
-                    self.sink.fault(&format!("{experiment} {variant} {axes}: not paired, its base failed: {status}: {reason}"));
-                }
-            }
-            _ => {}
+    fn describe_pair(&self, planned: &Planned, measured: &Measured, row: &mut Record) {
+        if let (Some((_, name)), Some(pair)) = (self.base_of(planned), &measured.pair) {
+            row.describe_pair(&name, pair);
+        }
+        let Some(failure) = &measured.unpaired else { return };
+        row.leave_unpaired(failure);
+        if failure.status.is_failure() {
+            let Record { experiment, variant, axes, .. } = &*row;
+            let Failure { status, reason } = failure;
+            self.sink.voice.fault(&format!("{experiment} {variant} {axes}: not paired, its base failed: {status}: {reason}"));
         }
     }
 
-    /// Compiles a case; what doesn't compile, or needs more shared memory than there is, ends in its row.
-    fn prepare(&self, case: &Case, compiler: &mut Compiler, row: &mut Record) -> Option<Prepared> {
-        match shader::prepare(case.clone(), compiler) {
-            Ok(prepared) => {
-                row.describe_shader(&prepared);
-                if self.targets.are_mock() {
-                    row.compile_ms = None; // the one figure that the simulation doesn't simulate
-                }
-                match shared_memory_limit(&prepared, self.device) {
-                    Ok(()) => Some(prepared),
-                    Err(skip) => {
-                        row.status = Status::Skipped.to_string();
-                        row.reason = skip.reason;
-                        None
-                    }
-                }
-            }
-            Err(failure) => {
-                row.fail(&failure);
-                None
-            }
-        }
-    }
-
-    /// The bases of these cases' pairs, each compiled once.
-    fn bases<'p>(&self, cases: impl Iterator<Item = &'p Planned>, compiler: &mut Compiler) -> Bases {
-        let mut bases = Bases { by_case: HashMap::new(), bases: Vec::new() };
-        let mut known: HashMap<String, usize> = HashMap::new();
-        for planned in cases {
-            let Some((base, device, name)) = self.base_of(planned) else { continue };
-            let place = *known.entry(base.case_id.clone()).or_insert_with(|| {
-                bases.bases.push(prepare_base(base, device, compiler).map(|prepared| Base { prepared, name }));
-                bases.bases.len() - 1
-            });
-            bases.by_case.insert(planned.case_id.clone(), place);
-        }
-        bases
+    fn task<'c>(&self, planned: &Planned, case: &'c Case) -> Task<'c> {
+        Task { key: key(planned), case, base: self.base_of(planned).map(|(base, _)| base) }
     }
 
     /// What a case is measured alternately with, where that runs, and how rows name it. Nothing for what measures the timer itself,
     /// which has no passes to alternate.
-    fn base_of(&self, planned: &Planned) -> Option<(Planned, &DeviceInfo, String)> {
+    fn base_of(&self, planned: &Planned) -> Option<(Base, String)> {
         let experiment = planned.experiment.name();
-        let has_passes = planned.case.as_ref().is_ok_and(|case| case.measurand == Measurand::Pass);
+        planned.case.as_ref().ok().filter(|case| case.measurand == Measurand::Pass)?;
         match self.pairing {
-            Pairing::Bases if has_passes => {
+            Pairing::None => None,
+            Pairing::Bases => {
                 let base = planned.base.as_ref().filter(|base| base.case_id != planned.case_id)?;
-                Some((self.plan.case_at(experiment, base.variant, &base.point)?, self.device, base.case_id.clone()))
+                let key =
+                    CaseKey { experiment: experiment.to_owned(), variant: base.variant.to_owned(), point: base.point.clone() };
+                Some((Base::Here(key), base.case_id.clone()))
             }
-            Pairing::Device(device, plan) if has_passes => {
+            Pairing::Device(place, plan) => {
                 let base = plan.case_at(experiment, planned.variant, &planned.point)?;
-                let name = format!("{}@{}/{}", base.case_id, device.device_uuid, device.driver.uuid);
-                Some((base, device, name))
+                let DeviceInfo { device_uuid, driver, .. } = &place.info;
+                Some((Base::There(key(&base)), format!("{}@{device_uuid}/{}", base.case_id, driver.uuid)))
             }
-            _ => None,
         }
     }
 
-    /// Writes the figures that follow from the rows of this device.
-    fn derive(&mut self, relations: Relations) -> anyhow::Result<()> {
+    /// Writes the figures that follow from the rows of this device. A shard has not all of them.
+    fn derive(self) -> anyhow::Result<()> {
+        if self.arguments.shard.is_some() || interrupt::is_asked() {
+            return Ok(());
+        }
         let cache = if self.arguments.cold { Cache::Cold } else { Cache::Warm };
-        for (derived, flags) in relations.derive() {
+        for (derived, flags) in self.relations.derive() {
             let mut row = self.template.clone();
             row.describe_derived(&derived, &flags, cache);
-            self.sink.write_aloud(row)?;
+            self.sink.write(row)?;
         }
         Ok(())
     }
 }
 
-/// The bases of a block's pairs.
-struct Bases {
-    /// By the case that is measured alternately with it, its place below.
-    by_case: HashMap<String, usize>,
-    bases: Vec<Result<Base, Failure>>,
-}
-
-impl Bases {
-    fn of(&self, planned: &Planned) -> Option<&Result<Base, Failure>> {
-        self.by_case.get(&planned.case_id).map(|&place| &self.bases[place])
+fn key(planned: &Planned) -> CaseKey {
+    CaseKey {
+        experiment: planned.experiment.name().to_owned(),
+        variant: planned.variant.to_owned(),
+        point: planned.point.clone(),
     }
-
-    fn job<'c>(&'c self, case: &'c Prepared, planned: &Planned) -> Job<'c> {
-        let base = self.of(planned).and_then(|base| base.as_ref().ok());
-        Job { case, base: base.map(|base| &base.prepared) }
-    }
-}
-
-/// Compiles a base, if its device can run it.
-fn prepare_base(base: Planned, device: &DeviceInfo, compiler: &mut Compiler) -> Result<Prepared, Failure> {
-    let skipped = |skip: Skip| Failure::new(Status::Skipped, skip.reason);
-    let prepared = shader::prepare(base.case.map_err(skipped)?, compiler)?;
-    shared_memory_limit(&prepared, device).map_err(skipped)?;
-    Ok(prepared)
 }
 
 /// Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
@@ -327,34 +331,31 @@ fn warm_up(device: &DeviceInfo) -> Duration {
     Duration::from_millis(if device.is_cpu() { 50 } else { 450 })
 }
 
+/// How much cold mode evicts with: what the user asks for, else what the device needs.
+pub fn evict_bytes(arguments: &Run, device: &DeviceInfo) -> u64 {
+    // A processor's caches are the host's; those of a GPU nothing tells.
+    let cache = (device.kind == DeviceKind::Cpu).then(last_level_cache).flatten();
+    arguments.evict_bytes.unwrap_or_else(|| evict::default_bytes(cache, device.local_heap_bytes()))
+}
+
 fn quick_time(cases: u64) -> Duration {
     let share = QUICK_TIME / u32::try_from(cases.max(1)).unwrap_or(u32::MAX);
     share.clamp(LEAST_TIME, Duration::from_secs(2))
 }
 
-fn shared_memory_limit(prepared: &Prepared, device: &DeviceInfo) -> Result<(), Skip> {
-    let limit = u64::from(device.limits.shared_bytes);
-    match prepared.kernels.iter().map(|kernel| kernel.shared_bytes).max() {
-        Some(bytes) if bytes > limit => {
-            Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn show(progress: &Progress, event: Event) {
+fn show(bar: &Bar, event: Event) {
     match event {
         Event::Loading(case) => {
-            progress.start(&format!("checking {} {}", case.experiment, case.point));
-            progress.step();
+            bar.start(&format!("checking {} {}", case.experiment, case.point));
+            bar.step();
         }
         Event::Timing(case, round) => {
-            progress.start(&format!("round {round}: {} {}", case.experiment, case.point));
+            bar.start(&format!("round {round}: {} {}", case.experiment, case.point));
             // Rounds beyond those that every case has would move the bar past the cases to come.
             if round <= JUDGED_ROUNDS[0] {
-                progress.step();
+                bar.step();
             }
         }
-        Event::Ended(_) => progress.advance(1),
+        Event::Ended(_) => bar.advance(1),
     }
 }

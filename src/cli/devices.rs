@@ -1,25 +1,34 @@
 //! `lanescope devices`: what is there, and why something can't be used.
 
 use std::fmt::{self, Write};
+use std::time::Duration;
 
 use super::args::Devices;
 use super::print;
+use super::voice::Voice;
 use crate::error::Error;
-use crate::gpu::{Instance, InstanceOptions, NO_DEVICE_ADVICE};
+use crate::gpu::NO_DEVICE_ADVICE;
 use crate::model::{DeviceInfo, QueueFamily};
+use crate::output::Mode;
 use crate::units::Bytes;
+use crate::worker::{Deadlines, Platform, find};
+
+/// Drivers that aren't needed may take their time.
+const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
 
 /// Prints every device of every installed driver.
 pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
-    let instance = Instance::load(InstanceOptions { validation: false }).map_err(|error| Error::NoDevice(error.to_string()))?;
-    let devices = instance.devices();
+    let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });
+    let platform = Platform::Vulkan { validation: false, driver: None };
+    let found = find(&platform, DEADLINES, &voice.listener())?;
+    let devices: Vec<&DeviceInfo> = found.devices.iter().map(|place| &place.info).collect();
     if devices.is_empty() {
         return Err(Error::NoDevice(NO_DEVICE_ADVICE.to_owned()).into());
     }
     if arguments.json {
         return print(&(serde_json::to_string_pretty(&devices)? + "\n"));
     }
-    let mut text = format!("Vulkan loader {}\n", instance.loader_version());
+    let mut text = format!("Vulkan loader {}\n", found.loader_version);
     devices.iter().try_for_each(|device| describe(&mut text, device))?;
     print(&text)
 }

@@ -5,19 +5,23 @@ mod catalogue;
 mod device_run;
 mod devices;
 mod host;
+mod interrupt;
+mod lanes;
+mod lock;
 mod packaging;
 mod relations;
 mod run;
 mod schema;
 mod sink;
 mod target;
-mod tools;
+mod voice;
 
 use std::io::{self, ErrorKind, Write};
 
 use clap::Parser;
 
-use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_USAGE, Error};
+use crate::error::{EXIT_FAILED, EXIT_OK, Error};
+use crate::worker::serve;
 use args::{Arguments, Command};
 
 /// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
@@ -29,7 +33,7 @@ pub fn main() -> u8 {
         Err(error) => {
             // Where the error stream is gone too, the exit code still tells.
             let _ = writeln!(io::stderr(), "error: {error:#}");
-            if error.downcast_ref::<Error>().is_some() { EXIT_USAGE } else { EXIT_FAILED }
+            error.downcast_ref::<Error>().map_or(EXIT_FAILED, Error::exit_code)
         }
     }
 }
@@ -43,6 +47,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),
+        Command::Worker(worker) => serve(&worker.platform()),
     }
 }
 

@@ -3,50 +3,80 @@
 use std::io::IsTerminal;
 
 use super::args::Run;
-use super::device_run::{DeviceRun, Pairing};
+use super::device_run::{DeviceRun, Pairing, evict_bytes};
 use super::host::{describe_host, describe_mock_host};
+use super::lock::Lock;
+use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
-use super::tools::{check_evictor, evict_bytes};
-use crate::error::Error;
+use super::voice::Voice;
+use super::{interrupt, lanes};
+use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::{Cache, DeviceInfo};
-use crate::output::{self, Format, Target};
-use crate::plan::{Plan, Request};
+use crate::output::{self, Format, Samples, Target};
+use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
 use crate::shader::glsl_compiler;
+use crate::worker::check_evictor;
 
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: &Run) -> anyhow::Result<u8> {
-    let targets = Targets::resolve(arguments)?;
+    interrupt::listen()?;
+    let voice = Voice::new(arguments.mode());
+    let targets = Targets::resolve(arguments, &voice)?;
+    let plans = plans(arguments, &targets)?;
+    let header = Header::new(plans.iter().flat_map(Plan::axis_names));
+    let _locks = locks(arguments, &targets)?;
+    let outputs = output::open(&output_targets(arguments)?, &header)?;
+    let samples = arguments.samples.as_deref().map(|path| Samples::create(path, false)).transpose()?;
+    let sink = Sink::new(outputs, samples, arguments, voice, targets.are_mock());
+    let measured = run_devices(arguments, &targets, &plans, &sink);
+    // Whatever ended the run, the rows so far are written whole.
+    let code = sink.finish();
+    let code = measured.and(code)?;
+    Ok(if interrupt::is_asked() { EXIT_INTERRUPTED } else { code })
+}
+
+fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
     let cache = if arguments.cold { Cache::Cold } else { Cache::Warm };
     let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone(), cache };
-    let plans = targets
-        .devices()
-        .iter()
-        .map(|device| {
-            Plan::new(&request, Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed })
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let setting = |device| Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed };
+    let plans = targets.devices().map(|device| Plan::new(&request, setting(device))).collect::<Result<Vec<_>, _>>()?;
     if arguments.cold {
-        let mut devices = targets.devices().iter();
-        devices.try_for_each(|device| check_evictor(device, evict_bytes(arguments.evict_bytes, device)))?;
+        targets.devices().try_for_each(|device| check_evictor(device, evict_bytes(arguments, device)))?;
     }
     if arguments.paired {
         check_pairs(&plans)?;
     }
-    let header = Header::new(plans.iter().flat_map(Plan::axis_names));
-    let outputs = output::open(&output_targets(arguments)?, &header)?;
-
-    let cases = plans.iter().map(Plan::len).fold(0, u64::saturating_add);
-    let mut sink = Sink::new(outputs, arguments, cases, targets.are_mock());
-    let measured = run_devices(arguments, &targets, &plans, &mut sink);
-    // Whatever ended the run, the rows so far are written whole.
-    let code = sink.finish();
-    measured.and(code)
+    Ok(plans)
 }
 
-fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &mut Sink) -> anyhow::Result<()> {
+/// With one device there must be something to pair.
+fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
+    if plans.len() > 1 || plans.iter().any(Plan::has_bases) {
+        return Ok(());
+    }
+    let message = "nothing to pair: none of the selected experiments compares its cases with one of them; \
+                   name two devices, or one device twice";
+    Err(Error::Usage(message.to_owned()))
+}
+
+/// Keeps other runs off the devices. Software devices share the processor, and with it one lock.
+fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
+    if arguments.no_lock || arguments.dry_run || targets.are_mock() {
+        return Ok(Vec::new());
+    }
+    let mut locks: Vec<Lock> = Vec::new();
+    for device in targets.devices() {
+        if !locks.iter().any(|lock| lock.is_of(device)) {
+            locks.push(Lock::take(device)?);
+        }
+    }
+    Ok(locks)
+}
+
+fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &Sink) -> anyhow::Result<()> {
     // One for all devices: their rows are of one run.
     let mut run = Record {
         tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -58,38 +88,53 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &mut Si
     } else {
         describe_host(&mut run);
     }
-    for (device, plan) in targets.devices().iter().zip(plans) {
-        let template = template(&run, arguments, targets, device, plan);
-        if sink.closed {
-            break;
+    let is_wanted = |planned: &Planned| arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id));
+    let measure = |index: usize| {
+        if sink.is_closed() || interrupt::is_asked() {
+            return Ok(());
         }
-        if arguments.dry_run {
-            dry_run(plan, device, &template, sink)?;
-        } else {
-            let pairing = match (arguments.paired, &plans[0]) {
-                (false, _) => Pairing::None,
-                (true, first) if std::ptr::eq(first, plan) && plans.len() > 1 => Pairing::None,
-                (true, first) if plans.len() > 1 => Pairing::Device(&targets.devices()[0], first),
-                (true, _) => Pairing::Bases,
-            };
-            DeviceRun { arguments, targets, device, plan, pairing, template, sink }.run()?;
-        }
+        let (place, plan) = (targets.device(index), &plans[index]);
+        let template = template(&run, arguments, targets, &place.info, plan);
+        let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
+        // About so many: telling exactly would take making them all.
+        let cases = arguments.shard.map_or(plan.len(), |shard| plan.len() / shard.count());
+        let bar = sink.voice.progress.bar(name, cases);
+        let share = DeviceRun {
+            arguments,
+            targets,
+            place,
+            plan,
+            pairing: pairing(arguments, targets, plans, index),
+            template,
+            sink,
+            bar,
+            relations: Relations::default(),
+            is_wanted: &is_wanted,
+        };
+        if arguments.dry_run { dry_run(&share) } else { share.run() }?;
         // Those of a case are in its row; these came when the device was closed.
         for message in targets.messages() {
-            sink.fault(&format!("validation: {message}"));
+            sink.voice.fault(&format!("validation: {message}"));
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    lanes::run(targets.devices(), jobs(arguments), measure)
 }
 
-/// With one device there must be something to pair.
-fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
-    if plans.len() > 1 || plans.iter().any(Plan::has_bases) {
-        return Ok(());
+/// How many devices are measured on at a time. In one process, and in pairs, one after the other.
+fn jobs(arguments: &Run) -> usize {
+    let asked = arguments.jobs.map_or(usize::MAX, |jobs| jobs as usize);
+    if arguments.no_isolate || arguments.paired || arguments.dry_run { 1 } else { asked }
+}
+
+fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: usize) -> Pairing<'r> {
+    match (arguments.paired, plans.len(), index) {
+        (false, ..) => Pairing::None,
+        (true, 1, _) => Pairing::Bases,
+        // The first device is what the others are paired with.
+        (true, _, 0) => Pairing::None,
+        (true, ..) => Pairing::Device(targets.device(0), &plans[0]),
     }
-    let message = "nothing to pair: none of the selected experiments compares its cases with one of them; \
-                   name two devices, or one device twice";
-    Err(Error::Usage(message.to_owned()))
 }
 
 /// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
@@ -126,13 +171,13 @@ fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInf
     row
 }
 
-fn dry_run(plan: &Plan, device: &DeviceInfo, template: &Record, sink: &mut Sink) -> anyhow::Result<()> {
-    for planned in plan.iter() {
-        let mut row = template.clone();
-        row.describe_case(&planned, device);
-        sink.write(row)?;
-        sink.progress.advance(1);
-        if sink.closed {
+fn dry_run(share: &DeviceRun) -> anyhow::Result<()> {
+    for planned in share.plan.iter().filter(share.is_wanted) {
+        let mut row = share.template.clone();
+        row.describe_case(&planned, &share.place.info);
+        share.sink.write(row)?;
+        share.bar.advance(1);
+        if share.sink.is_closed() || interrupt::is_asked() {
             break;
         }
     }

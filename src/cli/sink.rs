@@ -1,103 +1,127 @@
 //! Where a run's rows go, and what is said meanwhile.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::args::Run;
-use crate::error::{EXIT_FAILED, EXIT_OK};
+use super::voice::Voice;
+use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
+use crate::measure::Rounds;
 use crate::model::Status;
-use crate::output::{Outputs, Progress, WriteOutcome};
+use crate::output::{Outputs, Samples, WriteOutcome};
 use crate::record::Record;
 
-/// The outputs of a run, its progress, and the count of its rows.
+/// The outputs of a run and the count of its rows. Devices that are measured on side by side share it.
 pub struct Sink {
-    outputs: Outputs,
     /// For whoever waits.
-    pub progress: Progress,
-    /// Whether nobody reads any more.
-    pub closed: bool,
+    pub voice: Voice,
     is_mock: bool,
     is_dry: bool,
     started: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    outputs: Outputs,
+    samples: Option<Samples>,
+    /// Whether nobody reads any more.
+    closed: bool,
     written: u64,
     skipped: u64,
     failed: u64,
-    /// What failed besides rows.
-    faults: u64,
+    /// Rows of cases that were never tried.
+    not_run: u64,
 }
 
 impl Sink {
-    /// A sink for this many cases. Rows of the mock device are the same bytes whenever it runs.
-    pub fn new(outputs: Outputs, arguments: &Run, cases: u64, is_mock: bool) -> Self {
-        Self {
-            outputs,
-            progress: Progress::new(cases, arguments.mode()),
-            closed: false,
-            is_mock,
-            is_dry: arguments.dry_run,
-            started: Instant::now(),
-            written: 0,
-            skipped: 0,
-            failed: 0,
-            faults: 0,
-        }
+    /// A sink of these outputs. Rows of the mock device are the same bytes whenever it runs.
+    pub fn new(outputs: Outputs, samples: Option<Samples>, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
+        let state = State { outputs, samples, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0 };
+        Self { voice, is_mock, is_dry: arguments.dry_run, started: Instant::now(), state: Mutex::new(state) }
     }
 
-    /// Writes a row to all outputs.
+    /// Whether nobody reads any more.
+    pub fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    /// Writes a row to all outputs, and says if it is one of a failure.
     ///
     /// # Errors
     /// Where an output can't be written; the others have the row nevertheless.
-    pub fn write(&mut self, mut row: Record) -> anyhow::Result<()> {
+    pub fn write(&self, mut row: Record) -> anyhow::Result<()> {
         let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
         row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
-        if row.is_derived() {
-            return self.pass_on(&row);
+        let status = Status::named(&row.status);
+        if status.is_some_and(Status::is_failure) && !row.is_not_run() {
+            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
+            let case = case.collect::<Vec<_>>().join(" ");
+            self.voice.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
         }
-        self.written += 1;
-        match Status::named(&row.status) {
-            Some(Status::Skipped) => self.skipped += 1,
-            Some(status) if status.is_failure() => self.failed += 1,
-            _ => {}
+        let mut state = self.state();
+        if !row.is_derived() {
+            state.written += 1;
+            match status {
+                Some(Status::Skipped) => state.skipped += 1,
+                Some(status) if status.is_failure() => {
+                    state.failed += 1;
+                    state.not_run += u64::from(row.is_not_run());
+                }
+                _ => {}
+            }
         }
-        self.pass_on(&row)
-    }
-
-    fn pass_on(&mut self, row: &Record) -> anyhow::Result<()> {
-        let (outputs, progress) = (&mut self.outputs, &self.progress);
-        self.closed |= progress.suspend(|| outputs.write(row))? == WriteOutcome::Closed;
+        let State { outputs, closed, .. } = &mut *state;
+        *closed |= self.voice.progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
         Ok(())
     }
 
-    /// Writes a row, and says if it is one of a failure.
+    /// Writes a row that another run measured, to outputs that haven't got it yet.
     ///
     /// # Errors
     /// As [`Sink::write`].
-    pub fn write_aloud(&mut self, row: Record) -> anyhow::Result<()> {
-        if Status::named(&row.status).is_some_and(Status::is_failure) {
-            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
-            let case = case.collect::<Vec<_>>().join(" ");
-            self.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
-        }
-        self.write(row)
+    pub fn pass_on(&self, row: &Record) -> anyhow::Result<()> {
+        let mut state = self.state();
+        let State { outputs, closed, .. } = &mut *state;
+        *closed |= outputs.pass_on(row)? == WriteOutcome::Closed;
+        Ok(())
     }
 
-    /// Notes what failed beside the rows: the run has failed with it.
-    pub fn fault(&mut self, what: &str) {
-        self.faults += 1;
-        self.progress.note(what);
+    /// Writes the samples of a row, where they are asked for.
+    ///
+    /// # Errors
+    /// Where they can't be written.
+    pub fn write_samples(&self, row: &Record, rounds: &Rounds) -> anyhow::Result<()> {
+        match &mut self.state().samples {
+            Some(samples) => Ok(samples.write(row, &rounds.samples, &rounds.processes)?),
+            None => Ok(()),
+        }
     }
 
     /// Writes what outputs hold back, sums up, and gives the exit code.
     ///
     /// # Errors
     /// Where an output can't be written.
-    pub fn finish(mut self) -> anyhow::Result<u8> {
-        let (outputs, progress) = (&mut self.outputs, &self.progress);
-        self.closed |= progress.suspend(|| outputs.finish())? == WriteOutcome::Closed;
-        let done = self.written - self.skipped - self.failed;
-        if !self.closed {
-            let (verb, seconds) = (if self.is_dry { "planned" } else { "measured" }, self.started.elapsed().as_secs_f64());
-            self.progress.note(&format!("{done} {verb}, {} skipped, {} failed in {seconds:.1} s", self.skipped, self.failed));
+    pub fn finish(self) -> anyhow::Result<u8> {
+        let Self { voice, is_dry, started, state, .. } = self;
+        let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
+        let State { closed, written, skipped, failed, not_run, .. } = state;
+        if !closed {
+            let (verb, seconds) = (if is_dry { "planned" } else { "measured" }, started.elapsed().as_secs_f64());
+            let not_run = if not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
+            let done = written - skipped - failed;
+            voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
         }
-        Ok(if self.failed + self.faults > 0 { EXIT_FAILED } else { EXIT_OK })
+        Ok(match (not_run, failed) {
+            (1.., _) => EXIT_RETRY,
+            (0, 1..) => EXIT_FAILED,
+            (0, 0) if voice.has_faults() => EXIT_FAILED,
+            (0, 0) => EXIT_OK,
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // A panic elsewhere leaves whole rows behind.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,32 +1,32 @@
-//! Which device a command works on.
+//! Which devices a command works on, and how they are opened.
 
-use anyhow::Context;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::args::Run;
+use super::voice::Voice;
 use crate::error::{Error, nearest};
-use crate::experiments;
-use crate::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use crate::measure::{Dispatcher, Mock, MockOptions, Vulkan};
+use crate::gpu::NO_DEVICE_ADVICE;
+use crate::measure::{Bench, Loss, MockOptions};
 use crate::model::{DeviceInfo, DeviceKind};
-use crate::validate::Expected;
+use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
 /// The devices that a run works on, resolved from what the user typed.
-pub enum Targets {
-    /// Simulated ones.
-    Mock {
-        /// What each simulates.
-        options: Vec<MockOptions>,
-        /// What is known about each.
-        devices: Vec<DeviceInfo>,
-    },
-    /// Devices of installed drivers.
-    Vulkan {
-        /// What they are opened from.
-        instance: Box<Instance>,
-        /// Each with the queue family asked for.
-        devices: Vec<DeviceInfo>,
-        /// As asked for.
-        queue: Option<u32>,
+pub struct Targets {
+    devices: Vec<Place>,
+    loader_layers: Vec<String>,
+    access: Access,
+}
+
+/// How devices are opened.
+enum Access {
+    /// In this process.
+    Here(Host),
+    /// Each in a worker process.
+    Apart {
+        deadlines: Deadlines,
+        listener: Arc<dyn Listener>,
+        /// The worker that found the devices, of use for the first that is opened.
+        finder: Mutex<Option<Box<Isolated>>>,
     },
 }
 
@@ -35,89 +35,99 @@ impl Targets {
     ///
     /// # Errors
     /// No loader, no driver, no usable device, or none that is meant.
-    pub fn resolve(arguments: &Run) -> anyhow::Result<Self> {
-        let Run { device: asked, queue, validation, paired, .. } = arguments;
-        let (queue, validation) = (*queue, *validation);
-        let mocks: Vec<_> = asked.iter().filter_map(|name| mock_options(name)).collect();
-        if !mocks.is_empty() {
-            if asked.len() > mocks.len() || (asked.len() > 1 && !paired) || validation || queue.is_some_and(|queue| queue != 0)
-            {
-                let message = "the mock device is used alone, but in pairs, without --validation, and has queue family 0 only";
-                return Err(Error::Usage(message.to_owned()).into());
-            }
-            let options = mocks.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let devices = options.iter().enumerate().map(|(index, options)| options.device_info(index)).collect();
-            return Ok(Self::Mock { options, devices });
+    pub fn resolve(arguments: &Run, voice: &Voice) -> anyhow::Result<Self> {
+        let platform = platform(arguments)?;
+        let deadlines = arguments.deadlines();
+        let listener = voice.listener();
+        let (all, layers, access) = if arguments.no_isolate {
+            let host = Host::load(&platform)?;
+            let hello = host.hello();
+            let place = |info: DeviceInfo| Place { index: info.index, info, platform: platform.clone() };
+            (hello.devices.into_iter().map(place).collect(), hello.layers, Access::Here(host))
+        } else {
+            let found = worker::find(&platform, deadlines, &listener)?;
+            let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
+            (found.devices, found.layers, access)
+        };
+        let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
+        // Simulated devices are those that were asked for.
+        let is_mock = matches!(platform, Platform::Mock(_));
+        let chosen = if is_mock { infos } else { choose(&infos, &arguments.device, arguments.paired)? };
+        for device in &chosen {
+            check_queue(device, arguments.queue)?;
         }
-        let instance = Instance::load(InstanceOptions { validation }).map_err(|error| Error::NoDevice(error.to_string()))?;
-        let devices = choose(&instance.devices(), asked, *paired)?;
-        for device in &devices {
-            check_queue(device, queue)?;
-        }
-        Ok(Self::Vulkan { instance: Box::new(instance), devices, queue })
+        let devices = chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned());
+        Ok(Self { devices: devices.collect(), loader_layers: layers, access })
     }
 
     /// The devices.
-    pub fn devices(&self) -> &[DeviceInfo] {
-        match self {
-            Self::Mock { devices, .. } | Self::Vulkan { devices, .. } => devices,
-        }
+    pub fn devices(&self) -> impl Iterator<Item = &DeviceInfo> {
+        self.devices.iter().map(|place| &place.info)
+    }
+
+    /// One of them.
+    pub fn device(&self, index: usize) -> &Place {
+        &self.devices[index]
     }
 
     /// Whether these are simulated.
     pub fn are_mock(&self) -> bool {
-        matches!(self, Self::Mock { .. })
+        self.devices.iter().any(|place| matches!(place.platform, Platform::Mock(_)))
     }
 
     /// Active layers, joined by `;`.
     pub fn layers(&self) -> String {
-        match self {
-            Self::Mock { .. } => String::new(),
-            Self::Vulkan { instance, .. } => instance.layers().join(";"),
-        }
+        self.loader_layers.join(";")
     }
 
-    /// What the validation layer said since it was last asked, such as about what a closed device left behind.
+    /// What the validation layer said about what devices left behind that were closed in this process.
     pub fn messages(&self) -> Vec<String> {
-        match self {
-            Self::Mock { .. } => Vec::new(),
-            Self::Vulkan { instance, .. } => instance.message_log().drain(),
+        match &self.access {
+            Access::Here(host) => host.messages(),
+            Access::Apart { .. } => Vec::new(),
         }
     }
 
-    /// Opens one of the devices, with the driver's pipeline statistics or without.
+    /// Opens and calibrates one of the devices.
     ///
     /// # Errors
-    /// What the driver refused.
-    pub fn open(&self, device: &DeviceInfo, seed: u64, statistics: bool) -> anyhow::Result<Box<dyn Dispatcher>> {
-        match self {
-            Self::Mock { options, .. } => {
-                let options = options.get(device.index).cloned().unwrap_or_default();
-                let mock = Mock::new(options, seed.wrapping_add(device.index as u64), Box::new(oracle));
-                Ok(Box::new(mock.with_statistics(statistics)))
-            }
-            Self::Vulkan { instance, queue, .. } => {
-                let options = DeviceOptions { queue_family: *queue, statistics };
-                let opened =
-                    instance.open_with(device.index, options).with_context(|| format!("can't open {}", device.name))?;
-                Ok(Box::new(Vulkan::new(opened)))
+    /// What the driver refused, or that it took its process down.
+    pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
+        match &self.access {
+            Access::Here(host) => Ok(Box::new(host.open(&opening).map_err(Loss)?)),
+            Access::Apart { deadlines, listener, finder } => {
+                let found = finder.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let worker = match found {
+                    Some(worker) => *worker,
+                    None => Isolated::start(&device.platform, *deadlines, listener).map_err(|error| Loss(error.into()))?,
+                };
+                Ok(Box::new(worker.open(&device.info, opening)?))
             }
         }
     }
 }
 
-fn mock_options(name: &str) -> Option<Result<MockOptions, Error>> {
-    let rest = name.strip_prefix("mock")?;
-    match rest.strip_prefix(':') {
-        Some(options) => Some(MockOptions::parse(options)),
-        None => rest.is_empty().then(|| Ok(MockOptions::default())),
+fn platform(arguments: &Run) -> Result<Platform, Error> {
+    let Run { device: asked, queue, validation, .. } = arguments;
+    let mocks: Vec<String> = asked.iter().filter_map(|name| mock_options(name)).collect();
+    if mocks.is_empty() {
+        return Ok(Platform::Vulkan { validation: *validation, driver: None });
     }
+    if asked.len() > mocks.len() || *validation || queue.is_some_and(|queue| queue != 0) {
+        let message = "mock devices are used without others, without --validation, and have queue family 0 only";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    // What they are told must be right before a process is started with it.
+    mocks.iter().try_for_each(|options| MockOptions::parse(options).map(drop))?;
+    Ok(Platform::Mock(mocks))
 }
 
-/// What a right device writes is what the twin says.
-fn oracle(case: &crate::model::Case) -> Vec<Vec<u8>> {
-    let expected = experiments::find(&case.experiment).map(|experiment| experiment.expected(case)).unwrap_or_default();
-    expected.iter().map(Expected::bytes).collect()
+fn mock_options(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("mock")?;
+    match rest.strip_prefix(':') {
+        Some(options) => Some(options.to_owned()),
+        None => rest.is_empty().then(String::new),
+    }
 }
 
 /// The devices that are meant, in the order asked for, each once unless they are to be paired.

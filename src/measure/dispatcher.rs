@@ -67,3 +67,58 @@ pub trait Dispatcher {
     /// Frees everything that was loaded.
     fn unload(&mut self);
 }
+
+/// Whoever lends a device gets it back.
+impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
+    fn info(&self) -> &DeviceInfo {
+        (**self).info()
+    }
+
+    fn tick_scale(&self) -> Option<TickScale> {
+        (**self).tick_scale()
+    }
+
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+
+    fn processor_time(&self) -> Option<ProcessorTime> {
+        (**self).processor_time()
+    }
+
+    fn memory_budget(&self) -> u64 {
+        (**self).memory_budget()
+    }
+
+    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
+        (**self).bytes_to_load(prepared)
+    }
+
+    fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
+        (**self).load(prepared)
+    }
+
+    fn run_reset(&mut self, slot: Slot) -> Result<(), Failure> {
+        (**self).run_reset(slot)
+    }
+
+    fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        (**self).run_checked(slot)
+    }
+
+    fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
+        (**self).read(slot, resource)
+    }
+
+    fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        (**self).sample(slot, batch, samples)
+    }
+
+    fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
+        (**self).sample_cold(slot, samples, evictor)
+    }
+
+    fn unload(&mut self) {
+        (**self).unload();
+    }
+}

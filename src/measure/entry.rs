@@ -2,23 +2,26 @@
 
 use std::time::Duration;
 
+use super::bench::{Job, Loading, ShaderFacts, Visited};
 use super::flags::{self, Pass, Subject, flags};
-use super::pair::Pair;
+use super::local::REPEATS;
 use super::rig::Conditions;
-use super::session::{Outcome, Session};
+use super::session::{Base, Session, Task};
 use super::stop::Stop;
-use super::visit::{Loading, Visit};
-use super::{Measured, PairMeasured, Timer, noise, round_medians};
-use crate::model::{Case, Failure, Measurand, PipelineStatistics, Work};
+use super::visit::{Sizes, Visit};
+use super::{Measured, Rounds, Timer};
+use crate::model::{Case, Failure, Measurand, PipelineStatistics, Status, Work};
 use crate::stats;
 use crate::units::Nanos;
 
 /// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
-    pub(super) loading: Loading<'c>,
-    /// Its place in the block.
-    pub(super) index: usize,
-    pub(super) pair: Option<Pair<'c>>,
+    pub(super) task: &'c Task<'c>,
+    /// Where it is loaded, by the crew's seats; and its base, by those of the base's crew.
+    pub(super) places: Vec<Option<usize>>,
+    pub(super) base_places: Vec<Option<usize>>,
+    pub(super) shader: Option<ShaderFacts>,
+    pub(super) sizes: Option<(Sizes, Option<Sizes>)>,
     /// Why it isn't paired, though it should be.
     pub(super) unpaired: Option<Failure>,
     pub(super) pipeline_time: Duration,
@@ -26,16 +29,40 @@ pub(super) struct Entry<'c> {
     pub(super) overhead: Option<Nanos>,
     /// What was kept of each round.
     pub(super) visits: Vec<Visit>,
-    /// Under which conditions.
+    /// Under which conditions, and by which process.
     pub(super) conditions: Vec<Conditions>,
+    pub(super) processes: Vec<u32>,
     pub(super) noise: Vec<f64>,
     pub(super) spent: Duration,
     pub(super) ended: Option<Result<Stop, Failure>>,
+    has_pipeline: bool,
 }
 
-impl Entry<'_> {
-    pub(super) fn case(&self) -> &Case {
-        &self.loading.prepared.case
+impl<'c> Entry<'c> {
+    /// A case that is to be loaded.
+    pub(super) fn new(task: &'c Task<'c>, seats: usize) -> Self {
+        Self {
+            task,
+            places: vec![None; seats],
+            base_places: vec![None; seats],
+            shader: None,
+            sizes: None,
+            unpaired: None,
+            pipeline_time: Duration::ZERO,
+            statistics: None,
+            overhead: None,
+            visits: Vec::new(),
+            conditions: Vec::new(),
+            processes: Vec::new(),
+            noise: Vec::new(),
+            spent: Duration::ZERO,
+            ended: None,
+            has_pipeline: false,
+        }
+    }
+
+    pub(super) fn case(&self) -> &'c Case {
+        self.task.case
     }
 
     /// Whether it is about the device's work, and not about its timer.
@@ -43,31 +70,116 @@ impl Entry<'_> {
         self.case().measurand == Measurand::Pass
     }
 
-    pub(super) fn rounds(&self) -> Vec<Vec<f64>> {
-        self.visits.iter().map(|visit| visit.samples.clone()).collect()
+    pub(super) fn is_active(&self) -> bool {
+        self.ended.is_none()
     }
 
-    pub(super) fn ratios(&self) -> Vec<Vec<f64>> {
-        self.visits.iter().map(|visit| visit.ratios.clone()).collect()
+    /// Whether its samples alternate with those of a base, as far as that can be measured.
+    pub(super) fn is_paired(&self) -> bool {
+        self.task.base.is_some() && self.unpaired.is_none()
+    }
+
+    /// Whether that base is on another device.
+    pub(super) fn is_paired_across(&self) -> bool {
+        self.is_paired() && matches!(self.task.base, Some(Base::There(_)))
+    }
+
+    /// What a bench is told to load.
+    pub(super) fn job(&self) -> Job {
+        let base = match &self.task.base {
+            Some(Base::Here(key)) if self.unpaired.is_none() => Some(key.clone()),
+            _ => None,
+        };
+        Job { key: self.task.key.clone(), base, sizes: self.sizes, is_checked: !self.has_pipeline }
+    }
+
+    /// What the base's bench is told to load.
+    pub(super) fn base_job(&self) -> Option<Job> {
+        let Some(Base::There(key)) = &self.task.base else { return None };
+        let sizes = self.sizes.and_then(|(_, base)| base).map(|sizes| (sizes, None));
+        Some(Job { key: key.clone(), base: None, is_checked: sizes.is_none(), sizes })
+    }
+
+    /// Takes what loading gave.
+    pub(super) fn loaded(&mut self, seat: usize, loading: Loading) {
+        if self.shader.is_none() {
+            self.shader = loading.shader;
+        }
+        match loading.result {
+            Ok(loaded) => {
+                self.places[seat] = Some(loading.place);
+                // Later processes may find the driver's own cache filled by the first.
+                if !self.has_pipeline {
+                    (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
+                }
+                if self.unpaired.is_none() {
+                    self.unpaired = loaded.unpaired;
+                }
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// Takes a visit.
+    pub(super) fn visited(&mut self, process: u32, visited: Visited) {
+        self.visits.push(visited.visit);
+        self.conditions.push(visited.conditions);
+        self.processes.push(process);
+        self.spent += visited.spent;
+    }
+
+    /// Ends it without figures.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.ended = Some(Err(failure));
+    }
+
+    /// Goes on without the base of a pair, which failed though the case didn't.
+    pub(super) fn part_from_base(&mut self, failure: Failure) {
+        self.unpaired = Some(failure);
+        // What was sampled in alternation doesn't go with what follows.
+        self.visits.clear();
+        self.conditions.clear();
+        self.processes.clear();
+        self.noise.clear();
+    }
+
+    /// What choosing its sizes may take: a few passes, none of which was longer than making the pipeline and the first one, and then
+    /// samples that are lengthened until they are long enough.
+    pub(super) fn longest_sizing(&self) -> Duration {
+        self.pipeline_time * 4 + Duration::from_secs(2)
+    }
+
+    /// What a visit may take, all its tries together.
+    pub(super) fn longest_visit(&self) -> Duration {
+        let visit = |sizes: Sizes| sizes.sample_time * (sizes.samples + 1);
+        let both = self.sizes.map_or(Duration::ZERO, |(own, base)| visit(own) + base.map_or(Duration::ZERO, visit));
+        both * (1 + REPEATS) * 2
+    }
+
+    /// Passes per sample; 0 where the timer itself is measured.
+    pub(super) fn batch(&self) -> u32 {
+        self.sizes.map_or(1, |(sizes, _)| sizes.batch)
+    }
+
+    fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
+        Rounds { samples: self.visits.iter().map(|visit| of(visit).clone()).collect(), processes: self.processes.clone() }
     }
 
     /// Noise of what the case is measured for: in a pair, of the ratio.
     pub(super) fn noise_now(&self) -> f64 {
-        if self.pair.is_some() { noise(&self.ratios()) } else { noise(&self.rounds()) }
+        if self.is_paired() { self.rounds(|visit| &visit.ratios) } else { self.rounds(|visit| &visit.samples) }.noise()
     }
 }
 
 impl Session<'_> {
-    /// What came of an entry, once it has ended.
-    pub(super) fn outcome(&self, entry: Entry) -> Outcome {
-        let stop = entry.ended.clone().unwrap_or(Ok(Stop::Budget))?;
-        let rounds = entry.rounds();
-        let (case, batch) = (&entry.loading.prepared.case, entry.loading.batch);
-        let measurand = case.measurand;
+    /// What came of an entry that has ended.
+    pub(super) fn measured(&self, entry: Entry, stop: Stop) -> Result<Measured, Failure> {
+        let rounds = entry.rounds(|visit| &visit.samples);
+        let case = entry.case();
         let does_work = case.work != Work::default();
-        let time = stats::median(&round_medians(&rounds));
+        let time = rounds.value();
         let empty_pass = entry.overhead.filter(|_| does_work).map(|Nanos(time)| time);
-        let own = Pass { time, batch, floor: self.rig.instrument.floor.0, empty_pass };
+        let own = Pass { time, batch: entry.batch(), floor: self.crew.instrument().floor.0, empty_pass };
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
@@ -77,16 +189,16 @@ impl Session<'_> {
             conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
         };
         let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
-        let beyond_limit = || flags::beyond_limit(case, time, &self.rig.device.info().peaks);
+        let beyond_limit = || flags::beyond_limit(case, time, &self.crew.info().peaks);
         let mut measured = Measured {
-            batch,
-            timer: self.timer_of(measurand)?,
+            batch: entry.batch(),
+            timer: self.timer_of(case.measurand)?,
             stop,
             overhead: entry.overhead,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
             clock_ratio: flags::clock_ratio(&entry.conditions),
             pipeline_time: entry.pipeline_time,
-            pair: entry.pair.as_ref().map(|_| PairMeasured { ratios: entry.ratios() }),
+            pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
             unpaired: entry.unpaired,
             flags: flags(&subject),
             implausible: None,
@@ -100,18 +212,22 @@ impl Session<'_> {
 
     /// The base of a pair as a pass of its own, the launch being the own one's where both are on one device.
     fn base_pass(&self, entry: &Entry) -> Option<Pass> {
-        let base = entry.pair.as_ref()?.base();
-        let times: Vec<Vec<f64>> = entry.visits.iter().map(|visit| visit.base.clone()).collect();
-        let rig = self.base_rig.as_ref().unwrap_or(&self.rig);
-        let time = stats::median(&round_medians(&times));
-        Some(Pass { time, batch: base.batch, floor: rig.instrument.floor.0, empty_pass: None })
+        let sizes = entry.sizes?.1.filter(|_| entry.is_paired())?;
+        let instrument = self.base_crew.as_ref().unwrap_or(&self.crew).instrument();
+        let time = entry.rounds(|visit| &visit.base).value();
+        Some(Pass { time, batch: sizes.batch, floor: instrument.floor.0, empty_pass: None })
     }
 
     /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.
     fn timer_of(&self, measurand: Measurand) -> Result<Timer, Failure> {
-        match measurand {
-            Measurand::Pass => Ok(self.rig.instrument.timer),
-            _ => self.rig.scale().map(Timer::Device),
+        let timer = self.crew.instrument().timer;
+        if measurand == Measurand::Pass {
+            return Ok(timer);
         }
+        self.crew
+            .instrument()
+            .scale
+            .map(Timer::Device)
+            .ok_or_else(|| Failure::new(Status::Error, "the queue has no timestamps"))
     }
 }

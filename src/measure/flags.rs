@@ -87,7 +87,7 @@ fn are_many(conditions: &[Conditions], disturbed: fn(&Conditions) -> bool) -> bo
     count as f64 > DISTURBED * conditions.len() as f64
 }
 
-fn is_throttled(conditions: &Conditions) -> bool {
+pub(super) fn is_throttled(conditions: &Conditions) -> bool {
     conditions.clock < THROTTLED
 }
 

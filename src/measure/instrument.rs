@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::gpu::{Slot, Submission};
 use crate::measure::Dispatcher;
 use crate::model::Failure;
+use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale, Ticks};
 
@@ -32,7 +35,8 @@ const SETTLING: u32 = 20;
 const SETTLED: f64 = 0.99;
 
 /// Where times come from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Timer {
     /// The device's timestamps.
     Device(TickScale),
@@ -82,11 +86,24 @@ pub struct Tools {
     pub evictor: Option<Slot>,
 }
 
-/// What is known about a device's timing.
+/// The same cases, compiled.
 #[derive(Clone, Debug)]
+pub struct ToolCases {
+    /// One workgroup that does nothing.
+    pub empty: Prepared,
+    /// A fixed amount of arithmetic.
+    pub sentinel: Prepared,
+    /// In cold mode, what runs before every sample of a pass.
+    pub evictor: Option<Prepared>,
+}
+
+/// What is known about a device's timing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Where times come from.
     pub timer: Timer,
+    /// How the queue's timestamps become time, believed or not; `None` where it has none.
+    pub scale: Option<TickScale>,
     /// Two timestamps back to back (or an empty submission, by the host's clock).
     pub floor: Nanos,
     /// The sentinel's time at the start, the device's clocks being up.
@@ -96,19 +113,25 @@ pub struct Instrument {
 }
 
 impl Instrument {
-    /// Measures the instrument. `warm_up` is how long the device's clocks take to rise.
+    /// Measures the instrument. `warm_up` is how long the device's clocks take to rise; `timer` is where times come from, where
+    /// that is known: processes that share a case must take the same.
     ///
     /// # Errors
     /// What the device refused.
-    pub fn calibrate(device: &mut dyn Dispatcher, tools: Tools, warm_up: Duration) -> Result<Self, Failure> {
-        let (timer, note) = choose_timer(device, tools)?;
+    pub fn calibrate(
+        device: &mut dyn Dispatcher,
+        tools: Tools,
+        warm_up: Duration,
+        timer: Option<Timer>,
+    ) -> Result<Self, Failure> {
+        let (timer, note) = timer.map_or_else(|| choose_timer(device, tools), |timer| Ok((timer, None)))?;
         let floor = floor(device, tools, timer)?;
         let until = device.now() + warm_up;
         while device.now() < until {
             device.sample(tools.sentinel, 1, 1)?;
         }
         let sentinel = settled_sentinel(device, tools, timer)?;
-        Ok(Self { timer, floor, sentinel, note })
+        Ok(Self { timer, scale: device.tick_scale(), floor, sentinel, note })
     }
 }
 
@@ -170,7 +193,8 @@ pub fn clock_rate(device: &mut dyn Dispatcher, tools: Tools, scale: TickScale, s
     let (mut ticks, mut elapsed) = (0, Duration::ZERO);
     while elapsed < span || marks.len() < 6 {
         let (next, now) = stamp()?;
-        ticks += scale.ticks(last, next);
+        // Timestamps that run backwards make the sum absurd, and the clock one that isn't believed; it must not wrap to a right one.
+        ticks = u64::saturating_add(ticks, scale.ticks(last, next));
         (last, elapsed) = (next, now.saturating_sub(started));
         marks.push(Mark { device: scale.nanos(ticks).0, host: Nanos::from_duration(elapsed).0 });
     }

@@ -33,6 +33,8 @@ pub struct MockOptions {
     pub noise: f64,
     /// Relative standard deviation between submissions.
     pub spread: f64,
+    /// Relative standard deviation between processes.
+    pub process: f64,
     /// By how much of itself a pass gets slower per simulated second.
     pub drift: f64,
     /// The device clock's rate over the host's.
@@ -47,12 +49,17 @@ pub struct MockOptions {
     pub peak: f64,
     /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
     pub iterations: u64,
+    // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
     /// Experiments whose results are wrong.
     pub wrong: Option<GlobMatcher>,
     /// Experiments at which the device is lost.
     pub lost: Option<GlobMatcher>,
     /// Experiments for which there is no memory.
     pub memory: Option<GlobMatcher>,
+    /// Experiments at whose samples the process is taken down.
+    pub crash: Option<GlobMatcher>,
+    /// Experiments whose samples never end.
+    pub hang: Option<GlobMatcher>,
 }
 
 impl Default for MockOptions {
@@ -60,6 +67,7 @@ impl Default for MockOptions {
         Self {
             noise: 0.01,
             spread: 0.0,
+            process: 0.0,
             drift: 0.0,
             clock: 1.0,
             bits: 64,
@@ -70,6 +78,8 @@ impl Default for MockOptions {
             wrong: None,
             lost: None,
             memory: None,
+            crash: None,
+            hang: None,
         }
     }
 }
@@ -80,9 +90,10 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 15] = [
             "noise",
             "spread",
+            "process",
             "drift",
             "clock",
             "bits",
@@ -93,6 +104,8 @@ impl MockOptions {
             "wrong",
             "lost",
             "memory",
+            "crash",
+            "hang",
         ];
         let mut options = Self::default();
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -100,6 +113,7 @@ impl MockOptions {
             match key {
                 "noise" => options.noise = number(key, value, 0.0, 1.0)?,
                 "spread" => options.spread = number(key, value, 0.0, 1.0)?,
+                "process" => options.process = number(key, value, 0.0, 1.0)?,
                 "drift" => options.drift = number(key, value, -1.0, 1.0)?,
                 "clock" => options.clock = number(key, value, 0.01, 100.0)?,
                 "bits" => options.bits = bits(value)?,
@@ -110,6 +124,8 @@ impl MockOptions {
                 "wrong" => options.wrong = Some(glob(key, value)?),
                 "lost" => options.lost = Some(glob(key, value)?),
                 "memory" => options.memory = Some(glob(key, value)?),
+                "crash" => options.crash = Some(glob(key, value)?),
+                "hang" => options.hang = Some(glob(key, value)?),
                 _ => {
                     return Err(Error::Unknown {
                         what: "option of the mock device",
@@ -172,19 +188,34 @@ pub struct Mock {
     rng: ChaCha8Rng,
     slots: Vec<Case>,
     statistics: bool,
+    /// How much longer this process's passes take than another's.
+    process: f64,
 }
 
 impl Mock {
     /// A mock whose noise is selected by the seed.
     pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
         let (info, rng) = (options.device_info(0), ChaCha8Rng::seed_from_u64(seed));
-        Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), statistics: false }
+        Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), statistics: false, process: 1.0 }
     }
 
     /// Whether loading a case tells pipeline statistics: the same of every kernel.
     #[must_use]
     pub fn with_statistics(self, statistics: bool) -> Self {
         Self { statistics, ..self }
+    }
+
+    /// The device as one of several processes sees it, which count from 1: other noise, and other times where processes differ.
+    #[must_use]
+    pub fn in_process(mut self, process: u32) -> Self {
+        if process > 1 {
+            let seed = self.rng.random::<u64>().wrapping_add(u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            self.rng = ChaCha8Rng::seed_from_u64(seed);
+        }
+        if self.options.process > 0.0 {
+            self.process = 1.0 + self.options.process * self.normal();
+        }
+        self
     }
 
     /// Twelve uniform numbers sum up to nearly a normal one, alike on every platform.
@@ -194,7 +225,7 @@ impl Mock {
 
     fn pass_ns(&self, case: &Case) -> f64 {
         let steps: f64 = case.pass.iter().map(step_ns).sum();
-        (steps + work_ns(case)) / self.options.speed * (1.0 + self.options.drift * self.now * 1e-9)
+        (steps + work_ns(case)) * self.process / self.options.speed * (1.0 + self.options.drift * self.now * 1e-9)
     }
 
     /// One submission: each sample is `work` between two timestamps, after `before` outside them.
@@ -217,7 +248,21 @@ impl Mock {
     }
 
     fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
-        matcher.is_some_and(|matcher| matcher.is_match(&self.slots[slot.index()].experiment))
+        let case = &self.slots[slot.index()];
+        let is_meant = |matcher: &GlobMatcher| {
+            matcher.is_match(&case.experiment) || matcher.is_match(format!("{} {}", case.experiment, case.point))
+        };
+        matcher.is_some_and(is_meant)
+    }
+
+    /// Takes the process down, or never ends, where it was told so.
+    fn misbehave(&self, slot: Slot) {
+        if self.fails(self.options.crash.as_ref(), slot) {
+            std::process::abort();
+        }
+        while self.fails(self.options.hang.as_ref(), slot) {
+            std::thread::sleep(Duration::from_secs(1));
+        }
     }
 
     fn advance(&mut self, nanos: f64) -> Duration {
@@ -318,6 +363,7 @@ impl Dispatcher for Mock {
     }
 
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
+        self.misbehave(slot);
         let case = &self.slots[slot.index()];
         let is_timer = case.measurand != Measurand::Pass;
         let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };

@@ -4,10 +4,14 @@
 //! blocks; a block is visited in at least six rounds, each in a new seeded order; and the interval comes from the medians of
 //! the rounds.
 
+mod across;
+mod bench;
+mod crew;
 mod dispatcher;
 mod entry;
 mod flags;
 mod instrument;
+mod local;
 mod mock;
 mod monotone;
 mod pair;
@@ -24,20 +28,65 @@ use crate::model::{Failure, Flag, PipelineStatistics};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
+pub use bench::{Answer, Answering, Bench, Call, CaseKey, Job, Loaded, Loading, Loss, Order, ShaderFacts, Source, Visited};
+pub use crew::{Crew, Hire};
 pub use dispatcher::Dispatcher;
-pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, Tools};
+pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, ToolCases, Tools};
+pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
 pub use processor::{ProcessorTime, ThreadTime};
-pub use session::{BLOCK_CASES, Check, Event, Job, Options, Outcome, Session, ToolCases};
+pub use rig::Conditions;
+pub use session::{BLOCK_CASES, Base, Event, Options, Outcome, Session, Task};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
+pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
+
+/// What was measured in rounds, each by one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rounds {
+    /// Of each round, the samples.
+    pub samples: Vec<Vec<f64>>,
+    /// Of each round, the process that took them.
+    pub processes: Vec<u32>,
+}
+
+impl Rounds {
+    /// The median of each round.
+    pub fn medians(&self) -> Vec<f64> {
+        self.samples.iter().map(|samples| stats::median(samples)).collect()
+    }
+
+    /// The figure: the median of the round medians.
+    pub fn value(&self) -> f64 {
+        stats::median(&self.medians())
+    }
+
+    /// The 95 % interval of the figure; `None` below six rounds. Processes are its top level: what they differ by is part of it,
+    /// where there are enough of them to tell.
+    pub fn interval(&self) -> Option<Interval> {
+        stats::clustered_interval(&self.medians(), &self.processes)
+    }
+
+    /// Half the interval over the figure; infinite below six rounds.
+    pub fn noise(&self) -> f64 {
+        self.interval().map_or(f64::INFINITY, |interval| stats::noise(interval, self.value()))
+    }
+
+    /// How many processes took part.
+    pub fn process_count(&self) -> usize {
+        let mut processes = self.processes.clone();
+        processes.sort_unstable();
+        processes.dedup();
+        processes.len()
+    }
+}
 
 /// What was measured of one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Of each round, the samples: nanoseconds per pass (or, for a clock rate, the ratio).
-    pub rounds: Vec<Vec<f64>>,
+    /// The samples: nanoseconds per pass (or, for a clock rate, the ratio).
+    pub rounds: Rounds,
     /// Passes per sample; 0 where the timer itself was measured.
     pub batch: u32,
     /// Where the times come from.
@@ -54,33 +103,14 @@ pub struct Measured {
     pub statistics: Option<Vec<PipelineStatistics>>,
     /// Clock rate beside the visits over that at the start.
     pub clock_ratio: Option<f64>,
-    /// Of a case that was measured alternately with its base.
-    pub pair: Option<PairMeasured>,
+    /// Of a case that was measured alternately with its base: its time over the base's, of each pair of samples.
+    pub pair: Option<Rounds>,
     /// Why it wasn't, though it should have been.
     pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.
     pub flags: Vec<Flag>,
     /// What can't be right, for the flag `implausible`.
     pub implausible: Option<String>,
-}
-
-/// What was measured of a case and its base, visited alternately.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairMeasured {
-    /// Of each round, the time over the base's of each pair of samples.
-    pub ratios: Vec<Vec<f64>>,
-}
-
-impl PairMeasured {
-    /// The time over that of the base: the median of the rounds' medians.
-    pub fn ratio(&self) -> f64 {
-        stats::median(&round_medians(&self.ratios))
-    }
-
-    /// The 95 % interval of the ratio.
-    pub fn interval(&self) -> Option<Interval> {
-        stats::median_interval(&round_medians(&self.ratios))
-    }
 }
 
 impl Measured {
@@ -92,39 +122,24 @@ impl Measured {
         }
     }
 
-    /// The median of each round.
-    pub fn round_medians(&self) -> Vec<f64> {
-        round_medians(&self.rounds)
-    }
-
     /// The figure: the median of the round medians.
     pub fn value(&self) -> f64 {
-        stats::median(&self.round_medians())
+        self.rounds.value()
     }
 
     /// The 95 % interval of the figure.
     pub fn interval(&self) -> Option<Interval> {
-        stats::median_interval(&self.round_medians())
+        self.rounds.interval()
     }
 
     /// Over all samples alike.
     pub fn summary(&self) -> Summary {
-        let samples: Vec<f64> = self.rounds.iter().flatten().copied().collect();
+        let samples: Vec<f64> = self.rounds.samples.iter().flatten().copied().collect();
         stats::summary(&samples)
     }
 
     /// Samples in all.
     pub fn samples(&self) -> usize {
-        self.rounds.iter().map(Vec::len).sum()
+        self.rounds.samples.iter().map(Vec::len).sum()
     }
-}
-
-fn round_medians(rounds: &[Vec<f64>]) -> Vec<f64> {
-    rounds.iter().map(|samples| stats::median(samples)).collect()
-}
-
-/// Half the interval of the round medians over their median; infinite below six rounds.
-fn noise(rounds: &[Vec<f64>]) -> f64 {
-    let medians = round_medians(rounds);
-    stats::median_interval(&medians).map_or(f64::INFINITY, |interval| stats::noise(interval, stats::median(&medians)))
 }

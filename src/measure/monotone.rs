@@ -1,7 +1,7 @@
 //! Who is faster with more work, all else alike, can't be right.
 
-use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 
 use crate::plan::Amount;
 use crate::stats::Interval;
@@ -11,11 +11,14 @@ use crate::units::Nanos;
 /// a launch, a partly filled device or a fortunate alignment hides a little more work.
 const FASTER: f64 = 0.9;
 
+/// A case is held against so many of the next ones with less work, and with more. A sweep may have hundreds of thousands.
+const NEIGHBOURS: usize = 64;
+
 /// The measured cases along axes of work.
 #[derive(Clone, Debug, Default)]
 pub struct Monotone {
     /// By what is alike: amounts of work, and their times.
-    known: HashMap<String, Vec<(u64, Time)>>,
+    known: HashMap<String, BTreeMap<u64, Time>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +28,22 @@ struct Time {
 }
 
 impl Monotone {
-    /// Notes a case with this amount of work, its time and the interval of that, in ns, and says what is implausible about it next to those noted before.
+    /// Notes a case with this amount of work, its time and the interval of that, in ns, and says what is implausible about it next
+    /// to those noted before.
     pub fn judge(&mut self, work: &Amount, time: f64, interval: Interval) -> Option<String> {
         let Amount { axis, amount, alike } = work;
         let time = Time { time, interval };
         let others = self.known.entry(alike.clone()).or_default();
-        let implausible = others.iter().find_map(|(other, known)| match other.cmp(amount) {
-            Ordering::Less if is_faster(&time, known) => Some(said(axis, (*amount, &time), (*other, known))),
-            Ordering::Greater if is_faster(known, &time) => Some(said(axis, (*other, known), (*amount, &time))),
-            _ => None,
-        });
-        others.push((*amount, time));
+        let mut less = others.range(..*amount).rev().take(NEIGHBOURS);
+        let mut more = others.range((Bound::Excluded(*amount), Bound::Unbounded)).take(NEIGHBOURS);
+        let implausible = less
+            .find(|(_, known)| is_faster(&time, known))
+            .map(|(other, known)| said(axis, (*amount, &time), (*other, known)))
+            .or_else(|| {
+                let (other, known) = more.find(|(_, known)| is_faster(known, &time))?;
+                Some(said(axis, (*other, known), (*amount, &time)))
+            });
+        others.insert(*amount, time);
         implausible
     }
 }

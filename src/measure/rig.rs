@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::processor::Contention;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Failure, Status};
+use crate::model::{Failure, Status, real};
 use crate::units::{Nanos, TickScale};
 
 /// A device that had nothing to do for this long may have lowered its clocks.
@@ -13,7 +15,7 @@ const IDLE: Duration = Duration::from_millis(20);
 
 /// A device with its instrument.
 pub(super) struct Rig<'a> {
-    pub(super) device: &'a mut dyn Dispatcher,
+    pub(super) device: Box<dyn Dispatcher + 'a>,
     pub(super) instrument: Instrument,
     cases: ToolCases,
     /// The tools as loaded now.
@@ -25,22 +27,28 @@ pub(super) struct Rig<'a> {
 }
 
 /// What a visit saw of the device beside its samples.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Conditions {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
     /// Clock rate right after the visit, over that at the start.
-    pub(super) clock: f64,
+    #[serde(with = "real")]
+    pub clock: f64,
     /// The share of processor time that went to other processes; `None` where the device isn't the processor, or nothing tells.
-    pub(super) lost: Option<f64>,
+    pub lost: Option<f64>,
 }
 
 impl<'a> Rig<'a> {
-    /// Calibrates a device.
+    /// Calibrates a device. `timer` is where times come from, where that is known.
     ///
     /// # Errors
     /// What the device refused, or that it can't be sampled cold.
-    pub(super) fn calibrate(device: &'a mut dyn Dispatcher, cases: ToolCases, warm_up: Duration) -> Result<Self, Failure> {
-        let tools = load(device, &cases)?;
-        let instrument = Instrument::calibrate(device, tools, warm_up);
+    pub(super) fn calibrate(
+        mut device: Box<dyn Dispatcher + 'a>,
+        cases: ToolCases,
+        warm_up: Duration,
+        timer: Option<Timer>,
+    ) -> Result<Self, Failure> {
+        let tools = load(device.as_mut(), &cases)?;
+        let instrument = Instrument::calibrate(device.as_mut(), tools, warm_up, timer);
         device.unload();
         let instrument = instrument?;
         if tools.evictor.is_some() && instrument.timer == Timer::Host {
@@ -53,7 +61,7 @@ impl<'a> Rig<'a> {
 
     /// Loads the tools, before the cases of a block.
     pub(super) fn load_tools(&mut self) -> Result<(), Failure> {
-        self.tools = load(self.device, &self.cases)?;
+        self.tools = load(self.device.as_mut(), &self.cases)?;
         Ok(())
     }
 
@@ -124,7 +132,7 @@ impl<'a> Rig<'a> {
     pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
-        let Nanos(sentinel) = self.instrument.timer.sentinel(self.device, self.tools)?;
+        let Nanos(sentinel) = self.instrument.timer.sentinel(self.device.as_mut(), self.tools)?;
         self.was_busy();
         Ok(Conditions { clock: self.instrument.sentinel.0 / sentinel, lost })
     }

@@ -1,13 +1,16 @@
 //! One visit to a case: how many passes and samples it takes, and taking them.
 
+use std::rc::Rc;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::Timer;
 use super::instrument::{self, FLOORS_PER_SAMPLE};
 use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
 use crate::gpu::{Slot, Submission};
-use crate::model::{Failure, Measurand, Status};
+use crate::model::{Failure, Measurand, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -24,44 +27,62 @@ const MAX_SAMPLES: f64 = 31.0;
 /// Device time may exceed the host's for the same submission by this share, which is how far the two clocks may differ.
 const CLOCKS_AGREE: f64 = 1.01;
 
+/// A clock further off than this isn't one that is wrong, but none: it stands still, jumps or runs backwards.
+const CLOCKS_APART: f64 = 2.0;
+
 /// A sample below this share of the floor is too short: the floor itself is known to a tenth or so on software drivers.
 const BELOW_FLOOR: f64 = 0.75;
 
-/// A case that is loaded, and the sizes in which it is sampled.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Loading<'c> {
-    pub(super) prepared: &'c Prepared,
-    pub(super) slot: Slot,
+/// In which sizes a case is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
     /// Passes per sample; 0 where the timer itself is measured.
-    pub(super) batch: u32,
+    pub batch: u32,
     /// Samples per visit, besides one that is discarded.
-    pub(super) samples: u32,
+    pub samples: u32,
     /// Samples that one submission may hold.
-    pub(super) samples_at_once: u32,
+    pub samples_at_once: u32,
+    /// What a sample took when they were chosen.
+    pub sample_time: Duration,
+}
+
+impl Sizes {
+    /// One sample of one pass: those of a case of which nothing is known yet.
+    pub const ONE: Self = Self { batch: 1, samples: 1, samples_at_once: 1, sample_time: Duration::ZERO };
+}
+
+/// A case that is loaded, and the sizes in which it is sampled.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub(super) prepared: Rc<Prepared>,
+    pub(super) slot: Slot,
+    pub(super) sizes: Sizes,
 }
 
 /// What a visit gives.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Visit {
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Visit {
     /// Nanoseconds per pass (or what else is measured), a value per sample.
-    pub(super) samples: Vec<f64>,
+    #[serde(with = "real::list")]
+    pub samples: Vec<f64>,
     /// Host time per pass of each submission, ns.
-    pub(super) host_times: Vec<f64>,
+    #[serde(with = "real::list")]
+    pub host_times: Vec<f64>,
     /// In pairs: the time over that of the base, of each pair of samples.
-    pub(super) ratios: Vec<f64>,
+    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    pub ratios: Vec<f64>,
     /// In pairs: the base's samples, and under which conditions they were taken where that is on another device.
-    pub(super) base: Vec<f64>,
-    pub(super) base_conditions: Option<Conditions>,
+    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    pub base: Vec<f64>,
+    /// Those of the base's device, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_conditions: Option<Conditions>,
     /// What can't be right about it.
-    pub(super) implausible: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implausible: Option<String>,
 }
 
-impl<'c> Loading<'c> {
-    /// A case of which nothing is known yet.
-    pub(super) fn new(prepared: &'c Prepared, slot: Slot) -> Self {
-        Self { prepared, slot, batch: 1, samples: 1, samples_at_once: 1 }
-    }
-
+impl Subject {
     fn measurand(&self) -> Measurand {
         self.prepared.case.measurand
     }
@@ -70,34 +91,34 @@ impl<'c> Loading<'c> {
 impl Rig<'_> {
     /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
     /// all rounds fit the case's time.
-    pub(super) fn choose_sizes(&mut self, loading: &mut Loading, max_time: Duration) -> Result<(), Failure> {
-        if loading.measurand() != Measurand::Pass {
-            loading.samples = if loading.measurand() == Measurand::ClockRate { 1 } else { 31 };
-            loading.samples_at_once = loading.samples + 1;
-            loading.batch = 0;
-            return Ok(());
+    pub(super) fn choose_sizes(&mut self, subject: &Subject, max_time: Duration) -> Result<Sizes, Failure> {
+        if subject.measurand() != Measurand::Pass {
+            let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
+            let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
+            return Ok(Sizes { batch: 0, samples, samples_at_once: samples + 1, sample_time: time });
         }
         self.warm_up_if_idle()?;
         let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
-        let may_batch = loading.prepared.case.repeatable && !self.is_cold();
-        let mut time = self.sample_time(loading)?;
-        while may_batch && time < target && loading.batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
-            loading.batch = next_batch(loading.batch, time, target);
-            time = self.sample_time(loading)?;
+        let may_batch = subject.prepared.case.repeatable && !self.is_cold();
+        let mut batch = 1;
+        let mut time = self.sample_time(subject.slot, batch)?;
+        while may_batch && time < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
+            batch = next_batch(batch, time, target);
+            time = self.sample_time(subject.slot, batch)?;
         }
         let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
-        loading.samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
-        loading.samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(loading.samples + 1));
-        Ok(())
+        let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
+        let samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(samples + 1));
+        Ok(Sizes { batch, samples, samples_at_once, sample_time: Nanos(time).to_duration() })
     }
 
     /// The time that one sample of the chosen batch takes, by the timer, but by the host's clock where caches are evicted
     /// before it, outside the timestamps. The least of three, so that a disturbed one doesn't choose the batch.
-    fn sample_time(&mut self, loading: &Loading) -> Result<f64, Failure> {
+    fn sample_time(&mut self, slot: Slot, batch: u32) -> Result<f64, Failure> {
         let timer = if self.is_cold() { Timer::Host } else { self.instrument.timer };
         let mut least = f64::INFINITY;
         for _ in 0..3 {
-            let submission = self.take(loading.slot, loading.batch, 1)?;
+            let submission = self.take(slot, batch, 1)?;
             least = timer.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
         }
         self.was_busy();
@@ -105,40 +126,33 @@ impl Rig<'_> {
     }
 
     /// One visit: a discarded sample, then the case's number of samples.
-    pub(super) fn visit(&mut self, loading: &Loading, max_time: Duration) -> Result<Visit, Failure> {
-        let visit = match loading.measurand() {
-            Measurand::Pass => self.sample_passes(loading)?,
-            Measurand::TimerFloor => self.sample_floor(loading)?,
-            Measurand::TimerStep => self.sample_step(loading)?,
+    pub(super) fn visit(&mut self, subject: &Subject, max_time: Duration) -> Result<Visit, Failure> {
+        let visit = match subject.measurand() {
+            Measurand::Pass => self.sample_passes(subject)?,
+            Measurand::TimerFloor => self.sample_floor(subject)?,
+            Measurand::TimerStep => self.sample_step(subject)?,
             Measurand::ClockRate => self.sample_clock(max_time)?,
         };
         self.was_busy();
         Ok(visit)
     }
 
-    fn sample_passes(&mut self, loading: &Loading) -> Result<Visit, Failure> {
+    fn sample_passes(&mut self, subject: &Subject) -> Result<Visit, Failure> {
         let mut visit = Visit::default();
-        let wanted = loading.samples as usize + 1;
+        let wanted = subject.sizes.samples as usize + 1;
         while visit.samples.len() < wanted {
             let left = u32::try_from(wanted - visit.samples.len()).unwrap_or(u32::MAX);
-            let at_once = if self.instrument.timer == Timer::Host { 1 } else { left.min(loading.samples_at_once) };
-            self.sample_into(&mut visit, loading, at_once)?;
+            let at_once = if self.instrument.timer == Timer::Host { 1 } else { left.min(subject.sizes.samples_at_once) };
+            self.sample_into(&mut visit, subject, at_once)?;
         }
-        self.finish(&mut visit, loading);
+        finish(&mut visit, subject.sizes.batch, self.instrument.floor);
+        self.was_busy();
         Ok(visit)
     }
 
-    /// Discards the first sample, and judges whether the others can be right.
-    pub(super) fn finish(&mut self, visit: &mut Visit, loading: &Loading) {
-        visit.samples.remove(0);
-        let sample = Nanos(stats::median(&visit.samples) * f64::from(loading.batch));
-        visit.implausible = visit.implausible.take().or_else(|| implausible_time(sample, self.instrument.floor));
-        self.was_busy();
-    }
-
     /// Takes samples in one submission, and judges whether they can be right.
-    pub(super) fn sample_into(&mut self, visit: &mut Visit, loading: &Loading, samples: u32) -> Result<(), Failure> {
-        let submission = self.take(loading.slot, loading.batch, samples)?;
+    pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &Subject, samples: u32) -> Result<(), Failure> {
+        let submission = self.take(subject.slot, subject.sizes.batch, samples)?;
         let times = self.instrument.timer.durations(&submission);
         let host = Nanos::from_duration(submission.host);
         if let Timer::Device(scale) = self.instrument.timer {
@@ -146,34 +160,48 @@ impl Rig<'_> {
             let device = Nanos(times.iter().map(|time| time.0).sum());
             visit.implausible = visit.implausible.take().or_else(|| more_than_the_hosts(device, host));
         }
-        let batch = f64::from(loading.batch);
+        let batch = f64::from(subject.sizes.batch);
         visit.host_times.push(host.0 / (batch * f64::from(samples)));
         visit.samples.extend(times.iter().map(|time| time.0 / batch));
         Ok(())
     }
 
-    fn sample_floor(&mut self, loading: &Loading) -> Result<Visit, Failure> {
-        let (submission, scale) = self.sample_timer(loading)?;
+    fn sample_floor(&mut self, subject: &Subject) -> Result<Visit, Failure> {
+        let (submission, scale) = self.sample_timer(subject)?;
         let times = Timer::Device(scale).durations(&submission);
-        Ok(Visit { samples: times.iter().skip(1).map(|time| time.0).collect(), ..of_timer(&submission) })
+        let samples: Vec<f64> = times.iter().skip(1).map(|time| time.0).collect();
+        let all = Nanos(samples.iter().sum());
+        let implausible = nothing("timestamps back to back", stats::median(&samples))
+            .or_else(|| more_than_the_hosts(all, Nanos::from_duration(submission.host)));
+        Ok(Visit { samples, implausible, ..of_timer(&submission) })
     }
 
-    fn sample_step(&mut self, loading: &Loading) -> Result<Visit, Failure> {
-        let (submission, scale) = self.sample_timer(loading)?;
-        Ok(Visit { samples: vec![instrument::step(&submission, scale).0], ..of_timer(&submission) })
+    fn sample_step(&mut self, subject: &Subject) -> Result<Visit, Failure> {
+        let (submission, scale) = self.sample_timer(subject)?;
+        let step = instrument::step(&submission, scale).0;
+        Ok(Visit { samples: vec![step], implausible: nothing("a step of the timestamps", step), ..of_timer(&submission) })
     }
 
     /// Timestamps back to back. They are the subject here, so they are read even where they are not believed.
-    fn sample_timer(&mut self, loading: &Loading) -> Result<(Submission, TickScale), Failure> {
+    fn sample_timer(&mut self, subject: &Subject) -> Result<(Submission, TickScale), Failure> {
         let scale = self.scale()?;
-        Ok((self.device.sample(loading.slot, 0, loading.samples + 1)?, scale))
+        Ok((self.device.sample(subject.slot, 0, subject.sizes.samples + 1)?, scale))
     }
 
     fn sample_clock(&mut self, max_time: Duration) -> Result<Visit, Failure> {
         let (scale, tools) = (self.scale()?, self.tools());
-        let rate = instrument::clock_rate(self.device, tools, scale, max_time.min(Duration::from_millis(100)))?;
-        Ok(Visit { samples: vec![rate], ..Visit::default() })
+        let rate = instrument::clock_rate(self.device.as_mut(), tools, scale, max_time.min(Duration::from_millis(100)))?;
+        let is_wrong = !(1.0 / CLOCKS_APART..CLOCKS_APART).contains(&rate);
+        let implausible = is_wrong.then(|| format!("the device's clock runs at {rate:.3} times the host's"));
+        Ok(Visit { samples: vec![rate], implausible, ..Visit::default() })
     }
+}
+
+/// Discards the first sample, and judges whether the others can be right.
+pub(super) fn finish(visit: &mut Visit, batch: u32, floor: Nanos) {
+    visit.samples.remove(0);
+    let sample = Nanos(stats::median(&visit.samples) * f64::from(batch));
+    visit.implausible = visit.implausible.take().or_else(|| implausible_time(sample, floor));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "samples are few")]
@@ -195,6 +223,11 @@ fn outlasts_timestamps(submission: &Submission, scale: TickScale) -> Result<(), 
 fn more_than_the_hosts(device: Nanos, host: Nanos) -> Option<String> {
     let plausible = device.0 <= CLOCKS_AGREE * host.0;
     (!plausible).then(|| format!("by its timestamps the device took {device} for what the host saw end after {host}"))
+}
+
+/// Timestamps that stand still show nothing.
+fn nothing(what: &str, time: f64) -> Option<String> {
+    (time.is_nan() || time <= 0.0).then(|| format!("{what} take {}: the device's clock stands still", Nanos(time)))
 }
 
 /// A sample can't be shorter than two timestamps back to back.

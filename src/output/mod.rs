@@ -3,9 +3,10 @@
 //! All outputs are opened before anything is measured, and every row reaches all of them at once and whole (a table's rows once
 //! their experiment is complete).
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 
@@ -15,6 +16,7 @@ use crate::record::{Header, Record};
 mod csv;
 mod jsonl;
 mod progress;
+mod samples;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -22,7 +24,8 @@ mod view;
 
 pub use csv::Csv;
 pub use jsonl::Jsonl;
-pub use progress::{Mode, Progress};
+pub use progress::{Bar, Mode, Progress};
+pub use samples::Samples;
 pub use table::{Style, Table};
 
 /// Something that rows are written to.
@@ -77,7 +80,7 @@ impl Format {
         if is_terminal { Self::Table } else { Self::Csv }
     }
 
-    fn writer<W: Write + 'static>(self, out: W, header: &Header) -> io::Result<Box<dyn Writer>> {
+    fn writer<W: Write + Send + 'static>(self, out: W, header: &Header) -> io::Result<Box<dyn Writer + Send>> {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(out, header)?),
             Self::Jsonl => Box::new(Jsonl::new(out, header)),
@@ -122,7 +125,7 @@ pub enum WriteOutcome {
 
 struct Sink {
     name: String,
-    writer: Box<dyn Writer>,
+    writer: Box<dyn Writer + Send>,
 }
 
 /// All outputs of a command.
@@ -146,7 +149,7 @@ pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Er
     for ((target, format), file) in targets.iter().zip(files) {
         let opened = match file {
             None => format.writer(io::stdout(), header),
-            Some(file) => empty(&file).and_then(|()| format.writer(file, header)),
+            Some(file) => empty(&file).and_then(|()| format.writer(WholeLines::new(file), header)),
         };
         match opened {
             Ok(writer) => outputs.sinks.push(Sink { name: target.name(), writer }),
@@ -192,6 +195,59 @@ fn open_file(path: &Path) -> io::Result<(File, bool)> {
     }
 }
 
+/// Held while a row is written.
+static WHOLE: Mutex<()> = Mutex::new(());
+
+/// Does something while no row is half written, such as ending the process.
+pub fn between_rows<T>(act: impl FnOnce() -> T) -> T {
+    let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    act()
+}
+
+/// A file that holds whole lines only: what was written of one that couldn't be written whole, as on a full disk, goes again.
+struct WholeLines {
+    file: File,
+    /// Bytes of whole lines; `None` where it is no file that can be cut.
+    length: Option<u64>,
+}
+
+impl WholeLines {
+    fn new(file: File) -> Self {
+        let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+        Self { file, length }
+    }
+
+    /// Goes on at the end of a file.
+    fn at_end(mut file: File) -> io::Result<Self> {
+        if file.metadata()?.is_file() {
+            file.seek(SeekFrom::End(0))?;
+        }
+        Ok(Self::new(file))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.length.is_none_or(|length| length == 0)
+    }
+}
+
+impl Write for WholeLines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let written = self.file.write_all(line);
+        if let Some(length) = &mut self.length {
+            match &written {
+                Ok(()) => *length += line.len() as u64,
+                // Where it can't be cut either, the error says enough.
+                Err(_) => drop(self.file.set_len(*length).and_then(|()| self.file.seek(SeekFrom::Start(*length)))),
+            }
+        }
+        written.map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 /// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
 fn empty(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
@@ -206,6 +262,14 @@ impl Outputs {
         self.each(|writer| writer.write(record))
     }
 
+    /// Writes a row that came from elsewhere to the outputs that haven't got it yet.
+    ///
+    /// # Errors
+    /// As [`Outputs::write`].
+    pub fn pass_on(&mut self, record: &Record) -> io::Result<WriteOutcome> {
+        self.each(|writer| writer.write(record))
+    }
+
     /// Writes what is held back. Nothing may be written after it.
     ///
     /// # Errors
@@ -215,6 +279,7 @@ impl Outputs {
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut dyn Writer) -> io::Result<()>) -> io::Result<WriteOutcome> {
+        let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = None;
         let mut closed = self.closed;
         self.sinks.retain_mut(|sink| match act(sink.writer.as_mut()) {
@@ -254,7 +319,7 @@ mod tests {
         }
     }
 
-    fn sink(out: impl Write + 'static) -> Sink {
+    fn sink(out: impl Write + Send + 'static) -> Sink {
         Sink { name: "rows".to_owned(), writer: Box::new(Jsonl::new(out, &Header::new(["n"]))) }
     }
 

@@ -1,10 +1,10 @@
 //! Progress and words for the person who waits, on the error stream.
 
-use std::cell::Cell;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,47 +22,42 @@ pub enum Mode {
 /// end. Cases of a block end together, so counting only those would let the bar stand still for most of a run.
 const STEPS: u64 = 8;
 
-/// A bar of cases done, with the time left and the current case; drawn only on a terminal.
+/// Words, and bars drawn below them, only on a terminal. A clone speaks to the same person.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    bars: MultiProgress,
+    mode: Mode,
+}
+
+/// A bar of cases done, with the time left and the current case.
 ///
 /// It is redrawn when the run tells it something, never by a thread of its own: on a CPU device that thread would run beside
 /// the kernel that is being timed.
 #[derive(Debug)]
-pub struct Progress {
+pub struct Bar {
     bar: ProgressBar,
-    mode: Mode,
+    label: String,
     total: u64,
-    done: Cell<u64>,
+    done: AtomicU64,
 }
 
 impl Progress {
-    /// Progress over `total` cases.
-    pub fn new(total: u64, mode: Mode) -> Self {
-        let shown = mode > Mode::Quiet && total > 0 && io::stderr().is_terminal();
+    /// Words and bars as far as this mode wants them.
+    pub fn new(mode: Mode) -> Self {
+        let shown = mode > Mode::Quiet && io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total.saturating_mul(STEPS)), target);
+        Self { bars: MultiProgress::with_draw_target(target), mode }
+    }
+
+    /// A bar over `total` cases. A label tells it from others; it may be empty.
+    pub fn bar(&self, label: &str, total: u64) -> Bar {
+        let bar = self.bars.add(ProgressBar::new(total.saturating_mul(STEPS)));
         let style = ProgressStyle::with_template("{bar:24} {prefix}{left}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
-        let progress = Self { bar, mode, total, done: Cell::new(0) };
-        progress.advance(0);
-        progress
-    }
-
-    /// Names what is being measured now.
-    pub fn start(&self, case: &str) {
-        self.bar.set_message(case.to_owned());
-    }
-
-    /// Moves the bar: a case was loaded, or visited once.
-    pub fn step(&self) {
-        self.bar.inc(1);
-    }
-
-    /// Counts `cases` more as done.
-    pub fn advance(&self, cases: u64) {
-        self.done.set(self.done.get() + cases);
-        self.bar.set_prefix(format!("{}/{} cases", self.done.get(), self.total));
-        // Never backwards, and never behind the cases that are done.
-        self.bar.set_position(self.bar.position().max(self.done.get().saturating_mul(STEPS)));
+        let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
+        let bar = Bar { bar, label, total, done: AtomicU64::new(0) };
+        bar.advance(0);
+        bar
     }
 
     /// Says a line, unless quiet: a warning, or what is about to happen.
@@ -79,21 +74,36 @@ impl Progress {
         }
     }
 
-    /// Does something that prints, with the bar out of its way: rows, the last ones included, may go to the same terminal.
+    /// Does something that prints, with the bars out of its way: rows, the last ones included, may go to the same terminal.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.bars.suspend(print)
     }
 
     fn say(&self, line: &str) {
         // Where nobody listens to the error stream, there is nobody to tell so.
-        self.bar.suspend(|| {
+        self.bars.suspend(|| {
             let _ = writeln!(io::stderr(), "{line}");
         });
+    }
+}
+
+impl Bar {
+    /// Names what is being measured now.
+    pub fn start(&self, case: &str) {
+        self.bar.set_message(case.to_owned());
+    }
+
+    /// Moves the bar: a case was loaded, or visited once.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Counts `cases` more as done.
+    pub fn advance(&self, cases: u64) {
+        let done = self.done.fetch_add(cases, Ordering::Relaxed) + cases;
+        self.bar.set_prefix(format!("{}{done}/{} cases", self.label, self.total));
+        // Never backwards, and never behind the cases that are done.
+        self.bar.set_position(self.bar.position().max(done.saturating_mul(STEPS)));
     }
 }
 
@@ -106,7 +116,7 @@ fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
 }
 
 /// However the run ends, the terminal is left clean.
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -118,13 +128,14 @@ mod tests {
 
     #[test]
     fn it_counts_unseen_as_well() {
-        let progress = Progress::new(10, Mode::Quiet);
-        progress.start("memory/stream n=4");
-        progress.advance(3);
-        assert_eq!((progress.bar.position(), progress.bar.is_hidden()), (3 * STEPS, true));
-        progress.step();
-        progress.advance(1);
-        assert_eq!(progress.bar.position(), 4 * STEPS);
+        let progress = Progress::new(Mode::Quiet);
+        let bar = progress.bar("mock", 10);
+        bar.start("memory/stream n=4");
+        bar.advance(3);
+        assert_eq!((bar.bar.position(), bar.bar.is_hidden()), (3 * STEPS, true));
+        bar.step();
+        bar.advance(1);
+        assert_eq!(bar.bar.position(), 4 * STEPS);
         assert_eq!(progress.suspend(|| 7), 7);
     }
 }

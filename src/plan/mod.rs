@@ -1,6 +1,7 @@
 //! From what a user asks for to the list of cases: complete and countable before the first dispatch, held nowhere.
 
 mod limits;
+mod shard;
 mod values;
 
 use std::collections::HashSet;
@@ -14,6 +15,7 @@ use crate::experiments::{CATALOGUE, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Skip};
 
 pub use limits::check_limits;
+pub use shard::Shard;
 pub use values::{parse_number, parse_values};
 
 /// What a user asks for.

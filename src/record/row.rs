@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 use std::mem;
 
-use crate::measure::{Measured, PairMeasured};
+use crate::measure::{Measured, Rounds, ShaderFacts};
 use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
 use crate::plan::{Planned, case_id};
 use crate::record::Record;
-use crate::shader::Prepared;
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
 
 /// The values of the column `row_kind`.
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
+
+/// How the reason of a row begins that was never tried.
+const NOT_RUN: &str = "not run:";
 
 /// How the flag of a known driver fault begins.
 const QUIRK: &str = "quirk:";
@@ -76,22 +78,17 @@ impl Record {
     }
 
     /// Fills the columns that compiling tells.
-    pub fn describe_shader(&mut self, prepared: &Prepared) {
-        if let Some(kernel) = prepared.kernels.first() {
-            self.source_hash.clone_from(&kernel.module.source_hash);
-            self.spirv_hash.clone_from(&kernel.module.spirv_hash);
-            self.shared_bytes = Some(kernel.shared_bytes);
-        }
-        if !prepared.kernels.is_empty() {
-            let seconds: f64 = prepared.kernels.iter().map(|kernel| kernel.module.compile_time.as_secs_f64()).sum();
-            self.compile_ms = Some(seconds * 1e3);
-        }
+    pub fn describe_shader(&mut self, shader: &ShaderFacts) {
+        self.source_hash.clone_from(&shader.source_hash);
+        self.spirv_hash.clone_from(&shader.spirv_hash);
+        self.shared_bytes = Some(shader.shared_bytes);
+        self.compile_ms = Some(shader.compile_time.as_secs_f64() * 1e3);
     }
 
     /// Takes what was measured alternately with this base.
-    pub fn describe_pair(&mut self, base: &str, pair: &PairMeasured) {
+    pub fn describe_pair(&mut self, base: &str, pair: &Rounds) {
         self.pair_base = base.to_owned();
-        self.ratio = Some(pair.ratio());
+        self.ratio = Some(pair.value());
         let interval = pair.interval();
         self.ratio_ci_low = interval.map(|interval| interval.low);
         self.ratio_ci_high = interval.map(|interval| interval.high);
@@ -195,6 +192,17 @@ impl Record {
         }
     }
 
+    /// Says that it was never tried, for this reason.
+    pub fn not_run(&mut self, failure: &Failure) {
+        self.status = Status::Error.to_string();
+        self.reason = format!("{NOT_RUN} {}: {}", failure.status, failure.reason);
+    }
+
+    /// Whether it was never tried.
+    pub fn is_not_run(&self) -> bool {
+        self.status == Status::Error.as_str() && self.reason.starts_with(NOT_RUN)
+    }
+
     /// Takes what was measured.
     pub fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();
@@ -229,8 +237,8 @@ impl Record {
 
     fn describe_how(&mut self, measured: &Measured) {
         self.timer = measured.timer.as_str().to_owned();
-        self.processes = Some(1);
-        self.rounds = Some(measured.rounds.len() as u64);
+        self.processes = Some(measured.rounds.process_count() as u64);
+        self.rounds = Some(measured.rounds.samples.len() as u64);
         self.samples = Some(measured.samples() as u64);
         self.batch = (measured.batch > 0).then(|| measured.batch.into());
         self.stop = measured.stop.as_str().to_owned();

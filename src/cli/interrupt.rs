@@ -1,0 +1,37 @@
+//! Ctrl-C and its kind: the first one ends the run after the current sample, the second one at once.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::Context;
+
+use crate::error::EXIT_INTERRUPTED;
+use crate::output;
+
+/// How often the user, or a scheduler, asked to stop.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// Listens from now on: to SIGINT, SIGTERM and SIGHUP, on Windows to the console's events.
+///
+/// # Errors
+/// Where the system lets nobody listen.
+pub fn listen() -> anyhow::Result<()> {
+    ctrlc::set_handler(asked).context("can't listen to Ctrl-C")
+}
+
+/// Whether the run is to end.
+pub fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed) > 0
+}
+
+fn asked() {
+    let before = ASKED.fetch_add(1, Ordering::Relaxed);
+    // Where nobody listens to the error stream, there is nobody to tell so.
+    let say = |words: &str| drop(writeln!(io::stderr(), "{words}"));
+    if before == 0 {
+        say("interrupted: ending after the current sample; once more ends at once");
+    } else {
+        // Not in the middle of a row.
+        output::between_rows(|| std::process::exit(i32::from(EXIT_INTERRUPTED)));
+    }
+}

@@ -1,0 +1,236 @@
+//! Pairs of which each side has a device of its own: the session alternates their samples.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::bench::{Answer, Call, Job, Loss, Order, Visited};
+use super::crew::{Crew, Work};
+use super::entry::Entry;
+use super::flags;
+use super::local::REPEATS;
+use super::pair::{is_base_first, joined, pairs};
+use super::rig::Conditions;
+use super::session::{Block, not_run};
+use super::visit::{Sizes, Visit, finish};
+use crate::model::{Failure, Status};
+
+/// Both devices work by turns while a round lasts, so that both have their clocks up in the next one.
+const TURN: Duration = Duration::from_millis(1);
+
+/// Why an order has no answer.
+enum Trouble {
+    /// It failed.
+    Failed(Failure),
+    /// The bench is gone.
+    Lost(Loss),
+}
+
+/// Whose part of a pair is in trouble.
+enum PairTrouble {
+    Own(Trouble),
+    Base(Trouble),
+}
+
+impl Block<'_, '_, '_> {
+    /// Loads the bases of pairs at a seat of their own crew, where they aren't yet. One that can't be loaded leaves its case alone.
+    pub(super) fn load_bases(&mut self, seat: usize, entries: &mut [Entry]) {
+        loop {
+            let share = (seat == 0).then(|| self.session.share());
+            let Some(crew) = &mut self.session.base_crew else { return };
+            if !crew.is_there(seat) {
+                entries.iter_mut().for_each(|entry| entry.base_places[seat] = None);
+            }
+            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_places[seat].is_none();
+            let wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
+            let jobs: Vec<Job> = wanted.iter().filter_map(|&i| entries[i].base_job()).collect();
+            if jobs.is_empty() {
+                return;
+            }
+            if let Err(failure) = crew.bench(seat) {
+                wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
+                return;
+            }
+            let (mut done, mut is_ready, mut unready) = (0, false, None);
+            let result = crew.carry_out(seat, Order::Load { jobs, share }, &mut |answer| {
+                match answer {
+                    Answer::Ready(Ok(())) => is_ready = true,
+                    Answer::Ready(Err(failure)) => unready = Some(failure),
+                    Answer::Loaded(loading) => {
+                        let entry = &mut entries[wanted[done]];
+                        match loading.result {
+                            Ok(_) => entry.base_places[seat] = Some(loading.place),
+                            Err(failure) => entry.part_from_base(failure),
+                        }
+                        done += 1;
+                    }
+                    _ => {}
+                }
+                ControlFlow::Continue(())
+            });
+            if done > 0 {
+                crew.succeeded(Work::Loading);
+            }
+            let rest = &wanted[done..];
+            match (result, unready) {
+                (Err(loss), _) => {
+                    crew.lose(seat, Work::Loading, &loss);
+                    rest.first().filter(|_| is_ready).into_iter().for_each(|&i| entries[i].part_from_base(loss.0.clone()));
+                }
+                (Ok(()), unready) => {
+                    let full = || Failure::new(Status::OutOfMemory, "its base doesn't fit beside the others");
+                    let failure = unready.unwrap_or_else(full);
+                    rest.iter().for_each(|&i| entries[i].part_from_base(failure.clone()));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Chooses the sizes of bases on the first bench of their crew.
+    pub(super) fn size_bases(&mut self, entries: &mut [Entry]) {
+        let left = self.session.options.max_time;
+        for i in 0..entries.len() {
+            self.load_bases(0, entries);
+            let entry = &mut entries[i];
+            let (Some(place), Some((own, None)), true) = (entry.base_places[0], entry.sizes, entry.is_active()) else {
+                continue;
+            };
+            let Some(crew) = &mut self.session.base_crew else { return };
+            let call = Call { place, left, expected: left + entry.longest_sizing() };
+            let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
+            match ask(crew, 0, Order::Size { calls: vec![call] }, sized) {
+                Ok((base, _)) => entry.sizes = Some((own, Some(base))),
+                Err(trouble) => part(crew, 0, entry, &trouble),
+            }
+        }
+    }
+
+    /// One visit to a case and its base, and again where either device was disturbed, as long as its time allows.
+    pub(super) fn visit_across(&mut self, seat: usize, index: usize, entries: &mut [Entry]) {
+        let entry = &mut entries[index];
+        let process = self.session.crew.process(seat);
+        let left = self.session.options.max_time.saturating_sub(entry.spent);
+        match self.try_across(seat, entry, left) {
+            Ok(visited) => {
+                entry.visited(process, visited);
+                self.session.crew.succeeded(Work::Measuring);
+            }
+            Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure),
+            Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(seat, &loss, Some(entry)),
+            Err(PairTrouble::Base(trouble)) => {
+                self.session.base_crew.iter_mut().for_each(|crew| part(crew, seat, entry, &trouble));
+            }
+        }
+    }
+
+    fn try_across(&mut self, seat: usize, entry: &Entry, left: Duration) -> Result<Visited, PairTrouble> {
+        let mut spent = Duration::ZERO;
+        let mut recovers = false;
+        for repeat in 0.. {
+            let (visit, conditions, base_conditions, took) = self.visit_across_once(seat, entry, recovers)?;
+            spent += took;
+            let is_steady = flags::is_steady(&conditions) && flags::is_steady(&base_conditions);
+            if is_steady || repeat >= REPEATS || spent + took >= left {
+                return Ok(Visited { visit, conditions, spent });
+            }
+            recovers = flags::is_throttled(&conditions) || flags::is_throttled(&base_conditions);
+        }
+        unreachable!("the last try returns")
+    }
+
+    fn visit_across_once(&mut self, seat: usize, entry: &Entry, recovers: bool) -> Result<Across, PairTrouble> {
+        let session = &mut *self.session;
+        let floors = [&session.crew, session.base_crew.as_ref().unwrap_or(&session.crew)].map(|crew| crew.instrument().floor);
+        let (Some(base_crew), Some(place), Some(base_place), Some((sizes, Some(base_sizes)))) =
+            (&mut session.base_crew, entry.places[seat], entry.base_places[seat], entry.sizes)
+        else {
+            let failure = Failure::new(Status::Error, "the pair isn't loaded");
+            return Err(PairTrouble::Base(Trouble::Failed(failure)));
+        };
+        let crew = &mut session.crew;
+        let begun = |answer| if let Answer::Begun(result) = answer { Some(result) } else { None };
+        ask(base_crew, seat, Order::Begin { recovers }, begun).map_err(PairTrouble::Base)?;
+        ask(crew, seat, Order::Begin { recovers }, begun).map_err(PairTrouble::Own)?;
+        let (mut own, mut base) = (Visit::default(), Visit::default());
+        for i in 0..=pairs(sizes, base_sizes) {
+            for is_base in [is_base_first(i), !is_base_first(i)] {
+                if is_base {
+                    add(&mut base, sample(base_crew, seat, base_place, base_sizes).map_err(PairTrouble::Base)?);
+                } else {
+                    add(&mut own, sample(crew, seat, place, sizes).map_err(PairTrouble::Own)?);
+                }
+            }
+        }
+        let ended = |answer| if let Answer::Ended(result) = answer { Some(result) } else { None };
+        let (base_conditions, _) = ask(base_crew, seat, Order::End, ended).map_err(PairTrouble::Base)?;
+        let (conditions, took) = ask(crew, seat, Order::End, ended).map_err(PairTrouble::Own)?;
+        finish(&mut own, sizes.batch, floors[0]);
+        finish(&mut base, base_sizes.batch, floors[1]);
+        Ok((joined(own, base, Some(base_conditions)), conditions, base_conditions, took))
+    }
+
+    /// Lets both devices work by turns for so long.
+    pub(super) fn keep_both_busy(&mut self, seat: usize, time: Duration) {
+        let session = &mut *self.session;
+        let Some(base_crew) = &mut session.base_crew else { return };
+        let ready = |answer| if let Answer::Ready(result) = answer { Some(result) } else { None };
+        let turns = time.as_nanos().div_ceil(2 * TURN.as_nanos());
+        for _ in 0..turns {
+            for crew in [&mut session.crew, base_crew] {
+                if !crew.is_there(seat) {
+                    return;
+                }
+                match ask(crew, seat, Order::Work { time: TURN }, ready) {
+                    Ok(()) => {}
+                    Err(Trouble::Lost(loss)) => return crew.lose(seat, Work::Measuring, &loss),
+                    // What is wrong will show in the next visit, and in its row.
+                    Err(Trouble::Failed(_)) => return,
+                }
+            }
+        }
+    }
+}
+
+type Across = (Visit, Conditions, Conditions, Duration);
+
+/// The base of a pair failed, though the case didn't.
+fn part(crew: &mut Crew, seat: usize, entry: &mut Entry, trouble: &Trouble) {
+    match trouble {
+        Trouble::Failed(failure) => entry.part_from_base(failure.clone()),
+        Trouble::Lost(loss) => {
+            crew.lose(seat, Work::Measuring, loss);
+            entry.part_from_base(loss.0.clone());
+        }
+    }
+}
+
+fn sample(crew: &mut Crew, seat: usize, place: usize, sizes: Sizes) -> Result<Visit, Trouble> {
+    let order = Order::Sample { place, expected: sizes.sample_time };
+    ask(crew, seat, order, |answer| if let Answer::Sampled(result) = answer { Some(result) } else { None })
+}
+
+fn add(visit: &mut Visit, sample: Visit) {
+    visit.samples.extend(sample.samples);
+    visit.host_times.extend(sample.host_times);
+    visit.implausible = visit.implausible.take().or(sample.implausible);
+}
+
+/// An order with one answer.
+fn ask<T>(
+    crew: &mut Crew,
+    seat: usize,
+    order: Order,
+    take: impl Fn(Answer) -> Option<Result<T, Failure>>,
+) -> Result<T, Trouble> {
+    let mut taken = None;
+    let result = crew.carry_out(seat, order, &mut |answer| {
+        taken = take(answer).or(taken.take());
+        ControlFlow::Continue(())
+    });
+    match (result, taken) {
+        (Err(loss), _) => Err(Trouble::Lost(loss)),
+        (Ok(()), Some(Ok(value))) => Ok(value),
+        (Ok(()), Some(Err(failure))) => Err(Trouble::Failed(failure)),
+        (Ok(()), None) => Err(Trouble::Failed(Failure::new(Status::Error, "the bench didn't answer"))),
+    }
+}

@@ -1,0 +1,237 @@
+//! What cases are measured on: one device, owned by this process or by another one.
+//!
+//! A bench takes orders, and answers each item of an order as soon as that is done. The session that gives the orders decides
+//! what is measured when, and on which bench; it never sees a device. The same orders and answers pass between processes, so
+//! rows are the same wherever the device is owned.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Instrument;
+use super::rig::Conditions;
+use super::visit::{Sizes, Visit};
+use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
+use crate::shader::Prepared;
+use crate::validate::Verdict;
+
+/// Names a case for whoever can make it: pure data, which means the same in every process of this version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CaseKey {
+    /// The experiment.
+    pub experiment: String,
+    /// The variant.
+    pub variant: String,
+    /// Where it lies on the axes.
+    pub point: Point,
+}
+
+impl CaseKey {
+    /// That of a case.
+    pub fn of(case: &Case) -> Self {
+        Self { experiment: case.experiment.clone(), variant: case.variant.clone(), point: case.point.clone() }
+    }
+}
+
+/// Where a bench gets its cases from, and who knows what they must compute.
+pub trait Source {
+    /// Makes and compiles a case.
+    ///
+    /// # Errors
+    /// Why it can't run, or doesn't compile.
+    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
+
+    /// Compares the outputs of a case, in the order of its check, with what they must hold.
+    fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict;
+}
+
+/// A case to be loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The case.
+    pub key: CaseKey,
+    /// What it is measured alternately with on the same device.
+    pub base: Option<CaseKey>,
+    /// The sizes that another bench chose for it and for its base: all benches of a case take the same.
+    pub sizes: Option<(Sizes, Option<Sizes>)>,
+    /// Whether the results of the first pass are compared. Another bench may have done so; what is timed is compared in the end
+    /// in any case.
+    pub is_checked: bool,
+}
+
+/// What a bench is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Load cases beside those that are loaded, in this order, while they fit. Answers [`Answer::Ready`] once it can begin, then
+    /// [`Answer::Loaded`] for each; what doesn't fit beside the others isn't answered.
+    Load {
+        /// The cases.
+        jobs: Vec<Job>,
+        /// Among how many benches the device's memory is shared; `None` where another one has seen to it that they fit.
+        share: Option<u32>,
+    },
+    /// Choose how the cases at these places are sampled. Answers [`Answer::Sized`] for each.
+    Size {
+        /// The cases, in this order.
+        calls: Vec<Call>,
+    },
+    /// Visit cases. Answers [`Answer::Visited`] for each.
+    Visit {
+        /// The cases, in this order.
+        calls: Vec<Call>,
+        /// Whether the device has worked for another bench until now: then its clocks are up.
+        is_busy: bool,
+    },
+    /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
+    /// the session sees to that. Answers [`Answer::RoundEnded`].
+    EndRound {
+        /// The batch sizes.
+        batches: Vec<u32>,
+        /// Whether to keep it busy.
+        stays_busy: bool,
+    },
+    /// Keep the device busy. Answers [`Answer::Ready`].
+    Work {
+        /// For how long.
+        time: Duration,
+    },
+    /// Compare what the cases at these places leave behind after a timed batch. Answers [`Answer::Checked`] for each.
+    Check {
+        /// The cases.
+        places: Vec<usize>,
+    },
+    /// Free everything that was loaded. Answers nothing.
+    Unload,
+    /// Begin a visit whose samples are ordered one by one. Answers [`Answer::Begun`].
+    Begin {
+        /// Whether the device's clocks must come back first.
+        recovers: bool,
+    },
+    /// Take one sample of the case at this place. Answers [`Answer::Sampled`].
+    Sample {
+        /// The case.
+        place: usize,
+        /// What it may take.
+        expected: Duration,
+    },
+    /// End the visit that was begun last. Answers [`Answer::Ended`].
+    End,
+}
+
+/// Work on one case that is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The case.
+    pub place: usize,
+    /// The time that it may still take, visits that have to be repeated included.
+    pub left: Duration,
+    /// How long it may take before there is reason to worry.
+    pub expected: Duration,
+}
+
+/// What came of an item of an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// What the bench itself needs is there.
+    Ready(Result<(), Failure>),
+    /// A case is loaded, or why not.
+    Loaded(Box<Loading>),
+    /// The sizes chosen for a case and for its base.
+    Sized(Result<(Sizes, Option<Sizes>), Failure>),
+    /// A case was visited.
+    Visited(Result<Visited, Failure>),
+    /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
+    RoundEnded(Result<(Vec<f64>, Duration), Failure>),
+    /// A case's results are right, or why not.
+    Checked(Result<(), Failure>),
+    /// A visit has begun.
+    Begun(Result<(), Failure>),
+    /// One sample.
+    Sampled(Result<Visit, Failure>),
+    /// A visit's conditions, and how long it took.
+    Ended(Result<(Conditions, Duration), Failure>),
+}
+
+/// What is known once a case was to be loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loading {
+    /// Its place, if it was loaded.
+    pub place: usize,
+    /// What compiling told, if the case compiled.
+    pub shader: Option<ShaderFacts>,
+    /// What the device told.
+    pub result: Result<Loaded, Failure>,
+}
+
+/// What compiling a case tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShaderFacts {
+    /// Hash of what the compiler read for the first kernel.
+    pub source_hash: String,
+    /// Hash of the first kernel's SPIR-V.
+    pub spirv_hash: String,
+    /// Workgroup memory of the first kernel.
+    pub shared_bytes: u64,
+    /// GLSL to SPIR-V, all kernels together.
+    pub compile_time: Duration,
+}
+
+impl ShaderFacts {
+    /// Of a compiled case; `None` for one without kernels.
+    pub fn of(prepared: &Prepared) -> Option<Self> {
+        let kernel = prepared.kernels.first()?;
+        Some(Self {
+            source_hash: kernel.module.source_hash.clone(),
+            spirv_hash: kernel.module.spirv_hash.clone(),
+            shared_bytes: kernel.shared_bytes,
+            compile_time: prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum(),
+        })
+    }
+}
+
+/// What loading a case tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// Making pipelines, and the first dispatch, in which some drivers compile.
+    pub pipeline_time: Duration,
+    /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
+    pub statistics: Option<Vec<PipelineStatistics>>,
+    /// Why the base of its pair can't be measured, where it can't.
+    pub unpaired: Option<Failure>,
+}
+
+/// A visit that was kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Visited {
+    /// What it gave.
+    pub visit: Visit,
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// How long it took, with what it repeated.
+    pub spent: Duration,
+}
+
+/// A bench that is gone: its process died or hung, or its device was lost. What was loaded on it is lost as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss(pub Failure);
+
+/// Takes answers, and says whether to go on with the order.
+pub type Answering<'a> = dyn FnMut(Answer) -> ControlFlow<()> + 'a;
+
+/// A device to measure on, calibrated.
+pub trait Bench {
+    /// The device.
+    fn info(&self) -> &DeviceInfo;
+
+    /// What is known about its timing.
+    fn instrument(&self) -> &Instrument;
+
+    /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out.
+    ///
+    /// # Errors
+    /// That the bench was lost, at the first item that wasn't answered.
+    fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss>;
+}

@@ -1,0 +1,414 @@
+//! A bench whose device this process owns.
+
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::bench::{Answer, Answering, Bench, Call, CaseKey, Job, Loaded, Loading, Loss, Order, ShaderFacts, Source, Visited};
+use super::flags;
+use super::pair::visit_pair;
+use super::rig::{Conditions, Rig};
+use super::visit::{Sizes, Subject, Visit};
+use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
+use crate::gpu::Slot;
+use crate::model::{Case, DeviceInfo, Failure, Measurand, PipelineStatistics, Status};
+use crate::shader::Prepared;
+use crate::stats;
+use crate::validate::Verdict;
+
+/// The least that a round lasts. A block of few short cases would end its rounds within milliseconds, and never see how the
+/// device changes from one moment to another.
+const ROUND_SPAN: Duration = Duration::from_millis(50);
+
+/// Samples of an empty pass in a round.
+const EMPTY_SAMPLES: u32 = 5;
+
+/// How often a visit is repeated at most, when clocks were down or others took the processor.
+pub(super) const REPEATS: u32 = 2;
+
+/// How a device is calibrated and cases are sized.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalOptions {
+    /// How long the device is kept busy before it is believed to run at its clocks.
+    pub warm_up: Duration,
+    /// The time that may be spent on timing one case.
+    pub max_time: Duration,
+    /// Where times come from, if another bench of the same device has found that out.
+    pub timer: Option<Timer>,
+}
+
+/// A bench whose device this process owns.
+pub struct LocalBench<'a> {
+    rig: Rig<'a>,
+    source: Box<dyn Source + 'a>,
+    max_time: Duration,
+    /// By place; nothing where a case failed.
+    cases: Vec<Option<LoadedCase>>,
+    bases: Vec<LoadedBase>,
+    has_tools: bool,
+    /// What cases may still take of the device's memory.
+    bytes_left: u64,
+    round_started: Duration,
+    /// A visit whose samples are ordered one by one.
+    begun: (Duration, Option<ProcessorTime>),
+}
+
+struct LoadedCase {
+    subject: Subject,
+    /// Its place among the bases.
+    base: Option<usize>,
+}
+
+/// Many cases have the same base.
+struct LoadedBase {
+    key: CaseKey,
+    subject: Subject,
+    is_sized: bool,
+}
+
+/// Why a case isn't loaded.
+enum Refusal {
+    /// It doesn't fit beside the others, but may alone.
+    Full,
+    /// It can't be, for this reason.
+    Failed(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl<'a> LocalBench<'a> {
+    /// Calibrates a device.
+    ///
+    /// # Errors
+    /// What the device refused.
+    pub fn new(
+        device: Box<dyn Dispatcher + 'a>,
+        tools: ToolCases,
+        source: Box<dyn Source + 'a>,
+        options: LocalOptions,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            rig: Rig::calibrate(device, tools, options.warm_up, options.timer)?,
+            source,
+            max_time: options.max_time,
+            cases: Vec::new(),
+            bases: Vec::new(),
+            has_tools: false,
+            bytes_left: 0,
+            round_started: Duration::ZERO,
+            begun: (Duration::ZERO, None),
+        })
+    }
+
+    /// Loads the instrument's own cases, before the others.
+    fn ready(&mut self, share: Option<u32>) -> Result<(), Failure> {
+        if !self.has_tools {
+            self.rig.load_tools()?;
+            self.has_tools = true;
+            self.bytes_left = share.map_or(u64::MAX, |share| self.rig.device.memory_budget() / u64::from(share.max(1)));
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
+        let prepared = Rc::new(self.source.prepare(&job.key)?);
+        *shader = ShaderFacts::of(&prepared);
+        let base = job.base.as_ref().map(|key| self.prepare_base(key));
+        self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
+        let (subject, pipeline_time, statistics) = self.load_alone(&prepared, job.is_checked)?;
+        let (mut place, mut unpaired) = (None, None);
+        match base.map(|base| base.and_then(|base| self.load_base(job, base))) {
+            None => {}
+            Some(Ok(base)) => place = Some(base),
+            // It may fit without the others.
+            Some(Err(failure)) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
+            Some(Err(failure)) => unpaired = Some(failure),
+        }
+        let mut case = LoadedCase { subject, base: place };
+        if let Some((sizes, base_sizes)) = job.sizes {
+            case.subject.sizes = sizes;
+            if let (Some(place), Some(sizes)) = (place, base_sizes) {
+                let base = &mut self.bases[place];
+                (base.subject.sizes, base.is_sized) = (sizes, true);
+            }
+        }
+        self.cases.push(Some(case));
+        Ok(Loaded { pipeline_time, statistics, unpaired })
+    }
+
+    /// The base of a pair: one that is loaded, or a new one, compiled.
+    fn prepare_base(&mut self, key: &CaseKey) -> Result<Base, Failure> {
+        match self.bases.iter().position(|base| base.key == *key) {
+            Some(place) => Ok(Base::Known(place)),
+            None => Ok(Base::New(key.clone(), Rc::new(self.source.prepare(key)?))),
+        }
+    }
+
+    fn make_room(&mut self, prepared: &Prepared, base: Option<&Base>) -> Result<(), Refusal> {
+        let device = &self.rig.device;
+        let base = base.map_or(0, |base| match base {
+            Base::Known(_) => 0,
+            Base::New(_, prepared) => device.bytes_to_load(prepared),
+        });
+        let bytes = device.bytes_to_load(prepared) + base;
+        // The first is tried in any case: only the device knows what it can really hold.
+        if bytes > self.bytes_left && !self.cases.is_empty() {
+            return Err(Refusal::Full);
+        }
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        Ok(())
+    }
+
+    fn load_base(&mut self, job: &Job, base: Base) -> Result<usize, Failure> {
+        match base {
+            Base::Known(place) => Ok(place),
+            Base::New(key, prepared) => {
+                let subject = match self.load_alone(&prepared, job.is_checked) {
+                    Ok((subject, ..)) => subject,
+                    Err(Refusal::Full) => return Err(Failure::new(Status::OutOfMemory, "it doesn't fit beside the others")),
+                    Err(Refusal::Failed(failure)) => return Err(failure),
+                };
+                self.bases.push(LoadedBase { key, subject, is_sized: false });
+                Ok(self.bases.len() - 1)
+            }
+        }
+    }
+
+    /// Loads a case, runs one pass after a reset, and compares the results: only what is right is timed at all. Gives the time
+    /// that its pipelines and its first dispatch took as well.
+    fn load_alone(&mut self, prepared: &Rc<Prepared>, is_checked: bool) -> Result<LoadedAlone, Refusal> {
+        if !prepared.case.repeatable && self.rig.instrument.timer == Timer::Host {
+            let reason = "it needs the device's timestamps: the host's clock can't leave out the reset before each sample";
+            return Err(Failure::new(Status::Skipped, reason).into());
+        }
+        let loaded = match self.rig.device.load(prepared) {
+            // The others may have taken what it needs: it gets a second try as the first of the next block.
+            Err(failure) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
+            loaded => loaded?,
+        };
+        let first_pass = self.rig.device.run_checked(loaded.slot)?;
+        if is_checked {
+            self.compare(&prepared.case, loaded.slot, "after one pass")?;
+        }
+        let subject = Subject { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
+        Ok((subject, loaded.pipeline_time + first_pass, loaded.statistics))
+    }
+
+    fn compare(&mut self, case: &Case, slot: Slot, when: &str) -> Result<(), Failure> {
+        let outputs = case.check.outputs();
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let device = &mut self.rig.device;
+        let bytes = outputs.iter().map(|&output| device.read(slot, output)).collect::<Result<Vec<_>, _>>()?;
+        match self.source.check(case, &bytes) {
+            Verdict::Right => Ok(()),
+            Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
+        }
+    }
+
+    fn case(&mut self, place: usize) -> Result<&mut LoadedCase, Failure> {
+        let case = self.cases.get_mut(place).and_then(Option::as_mut);
+        case.ok_or_else(|| Failure::new(Status::Error, format!("nothing is loaded at place {place}")))
+    }
+
+    /// Chooses the sizes of a case, and of its base unless those were chosen before.
+    fn size(&mut self, place: usize) -> Result<(Sizes, Option<Sizes>), Failure> {
+        let (subject, base) = {
+            let case = self.case(place)?;
+            (case.subject.clone(), case.base)
+        };
+        let sizes = self.rig.choose_sizes(&subject, self.max_time)?;
+        self.case(place)?.subject.sizes = sizes;
+        let Some(base) = base else { return Ok((sizes, None)) };
+        if !self.bases[base].is_sized {
+            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time)?;
+            (self.bases[base].subject.sizes, self.bases[base].is_sized) = (chosen, true);
+        }
+        Ok((sizes, Some(self.bases[base].subject.sizes)))
+    }
+
+    /// Visits a case, and again where clocks were down or others took the processor, as long as its time allows.
+    fn visit(&mut self, place: usize, left: Duration) -> Result<Visited, Failure> {
+        self.rig.warm_up_if_idle()?;
+        let (subject, base) = {
+            let case = self.case(place)?;
+            (case.subject.clone(), case.base)
+        };
+        let base = base.map(|base| self.bases[base].subject.clone());
+        let started = self.rig.device.now();
+        let mut repeats_left = REPEATS;
+        loop {
+            let visit_started = self.rig.device.now();
+            let before = self.rig.begin();
+            let visit = match &base {
+                Some(base) => visit_pair(&mut self.rig, &subject, base)?,
+                None => self.rig.visit(&subject, self.max_time)?,
+            };
+            let conditions = self.rig.conditions_since(&before)?;
+            let (now, warm_up) = (self.rig.device.now(), self.rig.warm_up_time());
+            let recovery = flags::recovery(&conditions, warm_up);
+            let more = now.saturating_sub(visit_started) + recovery;
+            let may_repeat = repeats_left > 0 && now.saturating_sub(started) + more < left;
+            if flags::is_steady(&conditions) || !may_repeat || subject.prepared.case.measurand != Measurand::Pass {
+                return Ok(Visited { visit, conditions, spent: now.saturating_sub(started) });
+            }
+            repeats_left -= 1;
+            if recovery > Duration::ZERO {
+                self.rig.warm_up()?;
+            }
+        }
+    }
+
+    /// The time of an empty pass in each batch size, visited in each round as the cases are; then works on until the round is long
+    /// enough, or tells how much it lacks.
+    fn end_round(&mut self, batches: &[u32], stays_busy: bool) -> Result<(Vec<f64>, Duration), Failure> {
+        let (empty, timer) = (self.rig.tools().empty, self.rig.instrument.timer);
+        let mut medians = Vec::new();
+        for &batch in batches {
+            let times = instrument::repeat(self.rig.device.as_mut(), empty, timer, batch, EMPTY_SAMPLES)?;
+            medians.push(stats::median(&times) / f64::from(batch));
+        }
+        self.rig.was_busy();
+        let until = self.round_started + ROUND_SPAN;
+        if stays_busy {
+            self.rig.keep_busy(until)?;
+        }
+        Ok((medians, until.saturating_sub(self.rig.device.now())))
+    }
+
+    /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's
+    /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
+    fn check(&mut self, place: usize) -> Result<(), Failure> {
+        let Subject { prepared, slot, sizes } = self.case(place)?.subject.clone();
+        if prepared.case.check.outputs().is_empty() {
+            return Ok(());
+        }
+        self.rig.device.run_reset(slot)?;
+        self.rig.take(slot, sizes.batch, 1)?;
+        self.compare(&prepared.case, slot, "after a timed batch")
+    }
+
+    fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
+        if recovers { self.rig.warm_up() } else { self.rig.warm_up_if_idle() }?;
+        self.begun = (self.rig.device.now(), self.rig.begin());
+        Ok(())
+    }
+
+    fn sample(&mut self, place: usize) -> Result<Visit, Failure> {
+        let subject = self.case(place)?.subject.clone();
+        let mut visit = Visit::default();
+        self.rig.sample_into(&mut visit, &subject, 1)?;
+        self.rig.was_busy();
+        Ok(visit)
+    }
+
+    fn end(&mut self) -> Result<(Conditions, Duration), Failure> {
+        let (started, before) = std::mem::take(&mut self.begun);
+        let conditions = self.rig.conditions_since(&before)?;
+        Ok((conditions, self.rig.device.now().saturating_sub(started)))
+    }
+
+    fn unload(&mut self) {
+        self.cases.clear();
+        self.bases.clear();
+        self.has_tools = false;
+        self.rig.device.unload();
+    }
+
+    fn load_all(&mut self, jobs: &[Job], share: Option<u32>, answer: &mut Answering) -> Result<(), Loss> {
+        let ready = survived(self.ready(share))?;
+        let is_ready = ready.is_ok();
+        if answer(Answer::Ready(ready)).is_break() || !is_ready {
+            return Ok(());
+        }
+        for job in jobs {
+            let (mut shader, place) = (None, self.cases.len());
+            let result = match self.load(job, &mut shader) {
+                Ok(loaded) => Ok(loaded),
+                Err(Refusal::Full) => return Ok(()),
+                Err(Refusal::Failed(failure)) => {
+                    self.cases.push(None);
+                    survived(Err(failure))?
+                }
+            };
+            if answer(Answer::Loaded(Box::new(Loading { place, shader, result }))).is_break() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+type LoadedAlone = (Subject, Duration, Option<Vec<PipelineStatistics>>);
+
+enum Base {
+    Known(usize),
+    New(CaseKey, Rc<Prepared>),
+}
+
+/// A device that is lost, or doesn't end what it was given, is of no use any more; any other failure is one of the case.
+fn survived<T>(result: Result<T, Failure>) -> Result<Result<T, Failure>, Loss> {
+    match result {
+        Err(failure) if matches!(failure.status, Status::DeviceLost | Status::Timeout) => Err(Loss(failure)),
+        result => Ok(result),
+    }
+}
+
+/// Does something for each item, while the taker of the answers wants to go on.
+fn each<I, T>(
+    items: impl IntoIterator<Item = I>,
+    answer: &mut Answering,
+    wrap: fn(Result<T, Failure>) -> Answer,
+    mut act: impl FnMut(I) -> Result<T, Failure>,
+) -> Result<(), Loss> {
+    for item in items {
+        if let ControlFlow::Break(()) = answer(wrap(survived(act(item))?)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Bench for LocalBench<'_> {
+    fn info(&self) -> &DeviceInfo {
+        self.rig.device.info()
+    }
+
+    fn instrument(&self) -> &Instrument {
+        &self.rig.instrument
+    }
+
+    fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
+        match order {
+            Order::Load { jobs, share } => self.load_all(&jobs, share, answer),
+            Order::Size { calls } => each(calls, answer, Answer::Sized, |call| self.size(call.place)),
+            Order::Visit { calls, is_busy } => {
+                self.round_started = self.rig.device.now();
+                if is_busy {
+                    self.rig.was_busy();
+                }
+                each(calls, answer, Answer::Visited, |Call { place, left, .. }| self.visit(place, left))
+            }
+            Order::EndRound { batches, stays_busy } => {
+                each([()], answer, Answer::RoundEnded, |()| self.end_round(&batches, stays_busy))
+            }
+            Order::Work { time } => each([()], answer, Answer::Ready, |()| {
+                let until = self.rig.device.now() + time;
+                self.rig.keep_busy(until)
+            }),
+            Order::Check { places } => each(places, answer, Answer::Checked, |place| self.check(place)),
+            Order::Unload => {
+                self.unload();
+                Ok(())
+            }
+            Order::Begin { recovers } => each([()], answer, Answer::Begun, |()| self.begin(recovers)),
+            Order::Sample { place, .. } => each([()], answer, Answer::Sampled, |()| self.sample(place)),
+            Order::End => each([()], answer, Answer::Ended, |()| self.end()),
+        }
+    }
+}

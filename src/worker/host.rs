@@ -1,0 +1,149 @@
+//! The devices of the installed drivers, or simulated ones, in this process.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Platform;
+use super::source::Catalogue;
+use crate::error::Error;
+use crate::experiments;
+use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
+use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
+use crate::model::{Case, DeviceInfo, Failure, Preset, Status, Uuid};
+use crate::validate::Expected;
+
+/// What a process says of itself once its drivers are loaded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The loader's Vulkan version.
+    pub loader_version: String,
+    /// The layers that are known to be active.
+    pub layers: Vec<String>,
+    /// Every device.
+    pub devices: Vec<DeviceInfo>,
+}
+
+/// How a device is opened and calibrated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Identifies the device.
+    pub device_uuid: Uuid,
+    /// Identifies its driver: one device may have several.
+    pub driver_uuid: Uuid,
+    /// Its place in the enumeration, which tells devices apart that are alike in the above.
+    pub index: usize,
+    /// The queue family; `None` for the device's default.
+    pub queue: Option<u32>,
+    /// Whether to ask for pipeline statistics.
+    pub statistics: bool,
+    /// Selects test data.
+    pub seed: u64,
+    /// How much is measured.
+    pub preset: Preset,
+    /// In cold mode, how many bytes to evict with.
+    pub evict_bytes: Option<u64>,
+    /// How long its clocks take to rise.
+    pub warm_up: Duration,
+    /// The time that may be spent on timing one case.
+    pub max_time: Duration,
+    /// Where times come from, if another process has found that out.
+    pub timer: Option<Timer>,
+    /// Which of the run's processes this is for the device, from 1.
+    pub process: u32,
+}
+
+/// Drivers, loaded into this process.
+pub enum Host {
+    /// Simulated devices.
+    Mock(Vec<MockOptions>),
+    /// The loader's.
+    Vulkan(Box<Instance>),
+}
+
+impl Host {
+    /// Loads them.
+    ///
+    /// # Errors
+    /// Where there is no loader, no driver, or what the mock is told can't be read.
+    pub fn load(platform: &Platform) -> Result<Self, Error> {
+        match platform {
+            Platform::Mock(devices) => {
+                let options = devices.iter().map(|options| MockOptions::parse(options)).collect::<Result<_, _>>()?;
+                Ok(Self::Mock(options))
+            }
+            Platform::Vulkan { validation, .. } => {
+                let instance = Instance::load(InstanceOptions { validation: *validation });
+                Ok(Self::Vulkan(Box::new(instance.map_err(|error| Error::NoDevice(error.to_string()))?)))
+            }
+        }
+    }
+
+    /// What there is.
+    pub fn hello(&self) -> Hello {
+        match self {
+            Self::Mock(options) => {
+                let devices = options.iter().enumerate().map(|(index, options)| options.device_info(index)).collect();
+                Hello { devices, ..Hello::default() }
+            }
+            Self::Vulkan(instance) => {
+                Hello { loader_version: instance.loader_version(), layers: instance.layers(), devices: instance.devices() }
+            }
+        }
+    }
+
+    /// What the validation layer said since it was last asked, such as about what a closed device left behind.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Mock(_) => Vec::new(),
+            Self::Vulkan(instance) => instance.message_log().drain(),
+        }
+    }
+
+    /// Opens and calibrates a device.
+    ///
+    /// # Errors
+    /// What the driver refused, or that there is no such device.
+    pub fn open(&self, opening: &Opening) -> Result<LocalBench<'static>, Failure> {
+        let device = find(&self.hello().devices, opening)?;
+        let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
+        let tools = catalogue.tools(opening.evict_bytes)?;
+        let dispatcher = self.dispatcher(&device, opening)?;
+        let Opening { warm_up, max_time, timer, .. } = *opening;
+        LocalBench::new(dispatcher, tools, Box::new(catalogue), LocalOptions { warm_up, max_time, timer })
+    }
+
+    fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {
+        match self {
+            Self::Mock(options) => {
+                let options = options.get(device.index).cloned().unwrap_or_default();
+                let seed = opening.seed.wrapping_add(device.index as u64);
+                let mock = Mock::new(options, seed, Box::new(oracle)).in_process(opening.process);
+                Ok(Box::new(mock.with_statistics(opening.statistics)))
+            }
+            Self::Vulkan(instance) => {
+                let options = DeviceOptions { queue_family: opening.queue, statistics: opening.statistics };
+                let opened = instance
+                    .open_with(device.index, options)
+                    .map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;
+                Ok(Box::new(Vulkan::new(opened)))
+            }
+        }
+    }
+}
+
+/// The device that is meant: that of the same identity, at the same place if several have it.
+fn find(devices: &[DeviceInfo], opening: &Opening) -> Result<DeviceInfo, Failure> {
+    let is_it = |device: &&DeviceInfo| device.device_uuid == opening.device_uuid && device.driver.uuid == opening.driver_uuid;
+    let at_place = devices.iter().find(|device| device.index == opening.index && is_it(device));
+    at_place.or_else(|| devices.iter().find(is_it)).cloned().ok_or_else(|| {
+        let reason = format!("the device {} is no longer there", opening.device_uuid);
+        Failure::new(Status::DeviceLost, reason)
+    })
+}
+
+/// What a right device writes is what the twin says.
+fn oracle(case: &Case) -> Vec<Vec<u8>> {
+    let expected = experiments::find(&case.experiment).map(|experiment| experiment.expected(case)).unwrap_or_default();
+    expected.iter().map(Expected::bytes).collect()
+}

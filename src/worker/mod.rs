@@ -1,0 +1,54 @@
+//! Worker processes: whatever a driver does to the process that uses it, the run goes on.
+//!
+//! The supervisor, which is the process that the user started, never loads Vulkan. It starts workers, each of which owns a
+//! device, and gives them orders over a pipe, line by line; the answers come back over another one. A worker that crashes, hangs or
+//! loses its device costs the case that it was at. It is killed, never asked to clean up: destroying a hung device may block for
+//! ever.
+//!
+//! ```text
+//! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
+//! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
+//! find      all devices, drivers that crash when they are asked included
+//! ```
+
+mod child;
+mod find;
+mod host;
+mod protocol;
+mod remote;
+mod serve;
+mod source;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use child::Listener;
+pub use find::{Found, Place, find};
+pub use host::{Hello, Host, Opening};
+pub use protocol::{Reply, Request};
+pub use remote::{Isolated, NoDrivers, RemoteBench};
+pub use serve::serve;
+pub use source::check_evictor;
+
+/// Where devices come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// Simulated devices, each with what follows `mock:` on the command line.
+    Mock(Vec<String>),
+    /// Those of installed drivers.
+    Vulkan {
+        /// Whether the Khronos validation layer checks every call.
+        validation: bool,
+        /// The manifest of the only driver to load; `None` for all that the loader finds.
+        driver: Option<PathBuf>,
+    },
+}
+
+/// How long a worker may be silent before it is taken for hung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// For starting, and for a case's first dispatch: some drivers compile there.
+    pub first: Duration,
+    /// For anything else, beyond the time that it is to take.
+    pub usual: Duration,
+}

@@ -1,0 +1,148 @@
+//! What supervisor and worker say to each other: lines of JSON.
+//!
+//! A driver may print to the worker's standard output whatever it likes. So each line begins after a line end of its own, and what
+//! isn't understood is passed on as the driver's words.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::host::{Hello, Opening};
+use crate::measure::{Answer, Instrument, Order};
+use crate::model::Failure;
+
+/// The longest line that is read: far longer than any that is written.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// From the supervisor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Open and calibrate a device. Answered by [`Reply::Opened`] or [`Reply::Refused`].
+    Open(Box<Opening>),
+    /// Do this on it. Answered by [`Reply::Answer`]s, then [`Reply::Done`] or [`Reply::Lost`].
+    Order(Order),
+    /// Leave out the rest of the order under way.
+    Halt,
+    /// Close the device and end. Answered by [`Reply::Closed`].
+    Close,
+}
+
+/// From the worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// The drivers are loaded; said once, unasked.
+    Hello(Box<Hello>),
+    /// The drivers can't be loaded, in words for the user. The worker ends.
+    NoDrivers(String),
+    /// The device is open and calibrated.
+    Opened(Box<Instrument>),
+    /// It can't be opened.
+    Refused(Failure),
+    /// To an item of the order.
+    Answer(Answer),
+    /// The order is carried out.
+    Done,
+    /// The device is lost, or hangs: the worker ends without touching it again.
+    Lost(Failure),
+    /// The device is closed. What the validation layer had to say about that.
+    Closed(Vec<String>),
+}
+
+/// Writes a message as a line.
+///
+/// # Errors
+/// Where nobody reads any more.
+pub(super) fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = vec![b'\n'];
+    serde_json::to_writer(&mut line, message)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// A line that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line<T> {
+    /// A message.
+    Message(T),
+    /// Something else: a driver's words.
+    Words(String),
+}
+
+/// Reads the next line that isn't blank; `None` at the end. What is longer than any message comes in pieces, as words.
+///
+/// # Errors
+/// Where the pipe can't be read.
+pub fn read<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<Line<T>>> {
+    loop {
+        let mut line = Vec::new();
+        if input.take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        return Ok(Some(match serde_json::from_slice(text) {
+            Ok(message) => Line::Message(message),
+            Err(_) => Line::Words(String::from_utf8_lossy(text).into_owned()),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::measure::{CaseKey, Job, Visit, Visited};
+    use crate::model::Point;
+
+    fn passed(replies: &[Reply]) -> Vec<Reply> {
+        let mut pipe = Vec::new();
+        for reply in replies {
+            pipe.extend(b"a driver's words without an end");
+            write(&mut pipe, reply).unwrap();
+        }
+        let mut input = pipe.as_slice();
+        let mut all = Vec::new();
+        while let Some(line) = read(&mut input).unwrap() {
+            match line {
+                Line::Message(reply) => all.push(reply),
+                Line::Words(words) => assert_eq!(words, "a driver's words without an end"),
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn replies_arrive_as_they_were_sent() {
+        let visit = Visit { samples: vec![1.0 / 3.0, f64::INFINITY], host_times: vec![-0.0], ..Visit::default() };
+        let conditions = crate::measure::Conditions { clock: 1.0, lost: None };
+        let visited = Visited { visit, conditions, spent: Duration::from_nanos(123_456_789_012) };
+        let lost = Failure::new(crate::model::Status::DeviceLost, "gone\nand \"lost\"");
+        let replies = [
+            Reply::Hello(Box::default()),
+            Reply::Answer(Answer::Visited(Ok(visited))),
+            Reply::Answer(Answer::Checked(Err(lost.clone()))),
+            Reply::Done,
+            Reply::Lost(lost),
+        ];
+        assert_eq!(passed(&replies), replies);
+    }
+
+    #[test]
+    fn orders_arrive_as_they_were_sent() {
+        let point = Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]);
+        let key = CaseKey { experiment: "memory/stream".into(), variant: String::new(), point };
+        let job = Job { key: key.clone(), base: Some(key), sizes: None, is_checked: true };
+        let request = Request::Order(Order::Load { jobs: vec![job], share: Some(3) });
+        let mut pipe = Vec::new();
+        write(&mut pipe, &request).unwrap();
+        assert_eq!(read(&mut pipe.as_slice()).unwrap(), Some(Line::Message(request)));
+        assert_eq!(read::<Request>(&mut "\n\n".as_bytes()).unwrap(), None);
+    }
+}

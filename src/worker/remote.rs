@@ -1,0 +1,172 @@
+//! A bench whose device another process owns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::child::{Listener, Silence, Worker};
+use super::host::{Hello, Opening};
+use super::protocol::{Reply, Request};
+use super::{Deadlines, Platform};
+use crate::measure::{Answer, Answering, Bench, Instrument, Loss, Order};
+use crate::model::{DeviceInfo, Failure, Status};
+
+/// A worker whose drivers are loaded.
+pub struct Isolated {
+    worker: Worker,
+    hello: Hello,
+    listener: Arc<dyn Listener>,
+    deadlines: Deadlines,
+}
+
+/// Why there are no devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoDrivers {
+    /// The loader, or the mock, refused in these words.
+    Refused(String),
+    /// The worker died, or hangs.
+    Lost(Failure),
+}
+
+impl From<NoDrivers> for Failure {
+    fn from(error: NoDrivers) -> Self {
+        match error {
+            NoDrivers::Refused(words) => Self::new(Status::Error, words),
+            NoDrivers::Lost(failure) => failure,
+        }
+    }
+}
+
+impl Isolated {
+    /// Starts a worker and lets it load the drivers.
+    ///
+    /// # Errors
+    /// Why it couldn't.
+    pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
+        let started = Worker::start(platform, listener);
+        let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
+        let waited = deadlines.first + deadlines.usual;
+        match worker.hear(waited) {
+            Ok(Reply::Hello(hello)) => Ok(Self { worker, hello: *hello, listener: Arc::clone(listener), deadlines }),
+            Ok(Reply::NoDrivers(words)) => Err(NoDrivers::Refused(words)),
+            Ok(other) => Err(NoDrivers::Lost(out_of_turn(&other))),
+            Err(silence) => Err(NoDrivers::Lost(worker.failure(&silence, waited))),
+        }
+    }
+
+    /// What it found.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Opens and calibrates a device.
+    ///
+    /// # Errors
+    /// What the driver refused, or that the worker died of it.
+    pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
+        let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
+        self.worker.say(&Request::Open(Box::new(opening)));
+        match self.worker.hear(waited) {
+            Ok(Reply::Opened(instrument)) => {
+                let Self { worker, listener, deadlines, .. } = self;
+                Ok(RemoteBench { worker, listener, deadlines, info: device.clone(), instrument: *instrument, is_lost: false })
+            }
+            Ok(Reply::Refused(failure)) => Err(Loss(failure)),
+            Ok(other) => Err(Loss(out_of_turn(&other))),
+            Err(silence) => Err(Loss(self.worker.failure(&silence, waited))),
+        }
+    }
+}
+
+/// A bench whose device another process owns.
+pub struct RemoteBench {
+    worker: Worker,
+    listener: Arc<dyn Listener>,
+    deadlines: Deadlines,
+    info: DeviceInfo,
+    instrument: Instrument,
+    is_lost: bool,
+}
+
+impl RemoteBench {
+    /// How long the next answer may take, of which there were so many before.
+    fn limit(&self, order: &Order, answered: usize) -> Duration {
+        let Deadlines { first, usual } = self.deadlines;
+        match order {
+            // Compiling, the first dispatch, and comparing results, which the processor does.
+            Order::Load { .. } | Order::Check { .. } => first + usual,
+            Order::Size { calls } | Order::Visit { calls, .. } => {
+                usual + calls.get(answered).map_or(Duration::ZERO, |call| call.expected)
+            }
+            Order::Sample { expected, .. } => usual + *expected,
+            Order::Work { time } => usual + *time,
+            Order::EndRound { .. } | Order::Unload | Order::Begin { .. } | Order::End => usual,
+        }
+    }
+
+    fn lost(&mut self, failure: Failure) -> Result<(), Loss> {
+        self.is_lost = true;
+        self.worker.kill();
+        Err(Loss(failure))
+    }
+}
+
+impl Bench for RemoteBench {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn instrument(&self) -> &Instrument {
+        &self.instrument
+    }
+
+    fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
+        self.worker.say(&Request::Order(order.clone()));
+        let (mut answered, mut is_halted) = (0, false);
+        loop {
+            let limit = self.limit(&order, answered);
+            match self.worker.hear(limit) {
+                Ok(Reply::Answer(item)) => {
+                    answered += usize::from(!matches!(item, Answer::Ready(_)));
+                    if answer(item).is_break() && !is_halted {
+                        self.worker.say(&Request::Halt);
+                        is_halted = true;
+                    }
+                }
+                Ok(Reply::Done) => return Ok(()),
+                Ok(Reply::Lost(failure)) => return self.lost(failure),
+                Ok(other) => return self.lost(out_of_turn(&other)),
+                Err(silence) => {
+                    let failure = self.worker.failure(&silence, limit);
+                    return self.lost(failure);
+                }
+            }
+        }
+    }
+}
+
+/// Closes the device, unless it is lost: what leaks then shows in the validation layer's messages.
+impl Drop for RemoteBench {
+    fn drop(&mut self) {
+        if self.is_lost {
+            return;
+        }
+        self.worker.say(&Request::Close);
+        let limit = self.deadlines.usual;
+        let failure = match self.worker.hear(limit) {
+            Ok(Reply::Closed(messages)) => {
+                messages.iter().for_each(|message| self.listener.fault(&format!("validation: {message}")));
+                self.worker.reap(limit);
+                return;
+            }
+            Ok(other) => out_of_turn(&other),
+            Err(Silence::Dead) => self.worker.failure(&Silence::Dead, limit),
+            Err(Silence::Late) => self.worker.failure(&Silence::Late, limit),
+        };
+        let Failure { status, reason } = failure;
+        self.listener.fault(&format!("closing {}: {status}: {reason}", self.info.name));
+    }
+}
+
+fn out_of_turn(reply: &Reply) -> Failure {
+    Failure::new(Status::Error, format!("a worker process said something out of turn: {reply:?}"))
+}

@@ -1,0 +1,102 @@
+//! The worker's side: owns a device, and does what the supervisor orders.
+
+use std::io::{self, BufReader, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use super::Platform;
+use super::host::Host;
+use super::protocol::{self, Line, Reply, Request};
+use crate::measure::{Bench, LocalBench, Loss, Order};
+
+/// Serves until the supervisor closes, or is gone. Gives the exit code.
+///
+/// # Errors
+/// Where nobody reads what it says.
+pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
+    let (requests, halted) = listen();
+    let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
+    let host = match Host::load(platform) {
+        Ok(host) => host,
+        Err(error) => {
+            say(&Reply::NoDrivers(error.to_string()))?;
+            return Ok(crate::error::EXIT_USAGE);
+        }
+    };
+    say(&Reply::Hello(Box::new(host.hello())))?;
+    let mut bench: Option<LocalBench> = None;
+    let mut orders = 0;
+    for request in requests {
+        match request {
+            Request::Open(opening) => match host.open(&opening) {
+                Ok(opened) => {
+                    say(&Reply::Opened(Box::new(opened.instrument().clone())))?;
+                    bench = Some(opened);
+                }
+                Err(failure) => say(&Reply::Refused(failure))?,
+            },
+            Request::Order(order) => {
+                orders += 1;
+                if let Some(Err(Loss(failure))) = bench.as_mut().map(|bench| carry_out(bench, order, orders, &halted)) {
+                    say(&Reply::Lost(failure))?;
+                    // Without a clean-up: destroying a hung device may block for ever.
+                    end_at_once();
+                }
+                say(&Reply::Done)?;
+            }
+            Request::Halt => {}
+            Request::Close => {
+                drop(bench.take());
+                say(&Reply::Closed(host.messages()))?;
+                break;
+            }
+        }
+    }
+    Ok(crate::error::EXIT_OK)
+}
+
+/// Carries out an order, which has this number, unless it is halted meanwhile.
+fn carry_out(bench: &mut LocalBench, order: Order, number: u64, halted: &AtomicU64) -> Result<(), Loss> {
+    bench.carry_out(order, &mut |answer| {
+        let said = protocol::write(&mut io::stdout().lock(), &Reply::Answer(answer));
+        let goes_on = said.is_ok() && halted.load(Ordering::Relaxed) < number;
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+}
+
+/// Reads requests on a thread of its own, so that the end of the supervisor is the worker's as well, however long a driver takes.
+/// Also tells the number of the last order that was halted.
+fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
+    let (sender, receiver) = mpsc::channel();
+    let halted = Arc::new(AtomicU64::new(0));
+    let shared = Arc::clone(&halted);
+    thread::spawn(move || {
+        let mut input = BufReader::new(io::stdin());
+        let mut orders = 0;
+        while let Ok(Some(line)) = protocol::read(&mut input) {
+            let Line::Message(request) = line else { break };
+            match request {
+                Request::Order(_) => orders += 1,
+                Request::Halt => shared.store(orders, Ordering::Relaxed),
+                Request::Open(_) | Request::Close => {}
+            }
+            let is_last = request == Request::Close;
+            if sender.send(request).is_err() || is_last {
+                return;
+            }
+        }
+        end_at_once();
+    });
+    (receiver, halted)
+}
+
+/// Ends this process without giving a driver a chance to interfere.
+fn end_at_once() -> ! {
+    let _ = io::stdout().flush();
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}
