@@ -15,6 +15,7 @@ use crate::record::{Header, Record};
 mod csv;
 mod jsonl;
 mod progress;
+mod staged;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -23,6 +24,7 @@ mod view;
 pub use csv::Csv;
 pub use jsonl::Jsonl;
 pub use progress::{Mode, Progress};
+pub use staged::Staged;
 pub use table::{Style, Table};
 
 /// Something that rows are written to.
