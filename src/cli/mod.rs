@@ -5,6 +5,7 @@ mod catalogue;
 mod device_run;
 mod devices;
 mod host;
+mod merge;
 mod packaging;
 mod relations;
 mod run;
@@ -40,6 +41,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::List(list) => catalogue::list(&list),
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Run(run) => run::run(&run),
+        Command::Merge(merge) => merge::merge(&merge),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),
