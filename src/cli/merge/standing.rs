@@ -26,7 +26,8 @@ impl Standing {
     pub fn of(row: &Record) -> Self {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
-            Some(Status::Error) if row.reason.starts_with(NOT_RUN) => Self::NotRun,
+            // Whatever kept the device from being opened or calibrated.
+            Some(status) if status != Status::Ok && row.reason.starts_with(NOT_RUN) => Self::NotRun,
             Some(Status::Timeout | Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error) => Self::Failed,
             // A status that only a newer version knows stands as it is.
             Some(Status::Ok | Status::Skipped | Status::WrongResult | Status::CompileError) | None => Self::Finished,
@@ -104,7 +105,8 @@ mod tests {
                 assert_eq!((choose(less, more), choose(more, less)), (Choice::Second, Choice::First), "{}", more.status);
             }
         }
-        assert_eq!(Standing::of(&row("error", "the device was not run: x", "")), Standing::Failed);
+        assert_eq!(Standing::of(&row("device_lost", "not run: no device", "")), Standing::NotRun);
+        assert_eq!(Standing::of(&row("device_lost", "the case was not run: x", "")), Standing::Failed);
         assert!(ladder.iter().map(|row| Standing::of(row).is_tried()).eq([false, false, true, true]));
     }
 
