@@ -17,7 +17,7 @@ pub type Take<'t> = dyn FnMut(&Record) -> anyhow::Result<bool> + 't;
 /// # Errors
 /// What the taker says.
 pub fn each(rows: &Rows, take: &mut Take) -> anyhow::Result<()> {
-    let mut works = Works::default();
+    let mut experiments = Experiments::default();
     let in_order = rows.in_order();
     for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
         let block = rows.groups[of_block[0].group].block;
@@ -27,9 +27,9 @@ pub fn each(rows: &Rows, take: &mut Take) -> anyhow::Result<()> {
             let mut judged = Relations::default();
             for row in of_group {
                 let mut record = row.packed.record();
-                judged.judge(&works.of(&record), &mut record);
+                judged.judge(&experiments.work(&record), &mut record);
                 let derivation = caches.entry(record.cache.clone()).or_default();
-                derivation.keep(row, &record);
+                derivation.keep(row, &record, experiments.source(&record));
                 compare(rows, block, &derivation.relations, &mut record);
                 if !take(&record)? {
                     return Ok(());
@@ -70,7 +70,7 @@ struct Derivation {
 }
 
 impl Derivation {
-    fn keep(&mut self, row: &Row, record: &Record) {
+    fn keep(&mut self, row: &Row, record: &Record, source: Record) {
         let mut own = record.of_run();
         match &mut self.common {
             Some(common) => {
@@ -82,7 +82,7 @@ impl Derivation {
             None => self.common = Some(own),
         }
         if row.standing.is_tried() {
-            self.relations.keep(record, true);
+            self.relations.keep(&source, true);
             self.is_tried = true;
         }
     }
@@ -104,28 +104,85 @@ impl Derivation {
     }
 }
 
-/// The axes of experiments, as far as they tell amounts of work: names and meanings, which no device changes.
+/// The experiments that rows are of, with their axes: names and meanings, which no device changes.
 #[derive(Default)]
-struct Works {
+struct Experiments {
     known: HashMap<String, Option<Known>>,
 }
 
 /// An experiment and its axes.
 type Known = (&'static dyn Experiment, Vec<Axis>);
 
-impl Works {
-    /// How much work a row's case is. Nothing where the experiment is of another version.
-    fn of(&mut self, record: &Record) -> Vec<Amount> {
+impl Experiments {
+    /// A row's experiment. Nothing where it is of another version.
+    fn of(&mut self, record: &Record) -> Option<&Known> {
         let known = self.known.entry(record.experiment.clone()).or_insert_with(|| {
             let device = DeviceInfo::mock();
             let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
             let experiment = experiments::find(&record.experiment)?;
             Some((experiment, experiment.axes(&setting)))
         });
-        let Some((experiment, axes)) = known else { return Vec::new() };
+        known.as_ref()
+    }
+
+    /// How much work a row's case is.
+    fn work(&mut self, record: &Record) -> Vec<Amount> {
+        let Some((experiment, axes)) = self.of(record) else { return Vec::new() };
         let is_number = |axis: &Axis| matches!(record.axis_values.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));
         let axes: Vec<Axis> = axes.iter().filter(|axis| axis.is_monotone && is_number(axis)).cloned().collect();
         let point = Point::new(record.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone())));
         amounts(*experiment, &axes, &record.variant, &point)
+    }
+
+    /// A row as its experiment may draw figures from it: with all axes that the experiment has, the neutral value on those that
+    /// it didn't have yet. A row that lacks others, or lies where no case does, is another version's: it gives up its
+    /// experiment's name, and nothing is drawn from it.
+    fn source(&mut self, record: &Record) -> Record {
+        let mut source = record.clone();
+        let axes = match self.of(record) {
+            Some((experiment, axes)) if !experiment.derived().is_empty() => axes.as_slice(),
+            _ => &[],
+        };
+        for axis in axes {
+            match source.axis_values.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
+                Some(value) => drop(source.axis_values.insert(axis.name.to_string(), value.clone())),
+                None => source.experiment.clear(),
+            }
+        }
+        source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(axes: &[(&'static str, AxisValue)]) -> Record {
+        let mut record = Record { experiment: "shared/bank_conflict".to_owned(), ..Record::new() };
+        record.set_axes(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), value.clone()))));
+        record
+    }
+
+    fn whole() -> Vec<(&'static str, AxisValue)> {
+        let numbers = ["groups", "iterations", "local_size_x", "stride", "width"].map(|name| (name, 1_u64.into()));
+        [&numbers[..], &[("padding", 0_u64.into()), ("pattern", "strided".into())]].concat()
+    }
+
+    #[test]
+    fn rows_of_another_version_are_no_source_and_no_work() {
+        let mut experiments = Experiments::default();
+        let axes = whole();
+        assert_eq!(experiments.source(&row(&axes)), row(&axes));
+        assert_eq!(experiments.work(&row(&axes)).len(), 2);
+        for place in 0..axes.len() {
+            let others = [&axes[..place], &axes[place + 1..]].concat();
+            assert_eq!(experiments.source(&row(&others)).experiment, "", "without {}", axes[place].0);
+            let unknown = [&others[..], &[(axes[place].0, "novel".into())]].concat();
+            assert_eq!(experiments.source(&row(&unknown)).experiment, "", "{}", axes[place].0);
+            let work = usize::from(axes[place].0 != "groups") + usize::from(axes[place].0 != "iterations");
+            assert_eq!([others, unknown].map(|axes| experiments.work(&row(&axes)).len()), [work; 2], "{}", axes[place].0);
+        }
+        let unknown = Record { experiment: "novel/experiment".to_owned(), ..row(&axes) };
+        assert_eq!((experiments.source(&unknown), experiments.work(&unknown)), (unknown.clone(), vec![]));
     }
 }
