@@ -584,7 +584,7 @@ fn schema_tells_every_column_in_order() {
 
 #[test]
 fn completions_and_manual_pages_know_every_command() {
-    let commands = ["devices", "list", "describe", "run", "schema", "completions", "man"];
+    let commands = ["devices", "list", "describe", "run", "merge", "schema", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = succeeded(&["completions", shell]).out;
         assert!(commands.iter().all(|command| script.contains(command)) && script.contains("max-noise"), "{shell}");

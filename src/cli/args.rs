@@ -31,6 +31,8 @@ pub enum Command {
     Describe(Describe),
     /// Measure: all experiments in a quick overview, or those that match
     Run(Box<Run>),
+    /// Put the files of a run's shards together, and check that no case is missing or contradicted
+    Merge(Merge),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell
@@ -218,6 +220,31 @@ pub struct Run {
     /// More remarks
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// `lanescope merge`
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// CSV files of shards, of parts of a run or of whole runs, in any order; one of `run --dry-run` lets missing cases be named
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// File to write once all is well, its format by its ending (.csv, .jsonl, .md, .txt), also one of those read; `-` is
+    /// standard output, as is none
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of standard output, and of files whose ending doesn't tell (default: table on a terminal, else csv)
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+
+    /// Where cases are missing, only say which, and write the others: they can be merged with the rest later
+    #[arg(long)]
+    pub partial: bool,
+
+    /// No remarks
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 impl Run {

@@ -8,6 +8,7 @@ mod host;
 mod interrupt;
 mod lanes;
 mod lock;
+mod merge;
 mod packaging;
 mod relations;
 mod run;
@@ -44,6 +45,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::List(list) => catalogue::list(&list),
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Run(run) => run::run(&run),
+        Command::Merge(merge) => merge::merge(&merge),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),

@@ -17,6 +17,7 @@ mod csv;
 mod jsonl;
 mod progress;
 mod samples;
+mod staged;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,7 @@ pub use csv::Csv;
 pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
+pub use staged::Staged;
 pub use table::{Style, Table};
 
 /// Something that rows are written to.

@@ -4,13 +4,18 @@
 //! derivation know of a measurement; a [`Header`] lays it out as cells, a [`Reader`] reads it back.
 
 mod cell;
+mod common;
 mod header;
+mod packed;
 mod reader;
+mod recover;
 mod row;
 pub mod schema;
 mod statistics;
 
 pub use cell::{Cell, Kind};
 pub use header::Header;
+pub use packed::Packed;
 pub use reader::{ReadError, Reader};
+pub use recover::{Cut, Recovery};
 pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};

@@ -20,6 +20,24 @@ pub struct ReadError {
     file: String,
     place: Place,
     problem: String,
+    holds_no_rows: bool,
+}
+
+impl ReadError {
+    /// Something wrong with a file as a whole.
+    pub(super) fn of_file(file: String, problem: String) -> Self {
+        Self { file, place: Place::default(), problem, holds_no_rows: false }
+    }
+
+    /// The error of a file that was to hold rows, and was left before it had any.
+    pub(super) fn without_rows(file: String, problem: &str) -> Self {
+        Self { holds_no_rows: true, ..Self::of_file(file, problem.to_owned()) }
+    }
+
+    /// Whether the file was left before its first row: nothing is lost by beginning it anew.
+    pub fn holds_no_rows(&self) -> bool {
+        self.holds_no_rows
+    }
 }
 
 /// Where in a file, as far as it is known.
@@ -59,6 +77,8 @@ pub struct Reader<R> {
     names: StringRecord,
     roles: Vec<Role>,
     rows: csv::StringRecordsIntoIter<R>,
+    /// The line of the row that was read last.
+    line: u64,
 }
 
 impl Reader<File> {
@@ -70,7 +90,7 @@ impl Reader<File> {
         let file = path.display().to_string();
         match File::open(path) {
             Ok(input) => Self::new(file, input),
-            Err(error) => Err(ReadError { file, place: Place::default(), problem: format!("can't be opened: {error}") }),
+            Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),
         }
     }
 }
@@ -88,7 +108,11 @@ impl<R: Read> Reader<R> {
             file: file.clone(),
             place: Place { line: Some(1), column: Some(column.to_owned()) },
             problem: problem.to_owned(),
+            holds_no_rows: false,
         };
+        if names.get(0).is_some_and(|name| name.starts_with('{')) {
+            return Err(ReadError::of_file(file, "holds JSON lines: rows are read from CSV".to_owned()));
+        }
         for (i, name) in names.iter().enumerate() {
             if names.iter().take(i).any(|earlier| earlier == name) {
                 return Err(wrong(name, "comes twice"));
@@ -98,14 +122,45 @@ impl<R: Read> Reader<R> {
             return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
         }
         let roles = names.iter().map(|name| position(name).map_or(Role::Other, Role::Fixed)).collect();
-        Ok(Self { file, names, roles, rows: csv.into_records() })
+        Ok(Self { file, names, roles, rows: csv.into_records(), line: 1 })
     }
 
-    fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
+    /// The line of the row that was given last.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The cells of the next row.
+    pub(super) fn next_row(&mut self) -> Option<csv::Result<StringRecord>> {
+        let row = self.rows.next()?;
+        let position = row.as_ref().map_or_else(csv::Error::position, StringRecord::position);
+        self.line = position.map_or(self.line, csv::Position::line);
+        Some(row)
+    }
+
+    /// What the rows are read from.
+    pub(super) fn input(&self) -> &R {
+        self.rows.reader().get_ref()
+    }
+
+    /// Something wrong with the row at a position.
+    pub(super) fn error(&self, position: Option<&csv::Position>, problem: &str) -> ReadError {
+        let place = Place { line: position.map(csv::Position::line), column: None };
+        ReadError { place, ..ReadError::of_file(self.file.clone(), problem.to_owned()) }
+    }
+
+    /// What the CSV reader says, in our words.
+    pub(super) fn csv_error(&self, error: &csv::Error) -> ReadError {
+        csv_error(&self.file, error)
+    }
+
+    /// The row that cells stand for.
+    pub(super) fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
         let wrong = |column: &str, problem: String| ReadError {
             file: self.file.clone(),
             place: Place { line: row.position().map(csv::Position::line), column: Some(column.to_owned()) },
             problem,
+            holds_no_rows: false,
         };
         let mut record = Record::default();
         let fields = record.fields_mut();
@@ -132,8 +187,8 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rows.next()?;
-        Some(row.map_err(|error| csv_error(&self.file, &error)).and_then(|row| self.record(&row)))
+        let row = self.next_row()?;
+        Some(row.map_err(|error| self.csv_error(&error)).and_then(|row| self.record(&row)))
     }
 }
 
@@ -147,7 +202,7 @@ fn check_version(version: &str) -> Result<(), String> {
 }
 
 /// The inverse of a point's canonical form. A value of decimal digits is a number: no axis of words has such a word.
-fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
+pub(super) fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
     let mut values = BTreeMap::new();
     for pair in axes.split(';').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is not of the form name=value"))?;
@@ -169,7 +224,7 @@ fn csv_error(file: &str, error: &csv::Error) -> ReadError {
         csv::ErrorKind::Io(error) => format!("can't be read: {error}"),
         _ => error.to_string(),
     };
-    ReadError { file: file.to_owned(), place: Place { line, column: None }, problem }
+    ReadError { place: Place { line, column: None }, ..ReadError::of_file(file.to_owned(), problem) }
 }
 
 #[cfg(test)]

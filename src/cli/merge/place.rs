@@ -1,0 +1,41 @@
+//! Where rows come from, and how they are named to a person.
+
+use crate::record::{Packed, Record};
+
+/// Where a row stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's place among those given.
+    pub file: usize,
+    /// The line.
+    pub line: u64,
+}
+
+/// Experiment, variant and axes.
+pub fn case_name(row: &Packed) -> String {
+    let Record { experiment, variant, axes, .. } = row.record();
+    [experiment, variant, axes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The first of many lines, and how many are left out.
+pub fn abridged(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    if lines.len() > most + 1 {
+        let left_out = lines.len() - most;
+        lines.truncate(most);
+        lines.push(format!("and {left_out} more"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_shortened_only_where_that_leaves_lines_out() {
+        let lines = |count: usize| (0..count).map(|i| i.to_string()).collect::<Vec<_>>();
+        assert_eq!(abridged(lines(3), 2), ["0", "1", "2"], "a line for the one that it would stand for");
+        assert_eq!(abridged(lines(4), 2), ["0", "1", "and 2 more"]);
+        assert_eq!(abridged(lines(0), 2), [""; 0]);
+    }
+}

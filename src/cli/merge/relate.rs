@@ -1,0 +1,188 @@
+//! What merged rows say of each other, as one run would have said it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::rows::{Block, Row, Rows};
+use crate::cli::relations::Relations;
+use crate::experiments::{self, Experiment, Setting};
+use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
+use crate::plan::{Amount, amounts};
+use crate::record::Record;
+
+/// Takes a row; `false` where no more are wanted.
+pub type Take<'t> = dyn FnMut(&Record) -> anyhow::Result<bool> + 't;
+
+/// Gives every row in order, its relations renewed, and after those of a device what follows from them.
+///
+/// # Errors
+/// What the taker says.
+pub fn each(rows: &Rows, take: &mut Take) -> anyhow::Result<()> {
+    let mut experiments = Experiments::default();
+    let in_order = rows.in_order();
+    for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
+        let block = rows.groups[of_block[0].group].block;
+        let mut caches: BTreeMap<String, Derivation> = BTreeMap::new();
+        for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
+            // Only rows on equal terms make each other implausible.
+            let mut judged = Relations::default();
+            for row in of_group {
+                let mut record = row.packed.record();
+                judged.judge(&experiments.work(&record), &mut record);
+                let derivation = caches.entry(record.cache.clone()).or_default();
+                derivation.keep(row, &record, experiments.source(&record));
+                compare(rows, block, &derivation.relations, &mut record);
+                if !take(&record)? {
+                    return Ok(());
+                }
+            }
+        }
+        for (cache, derivation) in caches {
+            for record in derivation.derive(&cache, &rows.blocks[block]) {
+                if !take(&record)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares a row with the base that it names. Where it isn't known yet how that one ends, as in a shard, it stays named.
+fn compare(rows: &Rows, block: usize, relations: &Relations, record: &mut Record) {
+    let base = std::mem::take(&mut record.relative_to);
+    record.relative = None;
+    let is_pending = rows.find(block, &base).is_none_or(|row| !row.standing.is_tried());
+    if is_pending {
+        record.relative_to = base;
+    } else {
+        relations.compare(&base, record);
+    }
+}
+
+/// What is drawn from the rows of a device with the caches in one state.
+#[derive(Default)]
+struct Derivation {
+    relations: Relations,
+    /// What all of its rows share, with the latest timestamp.
+    common: Option<Record>,
+    /// Whether any case was tried: from a plan alone nothing follows.
+    is_tried: bool,
+}
+
+impl Derivation {
+    fn keep(&mut self, row: &Row, record: &Record, source: Record) {
+        let mut own = record.of_run();
+        match &mut self.common {
+            Some(common) => {
+                // As text: RFC 3339 in UTC sorts by time.
+                let latest = std::mem::take(&mut common.timestamp).max(std::mem::take(&mut own.timestamp));
+                common.keep_common(&own);
+                common.timestamp = latest;
+            }
+            None => self.common = Some(own),
+        }
+        if row.standing.is_tried() {
+            self.relations.keep(&source, true);
+            self.is_tried = true;
+        }
+    }
+
+    /// Derived rows tell of their run what all rows that they may follow from agree on, and nothing where those don't: they
+    /// are of no one run then, and maybe of no one host. Their timestamp is the latest there is.
+    fn derive(self, cache: &str, block: &Block) -> Vec<Record> {
+        let Some(mut common) = self.common.filter(|_| self.is_tried) else { return Vec::new() };
+        if let Some(timestamp) = block.derived.get(cache).filter(|timestamp| **timestamp > common.timestamp) {
+            timestamp.clone_into(&mut common.timestamp);
+        }
+        let cache = if cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm };
+        let row = |(derived, flags)| {
+            let mut row = common.clone();
+            row.describe_derived(&derived, &flags, cache);
+            row
+        };
+        self.relations.derive().map(row).collect()
+    }
+}
+
+/// The experiments that rows are of, with their axes: names and meanings, which no device changes.
+#[derive(Default)]
+struct Experiments {
+    known: HashMap<String, Option<Known>>,
+}
+
+/// An experiment and its axes.
+type Known = (&'static dyn Experiment, Vec<Axis>);
+
+impl Experiments {
+    /// A row's experiment. Nothing where it is of another version.
+    fn of(&mut self, record: &Record) -> Option<&Known> {
+        let known = self.known.entry(record.experiment.clone()).or_insert_with(|| {
+            let device = DeviceInfo::mock();
+            let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
+            let experiment = experiments::find(&record.experiment)?;
+            Some((experiment, experiment.axes(&setting)))
+        });
+        known.as_ref()
+    }
+
+    /// How much work a row's case is.
+    fn work(&mut self, record: &Record) -> Vec<Amount> {
+        let Some((experiment, axes)) = self.of(record) else { return Vec::new() };
+        let is_number = |axis: &Axis| matches!(record.axis_values.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));
+        let axes: Vec<Axis> = axes.iter().filter(|axis| axis.is_monotone && is_number(axis)).cloned().collect();
+        let point = Point::new(record.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone())));
+        amounts(*experiment, &axes, &record.variant, &point)
+    }
+
+    /// A row as its experiment may draw figures from it: with all axes that the experiment has, the neutral value on those that
+    /// it didn't have yet. A row that lacks others, or lies where no case does, is another version's: it gives up its
+    /// experiment's name, and nothing is drawn from it.
+    fn source(&mut self, record: &Record) -> Record {
+        let mut source = record.clone();
+        let axes = match self.of(record) {
+            Some((experiment, axes)) if !experiment.derived().is_empty() => axes.as_slice(),
+            _ => &[],
+        };
+        for axis in axes {
+            match source.axis_values.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
+                Some(value) => drop(source.axis_values.insert(axis.name.to_string(), value.clone())),
+                None => source.experiment.clear(),
+            }
+        }
+        source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(axes: &[(&'static str, AxisValue)]) -> Record {
+        let mut record = Record { experiment: "shared/bank_conflict".to_owned(), ..Record::new() };
+        record.set_axes(&Point::new(axes.iter().map(|(name, value)| ((*name).into(), value.clone()))));
+        record
+    }
+
+    fn whole() -> Vec<(&'static str, AxisValue)> {
+        let numbers = ["groups", "iterations", "local_size_x", "stride", "width"].map(|name| (name, 1_u64.into()));
+        [&numbers[..], &[("padding", 0_u64.into()), ("pattern", "strided".into())]].concat()
+    }
+
+    #[test]
+    fn rows_of_another_version_are_no_source_and_no_work() {
+        let mut experiments = Experiments::default();
+        let axes = whole();
+        assert_eq!(experiments.source(&row(&axes)), row(&axes));
+        assert_eq!(experiments.work(&row(&axes)).len(), 2);
+        for place in 0..axes.len() {
+            let others = [&axes[..place], &axes[place + 1..]].concat();
+            assert_eq!(experiments.source(&row(&others)).experiment, "", "without {}", axes[place].0);
+            let unknown = [&others[..], &[(axes[place].0, "novel".into())]].concat();
+            assert_eq!(experiments.source(&row(&unknown)).experiment, "", "{}", axes[place].0);
+            let work = usize::from(axes[place].0 != "groups") + usize::from(axes[place].0 != "iterations");
+            assert_eq!([others, unknown].map(|axes| experiments.work(&row(&axes)).len()), [work; 2], "{}", axes[place].0);
+        }
+        let unknown = Record { experiment: "novel/experiment".to_owned(), ..row(&axes) };
+        assert_eq!((experiments.source(&unknown), experiments.work(&unknown)), (unknown.clone(), vec![]));
+    }
+}

@@ -1,0 +1,295 @@
+//! The rows of all files: each case once, in the order of one run.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::place::{Place, abridged, case_name};
+use super::standing::{Choice, Standing, choose};
+use super::{counted, shown};
+use crate::error::Error;
+use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
+
+/// Conflicts, and rows of one conflict, that are named.
+const SHOWN_CONFLICTS: usize = 20;
+const SHOWN_PLACES: usize = 4;
+
+/// A row that stands for its case.
+pub struct Row {
+    pub packed: Packed,
+    pub standing: Standing,
+    /// The block and the group that it belongs to.
+    pub group: usize,
+    /// Its place in the plan.
+    pub index: Option<u64>,
+    /// The order in which its case was first seen.
+    seen: usize,
+    place: Place,
+}
+
+/// What one device contributes to a run: rows that belong side by side, and follow from each other.
+///
+/// A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
+/// pairs: in a file with such rows the first row of a case is of the first turn.
+pub struct Block {
+    /// For messages: its name and what its driver says of its build.
+    pub name: String,
+    /// When rows were derived, by what the caches held.
+    pub derived: BTreeMap<String, String>,
+}
+
+/// The rows of one plan on one device; without a plan, those of one run.
+pub struct Group {
+    pub block: usize,
+    /// The plan's id; empty where rows name none.
+    pub plan: String,
+    /// Cases of the plan.
+    pub cases: Option<u64>,
+    /// Where rows were first said to be of this group.
+    place: Place,
+}
+
+/// A row's case, at its place in a plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seat {
+    pub group: usize,
+    pub index: u64,
+    /// The place of the row among all.
+    pub row: usize,
+}
+
+/// The rows of all files.
+#[derive(Default)]
+pub struct Rows {
+    files: Vec<PathBuf>,
+    pub blocks: Vec<Block>,
+    pub groups: Vec<Group>,
+    rows: Vec<Row>,
+    /// Every place in a plan that any row takes.
+    seats: Vec<Seat>,
+    axes: BTreeSet<String>,
+    /// Blocks by device and turn, groups by block and plan or run, rows by block and case.
+    block_of: HashMap<(String, u64), usize>,
+    group_of: HashMap<(usize, String), usize>,
+    row_of: HashMap<(usize, Box<str>), usize>,
+    /// Rows with other results, by the row that they contradict.
+    conflicts: BTreeMap<usize, Vec<Place>>,
+    /// The first contradiction of each group about its plan.
+    disputes: BTreeMap<usize, String>,
+    /// Files with columns that nobody here knows.
+    newer: Vec<(PathBuf, String)>,
+}
+
+/// A row of a file whose block isn't known yet.
+struct Fresh {
+    packed: Packed,
+    line: u64,
+    device: String,
+    case: Box<str>,
+}
+
+impl Rows {
+    /// Takes the rows of a file.
+    ///
+    /// # Errors
+    /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
+    pub fn read(&mut self, path: &Path) -> Result<(), Error> {
+        let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
+        let mut recovery = Recovery::open(path).map_err(usage)?;
+        let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
+        while let Some(record) = recovery.next() {
+            let mut record = record.map_err(usage)?;
+            newest = newest.max(Some(minor(&record.schema)));
+            SCHEMA_VERSION.clone_into(&mut record.schema);
+            let device = device_key(&record);
+            if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {
+                paired_with_itself.insert(device.clone());
+            }
+            let case = record.case_id.as_str().into();
+            fresh.push(Fresh { packed: Packed::new(&record), line: recovery.line(), device, case });
+        }
+        if let Some(cut) = recovery.cut() {
+            let file = shown(path);
+            return Err(Error::Usage(format!("{file}: {cut}: finish it by `lanescope run` as before, with --resume {file}")));
+        }
+        if let Some(newest) = newest.filter(|newest| *newest > minor(SCHEMA_VERSION)) {
+            self.newer.push((path.to_owned(), newest.to_string()));
+        }
+        self.files.push(path.to_owned());
+        let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
+        for row in fresh {
+            let turn = if paired_with_itself.contains(&row.device) {
+                let turn = turns.entry((row.device.clone(), row.case.clone())).or_default();
+                *turn += 1;
+                *turn
+            } else {
+                1
+            };
+            self.add(row, turn);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, fresh: Fresh, turn: u64) {
+        let record = fresh.packed.record();
+        let place = Place { file: self.files.len() - 1, line: fresh.line };
+        let block = self.block(fresh.device, turn, &record);
+        if record.is_derived() {
+            let derived = self.blocks[block].derived.entry(record.cache).or_default();
+            // As text: RFC 3339 in UTC sorts by time.
+            *derived = record.timestamp.max(std::mem::take(derived));
+            return;
+        }
+        let group = self.group(block, &record, place);
+        self.axes.extend(record.axis_values.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
+        let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
+        let new = Row { standing: Standing::of(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
+        let row = match self.row_of.get(&(block, fresh.case.clone())) {
+            Some(&row) => {
+                self.settle(row, new, &record);
+                row
+            }
+            None => {
+                self.rows.push(new);
+                self.row_of.insert((block, fresh.case), self.rows.len() - 1);
+                self.rows.len() - 1
+            }
+        };
+        self.seats.extend(index.map(|index| Seat { group, index, row }));
+    }
+
+    /// Decides between a row and another one of its case.
+    fn settle(&mut self, row: usize, new: Row, record: &Record) {
+        let old = &mut self.rows[row];
+        if old.packed == new.packed {
+            return;
+        }
+        match choose(&old.packed.record(), record) {
+            Choice::First => {}
+            Choice::Second => *old = Row { seen: old.seen, ..new },
+            Choice::Conflict => self.conflicts.entry(row).or_default().push(new.place),
+        }
+    }
+
+    fn block(&mut self, device: String, turn: u64, record: &Record) -> usize {
+        *self.block_of.entry((device, turn)).or_insert_with(|| {
+            let names = [record.device_name.as_str(), &record.driver_info].into_iter().filter(|name| !name.is_empty());
+            let name = names.collect::<Vec<_>>().join(", ");
+            self.blocks.push(Block { name, derived: BTreeMap::new() });
+            self.blocks.len() - 1
+        })
+    }
+
+    fn group(&mut self, block: usize, record: &Record, place: Place) -> usize {
+        let Record { plan_id: plan, plan_cases: cases, run_id, plan_index, .. } = record;
+        let key = if plan.is_empty() { format!("run {run_id}") } else { plan.clone() };
+        let group = *self.group_of.entry((block, key)).or_insert_with(|| {
+            let cases = cases.filter(|_| !plan.is_empty());
+            self.groups.push(Group { block, plan: plan.clone(), cases, place });
+            self.groups.len() - 1
+        });
+        let Group { cases: known, place: first, .. } = self.groups[group];
+        let is_beyond = known.is_some_and(|cases| plan_index.is_some_and(|index| index >= cases));
+        if !plan.is_empty() && (*cases != known || is_beyond) {
+            let number = |cases: &Option<u64>| cases.map_or("no number of cases".to_owned(), |cases| counted(cases, "case"));
+            let [first, place] = [first, place].map(|place| self.shown_place(place));
+            let index = plan_index.map_or("no place".to_owned(), |index| format!("case {index}"));
+            let (known, cases) = (number(&known), number(cases));
+            let dispute = format!("plan {plan} has {known} by {first}, but {place} holds {index} of {cases}");
+            self.disputes.entry(group).or_insert(dispute);
+        }
+        group
+    }
+
+    /// The names of all axes.
+    pub fn axes(&self) -> impl Iterator<Item = &str> {
+        self.axes.iter().map(String::as_str)
+    }
+
+    /// Every place that a row takes in its plan, by plan and index.
+    pub fn seats(&self) -> Vec<Seat> {
+        let mut seats = self.seats.clone();
+        seats.sort_unstable();
+        seats.dedup();
+        seats
+    }
+
+    /// A row.
+    pub fn get(&self, row: usize) -> &Row {
+        &self.rows[row]
+    }
+
+    /// The row of a case.
+    pub fn find(&self, block: usize, case: &str) -> Option<&Row> {
+        self.row_of.get(&(block, case.into())).map(|row| &self.rows[*row])
+    }
+
+    /// All rows in the order of one run: devices and plans as they first come, cases as their plan has them.
+    pub fn in_order(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        let key = |row: &Row| (self.groups[row.group].block, row.group, row.index.unwrap_or(u64::MAX), row.seen);
+        rows.sort_unstable_by_key(|row| key(row));
+        rows
+    }
+
+    /// What to know of the files that keeps nobody from merging them.
+    pub fn notes(&self) -> Vec<String> {
+        let newer = self.newer.iter().map(|(file, minor)| {
+            let file = shown(file);
+            format!(
+                "{file} was written by a newer lanescope (minor version {minor}): columns beyond {SCHEMA_VERSION} are left out"
+            )
+        });
+        let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
+        let unplaced = (unplaced > 0).then(|| {
+            let rows = counted(unplaced, "row");
+            format!("{rows} without a place in a plan (written before schema v1.1): whether others are missing can't be told")
+        });
+        newer.chain(unplaced).collect()
+    }
+
+    /// What contradicts.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.conflicts.is_empty() {
+            faults.push(format!("{} with contradicting results:", counted(self.conflicts.len() as u64, "case")));
+            let said = self.conflicts.iter().map(|(row, places)| self.conflict(&self.rows[*row], places)).collect();
+            faults.extend(indented(abridged(said, SHOWN_CONFLICTS)));
+        }
+        let mut others: Vec<String> = self.disputes.values().cloned().collect();
+        let seats = self.seats();
+        for pair in seats.windows(2) {
+            let [one, two] = [&self.rows[pair[0].row], &self.rows[pair[1].row]];
+            if (pair[0].group, pair[0].index) == (pair[1].group, pair[1].index) {
+                let (plan, index) = (&self.groups[pair[0].group].plan, pair[0].index);
+                let [one, two] = [one, two].map(|row| format!("{} ({})", case_name(&row.packed), self.shown_place(row.place)));
+                others.push(format!("case {index} of plan {plan} is {one} as well as {two}"));
+            }
+        }
+        faults.extend(abridged(others, SHOWN_CONFLICTS));
+        faults
+    }
+
+    fn conflict(&self, row: &Row, others: &[Place]) -> String {
+        let places = std::iter::once(row.place).chain(others.iter().copied()).map(|place| self.shown_place(place));
+        let places = abridged(places.collect(), SHOWN_PLACES).join("; ");
+        format!("{} on {}: {places}", case_name(&row.packed), self.blocks[self.groups[row.group].block].name)
+    }
+
+    fn shown_place(&self, place: Place) -> String {
+        format!("{}, line {}", shown(&self.files[place.file]), place.line)
+    }
+}
+
+/// Lines below a heading.
+pub fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
+    lines.into_iter().map(|line| format!("  {line}"))
+}
+
+fn device_key(record: &Record) -> String {
+    [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info].join("\n")
+}
+
+/// The minor version; none where there is no number.
+fn minor(schema: &str) -> u64 {
+    schema.split_once('.').and_then(|(_, minor)| minor.parse().ok()).unwrap_or_default()
+}

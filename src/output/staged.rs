@@ -1,0 +1,134 @@
+//! A file under a temporary name until it is whole, so that its own name never stands for half of it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What follows the name of a file that isn't whole yet.
+const ENDING: &str = ".part";
+
+/// The names of a file that is being written: its own, and the one that it has until it is whole.
+///
+/// Nothing happens by itself: whoever writes the file to [`Staged::path`] ends it with [`Staged::finish`] or
+/// [`Staged::discard`], or leaves it in place under its temporary name. That name is the same each time, so that what a killed
+/// process left is found again, or overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staged {
+    target: PathBuf,
+    temporary: Option<PathBuf>,
+}
+
+impl Staged {
+    /// The names for a file. A link is followed, to replace what it leads to and not the link. What is no file, such as a pipe or
+    /// `/dev/null`, can't be replaced, and has only its own name.
+    pub fn new(path: &Path) -> Self {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let is_replaceable = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
+        let name = target.file_name().filter(|_| is_replaceable);
+        let temporary = name.map(|name| target.with_file_name([name, ENDING.as_ref()].into_iter().collect::<OsString>()));
+        Self { target, temporary }
+    }
+
+    /// Where to write: beside the file, so that renaming moves no bytes.
+    pub fn path(&self) -> &Path {
+        self.temporary.as_ref().unwrap_or(&self.target)
+    }
+
+    /// Gives the file its own name, once all that was written is on the disk. What bore that name before is replaced, its
+    /// permissions kept.
+    ///
+    /// # Errors
+    /// What the system says; the file then stays under its temporary name.
+    pub fn finish(self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        OpenOptions::new().write(true).open(temporary)?.sync_all()?;
+        if let Ok(metadata) = fs::metadata(&self.target) {
+            fs::set_permissions(temporary, metadata.permissions())?;
+        }
+        fs::rename(temporary, &self.target)?;
+        sync_folder(&self.target);
+        Ok(())
+    }
+
+    /// Removes what was written; what bore the file's name before stays as it was.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn discard(self) -> io::Result<()> {
+        self.temporary.map_or(Ok(()), fs::remove_file)
+    }
+}
+
+/// The new name lasts once its folder is on the disk. Not every system can open folders; there the name is as safe as it gets.
+fn sync_folder(file: &Path) {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_has_its_name_once_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        for text in ["first", "second"] {
+            let staged = Staged::new(&path);
+            fs::write(staged.path(), text).unwrap();
+            assert!(staged.path().ends_with("rows.csv.part") && names(folder.path()).contains(&"rows.csv.part".to_owned()));
+            staged.finish().unwrap();
+            assert_eq!(
+                (names(folder.path()), fs::read_to_string(&path).unwrap()),
+                (vec!["rows.csv".to_owned()], text.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_discarded_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        fs::write(&path, "old").unwrap();
+        let staged = Staged::new(&path);
+        fs::write(staged.path(), "half").unwrap();
+        staged.discard().unwrap();
+        assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["rows.csv".to_owned()], "old".to_owned()));
+    }
+
+    /// Dropped, as by a panic, it is still there for whoever resumes.
+    #[test]
+    fn what_is_neither_is_left_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(Staged::new(&folder.path().join("rows.csv")).path(), "half").unwrap();
+        assert_eq!(names(folder.path()), ["rows.csv.part"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_what_is_replaced_and_devices_are_written_to() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [real, link] = ["real.csv", "link.csv"].map(|name| folder.path().join(name));
+        fs::write(&real, "old").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&real, &link).unwrap();
+        let staged = Staged::new(&link);
+        fs::write(staged.path(), "new").unwrap();
+        staged.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        let null = Staged::new(Path::new("/dev/null"));
+        assert_eq!(null.path(), Path::new("/dev/null"));
+        null.finish().unwrap();
+    }
+}

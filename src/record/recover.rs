@@ -1,0 +1,400 @@
+//! Reads the rows of a file that its writer may have left unfinished: killed, out of disk, out of power.
+//!
+//! Only the end of such a file can be torn, since rows are appended whole and in order. What counts as whole:
+//!
+//! - A row ends with a line feed. Without one it may have lost digits of its last cell and look right nevertheless.
+//! - The very last row may also be torn before its line feed (a page that never reached the disk reads as zero bytes): it is
+//!   dropped where it has too few or too many cells, isn't UTF-8, or holds zero bytes.
+//! - The same defect in any earlier row is an error, as are cells that contradict their columns anywhere: those weren't torn, and
+//!   dropping them would hide what happened.
+//! - A file that ends within its header line holds no rows, and is an error of its own kind ([`ReadError::holds_no_rows`]), so
+//!   that a caller may begin such a file anew, but never one that isn't of rows at all.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::reader::{ReadError, Reader};
+use super::schema::{COLUMNS, Record};
+
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
+
+/// What was dropped at the end of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The line on which the torn row begins.
+    pub line: u64,
+    /// The bytes before it: all that is whole. A file shortened to them can be appended to.
+    pub whole_bytes: u64,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the last row was cut at line {}", self.line)
+    }
+}
+
+/// Reads the whole rows of a CSV file, one by one, and knows at the end whether a torn one followed.
+pub struct Recovery<R> {
+    reader: Reader<WholeRows<R>>,
+    cut: Option<Cut>,
+    ended: bool,
+}
+
+impl Recovery<File> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Where it can't be opened, or as [`Recovery::new`].
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = path.display().to_string();
+        match File::open(path) {
+            Ok(input) => Self::new(file, input),
+            Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),
+        }
+    }
+}
+
+impl<R: Read> Recovery<R> {
+    /// Reads the header line; `file` is what errors call the input.
+    ///
+    /// # Errors
+    /// As [`Reader::new`]; and where the input ends within the header line, which [`ReadError::holds_no_rows`] tells apart.
+    pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
+        let file = file.into();
+        let mut rows = WholeRows::new(input);
+        if let Err(error) = rows.fill() {
+            return Err(ReadError::of_file(file, format!("can't be read: {error}")));
+        }
+        if rows.whole == 0 && is_torn_header(rows.tail()) {
+            return Err(ReadError::without_rows(file, "holds no rows: it ends within its header line"));
+        }
+        Ok(Self { reader: Reader::new(file, rows)?, cut: None, ended: false })
+    }
+
+    /// The line of the row that was given last.
+    pub fn line(&self) -> u64 {
+        self.reader.line()
+    }
+
+    /// What was dropped at the end, once every row was given.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
+    /// The next row as it is, or why it has none of its own.
+    fn next_row(&mut self) -> Option<Result<Record, ReadError>> {
+        let row = match self.reader.next_row() {
+            None => {
+                self.cut = self.reader.input().cut();
+                return None;
+            }
+            Some(row) => row,
+        };
+        let (position, error) = match row {
+            Ok(row) if !row.as_slice().contains('\0') => return Some(self.reader.record(&row)),
+            Ok(row) => (row.position().cloned(), self.reader.error(row.position(), "the row holds zero bytes")),
+            Err(error) if matches!(error.kind(), csv::ErrorKind::Io(_)) => return Some(Err(self.reader.csv_error(&error))),
+            Err(error) => (error.position().cloned(), self.reader.csv_error(&error)),
+        };
+        match (self.reader.next_row(), self.reader.input().cut(), position) {
+            (None, None, Some(position)) => {
+                self.cut = Some(Cut { line: position.line(), whole_bytes: position.byte() });
+                None
+            }
+            _ => Some(Err(error)),
+        }
+    }
+}
+
+impl<R: Read> Iterator for Recovery<R> {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let row = self.next_row();
+        // What follows an error was read to judge it.
+        self.ended = !matches!(row, Some(Ok(_)));
+        row
+    }
+}
+
+/// Whether all there is can be the beginning of a header line that never got its end.
+fn is_torn_header(tail: &[u8]) -> bool {
+    let names = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
+    let written = tail.iter().position(|byte| *byte == 0).unwrap_or(tail.len());
+    let (written, zeros) = tail.split_at(written);
+    zeros.iter().all(|byte| *byte == 0) && (names.as_bytes().starts_with(written) || written.starts_with(names.as_bytes()))
+}
+
+/// Where in a row the scan is, as the CSV reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Bare,
+    Quoted,
+    /// After a quote in a quoted cell: its end, or the first of two that stand for one.
+    Closing,
+}
+
+impl State {
+    fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::FieldStart | Self::Closing, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::Closing,
+            (Self::Quoted, _) => Self::Quoted,
+            (_, b',' | b'\n' | b'\r') => Self::FieldStart,
+            _ => Self::Bare,
+        }
+    }
+}
+
+/// Passes on what ends with a line feed, and withholds the rest.
+struct WholeRows<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Up to here the buffer was passed on.
+    passed: usize,
+    /// Up to here its rows are whole.
+    whole: usize,
+    state: State,
+    is_at_end: bool,
+    /// Bytes and lines that went before the buffer.
+    bytes_before: u64,
+    lines_before: u64,
+}
+
+impl<R: Read> WholeRows<R> {
+    fn new(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            passed: 0,
+            whole: 0,
+            state: State::FieldStart,
+            is_at_end: false,
+            bytes_before: 0,
+            lines_before: 0,
+        }
+    }
+
+    /// Reads on until there is something to pass on, or nothing more comes.
+    fn fill(&mut self) -> io::Result<()> {
+        while self.passed == self.whole && !self.is_at_end {
+            self.lines_before += self.buffer.drain(..self.whole).filter(|byte| *byte == b'\n').count() as u64;
+            self.bytes_before += self.whole as u64;
+            (self.passed, self.whole) = (0, 0);
+            let scanned = self.buffer.len();
+            self.is_at_end = (&mut self.input).take(CHUNK as u64).read_to_end(&mut self.buffer)? == 0;
+            for (i, byte) in self.buffer.iter().enumerate().skip(scanned) {
+                self.state = self.state.after(*byte);
+                if *byte == b'\n' && self.state == State::FieldStart {
+                    self.whole = i + 1;
+                }
+            }
+        }
+        if self.is_at_end && self.tail().contains(&b'\n') {
+            // A torn row is on one line. Whatever happened here, rows would be lost with it.
+            let line = self.lines_before + self.lines_in_whole() + 1;
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a quote that line {line} opens is never closed")));
+        }
+        Ok(())
+    }
+
+    fn tail(&self) -> &[u8] {
+        &self.buffer[self.whole..]
+    }
+
+    fn lines_in_whole(&self) -> u64 {
+        self.buffer[..self.whole].iter().filter(|byte| **byte == b'\n').count() as u64
+    }
+
+    /// What was withheld, once all was passed on.
+    fn cut(&self) -> Option<Cut> {
+        (self.is_at_end && !self.tail().is_empty()).then(|| Cut {
+            line: self.lines_before + self.lines_in_whole() + 1,
+            whole_bytes: self.bytes_before + self.whole as u64,
+        })
+    }
+}
+
+impl<R: Read> Read for WholeRows<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.fill()?;
+        let count = (self.whole - self.passed).min(out.len());
+        out[..count].copy_from_slice(&self.buffer[self.passed..self.passed + count]);
+        self.passed += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::record::Header;
+
+    /// A file as the writer leaves it, and where its lines end.
+    fn file(records: &[Record]) -> (Vec<u8>, Vec<usize>) {
+        let header = Header::new(["n"]);
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        csv.write_record(header.names()).unwrap();
+        records.iter().for_each(|record| csv.write_record(header.cells(record)).unwrap());
+        let bytes = csv.into_inner().unwrap();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i + 1).collect();
+        (bytes, ends)
+    }
+
+    fn row(case_id: &str, reason: &str) -> Record {
+        Record {
+            case_id: case_id.to_owned(),
+            reason: reason.to_owned(),
+            value: Some(12.75),
+            ratio_ci_high: Some(1234.5),
+            ..Record::new()
+        }
+    }
+
+    type Recovered = (Vec<Record>, Option<Cut>);
+
+    fn recovered(bytes: impl Read) -> Result<Recovered, ReadError> {
+        let mut recovery = Recovery::new("rows.csv", bytes)?;
+        let rows = recovery.by_ref().collect::<Result<Vec<_>, _>>()?;
+        Ok((rows, recovery.cut()))
+    }
+
+    fn refused(bytes: &[u8]) -> String {
+        recovered(bytes).unwrap_err().to_string()
+    }
+
+    /// Hands out a few bytes at a time.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let count = self.1.min(out.len());
+            self.0.read(&mut out[..count])
+        }
+    }
+
+    fn three() -> Vec<Record> {
+        vec![row("c1", "a quote: \"x\", and ümläut"), row("c2", ""), row("c3", "\"all quoted, ü\"")]
+    }
+
+    #[test]
+    fn a_whole_file_is_read_whole() {
+        let (bytes, ends) = file(&three());
+        assert_eq!(recovered(&bytes[..]).unwrap(), (three(), None));
+        assert_eq!(recovered(&bytes[..ends[0]]).unwrap(), (vec![], None), "a header alone is whole");
+        assert_eq!(recovered(Slow(&bytes, 3)).unwrap(), (three(), None));
+    }
+
+    /// Wherever the writer was killed, the rows before are there, none is torn, and the cut is where the rest begins.
+    #[test]
+    fn a_file_cut_anywhere_gives_its_whole_rows() {
+        let (bytes, ends) = file(&three());
+        for length in 0..bytes.len() {
+            let whole = ends.iter().filter(|end| **end <= length).count();
+            if whole == 0 {
+                let error = recovered(&bytes[..length]).unwrap_err();
+                assert!(
+                    error.holds_no_rows() && error.to_string().contains("ends within its header line"),
+                    "{length}: {error}"
+                );
+                continue;
+            }
+            let whole_bytes = ends[whole - 1];
+            let cut = Cut { line: whole as u64 + 1, whole_bytes: whole_bytes as u64 };
+            let (rows, found) = recovered(&bytes[..length]).unwrap();
+            assert_eq!(rows, three()[..whole - 1], "{length}");
+            assert_eq!(found, (length > whole_bytes).then_some(cut), "{length}");
+            // Blocks that never reached the disk.
+            let padded = [&bytes[..length], &[0; 700]].concat();
+            assert_eq!(recovered(&padded[..]).unwrap(), (rows, Some(cut)), "{length}");
+        }
+    }
+
+    prop_compose! {
+        fn records()(texts in prop::collection::vec((any::<String>(), any::<String>(), any::<Option<f64>>()), 1..5)) -> Vec<Record> {
+            let record = |(case_id, reason, ratio_ci_high)| Record { case_id, reason, ratio_ci_high, ..Record::new() };
+            // As a file gives it back.
+            texts.into_iter().map(record).map(|record| crate::record::Packed::new(&record).record()).collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_rows_hold_none_is_torn(records in records(), cut in any::<prop::sample::Index>(), step in 1_usize..100) {
+            let (bytes, ends) = file(&records);
+            let length = ends[0] + cut.index(bytes.len() - ends[0] + 1);
+            let whole = ends.iter().filter(|end| **end <= length).count();
+            let (rows, found) = recovered(Slow(&bytes[..length], step)).unwrap();
+            prop_assert_eq!(&rows[..], &records[..whole - 1]);
+            prop_assert_eq!(found.map(|cut| cut.whole_bytes), (length > ends[whole - 1]).then_some(ends[whole - 1] as u64));
+            // What is left after the cut is a file that can be appended to.
+            let kept = found.map_or(length as u64, |cut| cut.whole_bytes);
+            let mended = [&bytes[..usize::try_from(kept).unwrap()], &bytes[ends[whole - 1]..]].concat();
+            prop_assert_eq!(recovered(&mended[..]).unwrap(), (records, None));
+        }
+    }
+
+    #[test]
+    fn a_row_that_was_torn_before_its_end_is_dropped_only_at_the_end() {
+        let (bytes, ends) = file(&three());
+        let (head, last) = bytes.split_at(ends[2]);
+        for torn in [&b"v1.1,x\n"[..], b"v1.1,\xC3\x28\n", &[b"\0\0\0\0\0\0\0", &last[7..]].concat()] {
+            let at_end = [head, torn].concat();
+            let cut = Cut { line: 4, whole_bytes: ends[2] as u64 };
+            assert_eq!(recovered(&at_end[..]).unwrap(), (three()[..2].to_vec(), Some(cut)));
+            let error = refused(&[head, torn, last].concat());
+            assert!(error.starts_with("rows.csv, line 4"), "{error}");
+            assert!(refused(&[head, torn, b"v1.1"].concat()).starts_with("rows.csv, line 4"), "a second defect");
+        }
+        // A number that is none was written so.
+        let error = refused("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n".as_bytes());
+        assert_eq!(error, "rows.csv, line 3, column `time_ns`: `inf` is not of type real");
+        assert!(
+            refused(b"schema,case_id,axes\nv2.0,c1,\n").contains("version `v2.0`"),
+            "rows of another version are no torn ones"
+        );
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_swallows_nothing() {
+        let (bytes, ends) = file(&[row("c1", ""), row("c2", ""), row("c3", "")]);
+        let torn = [&bytes[..ends[1]], b"v1.1,\"torn", &bytes[ends[1]..]].concat();
+        assert!(refused(&torn).contains("a quote that line 3 opens is never closed"), "{}", refused(&torn));
+    }
+
+    /// Somebody else's editor may break lines within quotes.
+    #[test]
+    fn lines_within_quotes_are_one_row() {
+        let whole = "schema,case_id,axes,note\nv1.0,c1,,\"a\nb\"\n";
+        let (rows, cut) = recovered(whole.as_bytes()).unwrap();
+        assert_eq!((rows.len(), rows[0].case_id.as_str(), cut), (1, "c1", None));
+        let torn = format!("{whole}v1.0,c2,,\"c\n");
+        assert!(refused(torn.as_bytes()).contains("never closed"), "no torn row, but none that was seen whole either");
+    }
+
+    #[test]
+    fn what_is_no_file_of_rows_is_never_taken_for_an_empty_one() {
+        for (bytes, holds_no_rows) in [
+            (&b""[..], true),
+            (b"\0\0\0\0", true),
+            (b"schema,tool_ver", true),
+            (b"schema,tool_ver\0\0\0", true),
+            (b"notes", false),
+            (b"notes\nmore\n", false),
+            (b"{\"schema\":\"v1.1\"}\n", false),
+        ] {
+            let error = recovered(bytes).unwrap_err();
+            assert_eq!(error.holds_no_rows(), holds_no_rows, "{error}");
+        }
+        assert_eq!(refused(b"{\"schema\":\"v1.1\"}\n"), "rows.csv: holds JSON lines: rows are read from CSV");
+    }
+}
