@@ -3,11 +3,7 @@
 
 // Signals, by which processes are seen to crash, are Unix's.
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, helpers included; children report by printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 mod support;
 
