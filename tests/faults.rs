@@ -205,6 +205,7 @@ fn a_driver_that_crashes_takes_the_process_down() {
         for (faults, signal) in [
             ("abort:instance", SIGABRT),
             ("segfault:devices", SIGSEGV),
+            ("abort:open", SIGABRT),
             ("abort:pipeline:constant=24", SIGABRT),
             ("segfault:memory=3", SIGSEGV),
             ("abort:submit=100", SIGABRT),
@@ -222,12 +223,25 @@ fn a_driver_that_crashes_takes_the_process_down() {
 }
 
 #[test]
+fn a_driver_that_crashes_when_it_is_closed_takes_no_row_along() {
+    for device in devices() {
+        for (faults, signal) in [("abort:close", SIGABRT), ("segfault:close", SIGSEGV)] {
+            let output = Faults::new(faults).meet(&mut run_on(&device, &SWEEP)).output().unwrap();
+            assert_eq!(output.status.signal(), Some(signal), "{faults} on {}", device.driver);
+            let rows = rows(&String::from_utf8(output.stdout).unwrap());
+            assert!(rows.len() == 3 && rows.iter().all(|row| row.status == "ok"), "{faults} on {}", device.driver);
+        }
+    }
+}
+
+#[test]
 fn a_driver_that_hangs_holds_the_process() {
     for device in devices() {
         // lavapipe before 23 ends loops by itself.
         let has_endless_loops = device.driver == "GOOGLE_SWIFTSHADER";
         let spin = has_endless_loops.then_some("spin:constant=24");
-        for faults in ["hang:groups=40", "hang:devices", "hang:pipeline=4", "unfinished:groups=40"].into_iter().chain(spin) {
+        let hangs = ["hang:groups=40", "hang:devices", "hang:pipeline:constant=24", "hang:close", "unfinished:groups=40"];
+        for faults in hangs.into_iter().chain(spin) {
             let faults = Faults::new(faults).once();
             let mut running = Running::start(faults.meet(&mut run_on(&device, &SWEEP)));
             running.wait_until(faults.text(), || faults.has_come());
@@ -277,6 +291,8 @@ fn a_lost_device_has_no_figures() {
         // From the start: nothing can be measured.
         let rows = swept(&device, &Faults::new("device_lost"));
         assert!(rows.iter().all(|row| row.status == "device_lost"), "{}", rows[0].status);
+        let rows = swept(&device, &Faults::new("device_lost:open"));
+        assert!(rows.iter().all(|row| row.status != "ok" && row.reason.contains("VK_ERROR_DEVICE_LOST")), "{}", rows[0].reason);
     }
 }
 
@@ -319,7 +335,7 @@ fn a_wrong_result_has_no_figure() {
 #[test]
 fn a_drivers_log_does_not_mix_with_rows() {
     for device in devices() {
-        let ran = ran(Faults::new("chatter,chatter:submit=20").meet(&mut run_on(&device, &SWEEP)));
+        let ran = ran(Faults::new("chatter:pipeline,chatter:submit=20").meet(&mut run_on(&device, &SWEEP)));
         assert_eq!((ran.code, rows(&ran.out).len()), (Some(0), 3), "{}", ran.err);
         // A pipeline of each case, at the least, and one submission.
         assert!(ran.err.matches("fault_layer: WARNING: of two lines\n").count() >= 4, "{}", ran.err);
