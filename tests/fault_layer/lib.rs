@@ -19,7 +19,7 @@
 //! | `chatter` | the call writes lines to the error stream, as drivers' logs do | as `hang` |
 //! | `timestamps=zero` | every timestamp is zero | |
 //! | `timestamps=wrap` | the valid bits wrap 100 ms after the first timestamp that is read | |
-//! | `timestamps=backwards` | every fifth timestamp is a millisecond too early | |
+//! | `timestamps=backwards` | every fifth timestamp is 100 ms too early | |
 //! | `timestamp_bits=N` | timestampValidBits is N, from 1 to 64, and timestamps have no more bits | |
 //! | `timestamp_period=NS` | timestampPeriod is NS nanoseconds, and timestamps are scaled so that times stay right; `0` and `inf` are only said | |
 //!
