@@ -25,11 +25,10 @@
 //!
 //! Timestamps are what vkGetQueryPoolResults gives; copies that the device makes of them stay as they are.
 //!
-//! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `open`
-//! vkCreateDevice, `close` vkDestroyDevice, `memory` vkAllocateMemory, `buffer`
-//! vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes, `dispatch` vkCmdDispatch, `submit`
-//! vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with `=N` only at the N-th that does,
-//! with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
+//! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `open` vkCreateDevice, `close`
+//! vkDestroyDevice, `memory` vkAllocateMemory, `buffer` vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes,
+//! `dispatch` vkCmdDispatch, `submit` vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with
+//! `=N` only at the N-th that does, with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
 //!
 //! - `groups=X`, at `submit` and `dispatch`: X groups in x are dispatched, or were recorded into a submitted buffer (by the
 //!   application; secondary buffers don't count);
