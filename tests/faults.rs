@@ -3,11 +3,7 @@
 
 // Signals, by which processes are seen to crash, are Unix's.
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, helpers included; children report by printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 mod support;
 
@@ -209,6 +205,7 @@ fn a_driver_that_crashes_takes_the_process_down() {
         for (faults, signal) in [
             ("abort:instance", SIGABRT),
             ("segfault:devices", SIGSEGV),
+            ("abort:open", SIGABRT),
             ("abort:pipeline:constant=24", SIGABRT),
             ("segfault:memory=3", SIGSEGV),
             ("abort:submit=100", SIGABRT),
@@ -226,12 +223,25 @@ fn a_driver_that_crashes_takes_the_process_down() {
 }
 
 #[test]
+fn a_driver_that_crashes_when_it_is_closed_takes_no_row_along() {
+    for device in devices() {
+        for (faults, signal) in [("abort:close", SIGABRT), ("segfault:close", SIGSEGV)] {
+            let output = Faults::new(faults).meet(&mut run_on(&device, &SWEEP)).output().unwrap();
+            assert_eq!(output.status.signal(), Some(signal), "{faults} on {}", device.driver);
+            let rows = rows(&String::from_utf8(output.stdout).unwrap());
+            assert!(rows.len() == 3 && rows.iter().all(|row| row.status == "ok"), "{faults} on {}", device.driver);
+        }
+    }
+}
+
+#[test]
 fn a_driver_that_hangs_holds_the_process() {
     for device in devices() {
         // lavapipe before 23 ends loops by itself.
         let has_endless_loops = device.driver == "GOOGLE_SWIFTSHADER";
         let spin = has_endless_loops.then_some("spin:constant=24");
-        for faults in ["hang:groups=40", "hang:devices", "hang:pipeline=4", "unfinished:groups=40"].into_iter().chain(spin) {
+        let hangs = ["hang:groups=40", "hang:devices", "hang:pipeline:constant=24", "hang:close", "unfinished:groups=40"];
+        for faults in hangs.into_iter().chain(spin) {
             let faults = Faults::new(faults).once();
             let mut running = Running::start(faults.meet(&mut run_on(&device, &SWEEP)));
             running.wait_until(faults.text(), || faults.has_come());
@@ -281,6 +291,8 @@ fn a_lost_device_has_no_figures() {
         // From the start: nothing can be measured.
         let rows = swept(&device, &Faults::new("device_lost"));
         assert!(rows.iter().all(|row| row.status == "device_lost"), "{}", rows[0].status);
+        let rows = swept(&device, &Faults::new("device_lost:open"));
+        assert!(rows.iter().all(|row| row.status != "ok" && row.reason.contains("VK_ERROR_DEVICE_LOST")), "{}", rows[0].reason);
     }
 }
 
@@ -323,7 +335,7 @@ fn a_wrong_result_has_no_figure() {
 #[test]
 fn a_drivers_log_does_not_mix_with_rows() {
     for device in devices() {
-        let ran = ran(Faults::new("chatter,chatter:submit=20").meet(&mut run_on(&device, &SWEEP)));
+        let ran = ran(Faults::new("chatter:pipeline,chatter:submit=20").meet(&mut run_on(&device, &SWEEP)));
         assert_eq!((ran.code, rows(&ran.out).len()), (Some(0), 3), "{}", ran.err);
         // A pipeline of each case, at the least, and one submission.
         assert!(ran.err.matches("fault_layer: WARNING: of two lines\n").count() >= 4, "{}", ran.err);
@@ -361,18 +373,17 @@ fn few_bits_wraps_and_fractional_periods_leave_times_right() {
             ("timestamps=wrap", (bits, period.clone())),
             ("timestamp_bits=36,timestamps=wrap", (36, period.clone())),
             ("timestamp_bits=28", (28, period.clone())),
-            ("timestamp_period=0.5", (bits, 0.5.into())),
+            ("timestamp_period=0.0625", (bits, 0.0625.into())),
             ("timestamp_period=52.5", (bits, 52.5.into())),
         ] {
             let faults = Faults::new(faults);
             assert_eq!(told(&device, &faults), shown, "{}", faults.text());
             let (row, _) = timed(&device, &faults);
             assert_eq!(row.timer, "device", "{} on {}", faults.text(), device.driver);
-            let ratio = row.time_ns.unwrap() / plain.time_ns.unwrap();
-            assert!((0.25..4.0).contains(&ratio), "{} on {}: {ratio}", faults.text(), device.driver);
-            // Within the very run, the host's clock is the witness.
-            let share = row.time_ns.unwrap() / row.host_time_ns.unwrap();
-            assert!((0.25..2.0).contains(&share), "{} on {}: {share}", faults.text(), device.driver);
+            // The least, since whatever else runs on the machine only adds to a time; a wrong scale is further off.
+            let ratio = row.time_min_ns.unwrap() / plain.time_min_ns.unwrap();
+            assert!((0.1..10.0).contains(&ratio), "{} on {}: {ratio}", faults.text(), device.driver);
+            assert!(!row.flags.contains("implausible"), "{} on {}: {}", faults.text(), device.driver, row.reason);
         }
     }
 }
@@ -422,39 +433,42 @@ fn timestamps_that_go_backwards_are_not_believed() {
     }
 }
 
+/// A timestamp, and the host's time before and after it, in nanoseconds.
+struct Stamp {
+    ticks: u64,
+    before: f64,
+    after: f64,
+}
+
 #[test]
 fn the_layer_shows_timestamps_as_asked_for() {
     for device in devices() {
         let read = |faults: &str| {
             let ran = child("child_that_reads_timestamps", &device, &Faults::new(faults));
-            let stamps = ran.out.lines().filter_map(|line| line.strip_prefix("stamp "));
-            let stamps: Vec<(u64, f64)> = stamps
-                .map(|line| {
-                    let (stamp, host) = line.split_once(' ').unwrap();
-                    (stamp.parse().unwrap(), host.parse().unwrap())
-                })
-                .collect();
-            assert!(stamps.len() > 20, "{ran:?}");
+            let stamps: Vec<Stamp> = ran.out.lines().filter_map(stamp).collect();
+            assert!(stamps.len() >= 80, "{ran:?}");
             stamps
         };
-        let steps_back = |stamps: &[(u64, f64)]| stamps.windows(2).filter(|pair| pair[1].0 < pair[0].0).count();
-        assert!(read("timestamps=zero").iter().all(|(stamp, _)| *stamp == 0));
-        let bits = read("timestamp_bits=30");
-        assert!(bits.iter().all(|(stamp, _)| *stamp < 1 << 30));
-        let wrapping = read("timestamp_bits=36,timestamps=wrap");
-        assert!(wrapping[0].0 > (1 << 36) - 200_000_000 && wrapping.last().unwrap().0 < 1 << 35);
-        assert_eq!(steps_back(&wrapping), 1);
-        assert!(steps_back(&read("timestamps=backwards")) > 3);
-        // Ticks per nanosecond of the host's.
-        let rate = |stamps: &[(u64, f64)]| {
-            let (first, last) = (stamps[0], *stamps.last().unwrap());
-            (i64::try_from(last.0 - first.0).unwrap() as f64) / (last.1 - first.1)
-        };
-        for period in [0.5, 52.08] {
-            let rate = rate(&read(&format!("timestamp_period={period}"))) * period;
-            assert!((0.8..1.2).contains(&rate), "{period}: {rate}");
+        let steps_back = |stamps: &[Stamp]| stamps.windows(2).filter(|pair| pair[1].ticks < pair[0].ticks).count();
+        assert!(read("timestamps=zero").iter().all(|stamp| stamp.ticks == 0));
+        assert!(read("timestamp_bits=30").iter().all(|stamp| stamp.ticks < 1 << 30));
+        assert_eq!(steps_back(&read("timestamp_bits=36,timestamps=wrap")), 1);
+        // Every fifth one is, and half of these are ends.
+        assert!(steps_back(&read("timestamps=backwards")) >= 8);
+        for period in [0.0625, 52.5] {
+            let stamps = read(&format!("timestamp_period={period}"));
+            let (first, last) = (&stamps[0], &stamps[stamps.len() - 1]);
+            let elapsed = (last.ticks - first.ticks) as f64 * period;
+            let possible = 0.99 * (last.before - first.after)..1.01 * (last.after - first.before);
+            assert!(possible.contains(&elapsed), "{period} on {}: {elapsed} in {possible:?}", device.driver);
         }
     }
+}
+
+/// A line of the child below.
+fn stamp(line: &str) -> Option<Stamp> {
+    let [ticks, before, after] = line.strip_prefix("stamp ")?.split(' ').collect::<Vec<_>>()[..] else { return None };
+    Some(Stamp { ticks: ticks.parse().unwrap(), before: before.parse().unwrap(), after: after.parse().unwrap() })
 }
 
 #[test]
@@ -466,11 +480,14 @@ fn child_that_reads_timestamps() {
     let case = linear(&device, 970);
     let slot = device.load(&case).unwrap().slot;
     let started = Instant::now();
-    while started.elapsed() < Duration::from_millis(300) {
+    let now = || started.elapsed().as_secs_f64() * 1e9;
+    // The layer's clock wraps after 100 ms.
+    for _ in 0..40 {
+        let before = now();
         let submission = device.sample(slot, 0, 1).unwrap();
-        let now = started.elapsed().as_secs_f64() * 1e9;
+        let after = now();
         let (start, end) = submission.samples[0];
-        println!("stamp {} {now}\nstamp {} {now}", start.0, end.0);
+        println!("stamp {} {before} {after}\nstamp {} {before} {after}", start.0, end.0);
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -173,6 +173,9 @@ unsafe extern "system" fn create_device(
     allocator: Allocator<'_>,
     device: *mut vk::Device,
 ) -> vk::Result {
+    if faults::at(Place::Open, Call::default()).contains(&Kind::DeviceLost) {
+        return vk::Result::ERROR_DEVICE_LOST;
+    }
     // SAFETY: as this function is called.
     unsafe { chain::create_device(physical, info, allocator, device) }
 }
@@ -185,6 +188,7 @@ unsafe extern "system" fn destroy_device(raw: vk::Device, allocator: Allocator<'
     unsafe {
         let device = device(raw);
         device.block_if_hung();
+        faults::at(Place::Close, Call::default());
         device.destroy(allocator);
     }
 }

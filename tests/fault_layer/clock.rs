@@ -10,7 +10,7 @@ use super::faults::{self, ClockFault};
 /// After which time a clock wraps that shall wrap soon.
 const UNTIL_WRAP: f64 = 100e6;
 /// How much a timestamp is too early, and every which.
-const BACKWARDS: f64 = 1e6;
+const BACKWARDS: f64 = 100e6;
 const BACKWARDS_EVERY: u64 = 5;
 
 /// The clock of a device: the driver's, and how it is shown.

@@ -41,6 +41,8 @@ pub(crate) enum ClockFault {
 pub(crate) enum Place {
     Instance,
     Devices,
+    Open,
+    Close,
     Memory,
     Buffer,
     Pipeline,
@@ -228,15 +230,15 @@ fn parse_fault(text: &str, once: Option<String>) -> Result<Fault, String> {
     Ok(Fault { kind, place, which, condition, once, calls: AtomicU64::new(0), has: OnceLock::new() })
 }
 
-/// Calls that can crash or hang whatever they do, in the order in which a place is chosen where none is given.
-const ANYWHERE: [Place; 6] = [Place::Submit, Place::Pipeline, Place::Memory, Place::Buffer, Place::Instance, Place::Devices];
+/// Calls that can crash or hang whatever they do.
+const ANYWHERE: [Place; 8] =
+    [Place::Submit, Place::Pipeline, Place::Memory, Place::Buffer, Place::Instance, Place::Devices, Place::Open, Place::Close];
 
 fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
-    const CHATTER: [Place; 6] = [Place::Pipeline, Place::Submit, Place::Memory, Place::Buffer, Place::Instance, Place::Devices];
     let (name, value) = with_value(text);
     let clock = |fault| (Kind::Clock(fault), &[Place::Clock][..]);
     Ok(match (name, value) {
-        ("device_lost", None) => (Kind::DeviceLost, &[Place::Submit]),
+        ("device_lost", None) => (Kind::DeviceLost, &[Place::Submit, Place::Open]),
         ("out_of_memory", None) => (Kind::OutOfMemory, &[Place::Memory, Place::Buffer]),
         ("pipeline_error", None) => (Kind::PipelineError, &[Place::Pipeline]),
         ("invalid_shader", None) => (Kind::InvalidShader, &[Place::Pipeline]),
@@ -246,7 +248,7 @@ fn parse_kind(text: &str) -> Result<(Kind, &'static [Place]), String> {
         ("hang", None) => (Kind::Hang, &ANYWHERE),
         ("abort", None) => (Kind::Abort, &ANYWHERE),
         ("segfault", None) => (Kind::Segfault, &ANYWHERE),
-        ("chatter", None) => (Kind::Chatter, &CHATTER),
+        ("chatter", None) => (Kind::Chatter, &ANYWHERE),
         ("timestamps", Some("zero")) => clock(ClockFault::Zero),
         ("timestamps", Some("wrap")) => clock(ClockFault::Wrap),
         ("timestamps", Some("backwards")) => clock(ClockFault::Backwards),
@@ -267,6 +269,8 @@ fn parse_place(text: &str) -> Option<(Place, Option<&str>)> {
     let place = match name {
         "instance" => Place::Instance,
         "devices" => Place::Devices,
+        "open" => Place::Open,
+        "close" => Place::Close,
         "memory" => Place::Memory,
         "buffer" => Place::Buffer,
         "pipeline" => Place::Pipeline,

@@ -6,29 +6,29 @@
 //!
 //! | KIND | what happens | PLACE (the first is meant where none is given) |
 //! |---|---|---|
-//! | `device_lost` | the call and all later ones that can say so give VK_ERROR_DEVICE_LOST; nothing is submitted any more | `submit` |
+//! | `device_lost` | the call and all later ones that can say so give VK_ERROR_DEVICE_LOST; nothing is submitted any more | `submit`, `open` |
 //! | `out_of_memory` | the call gives VK_ERROR_OUT_OF_DEVICE_MEMORY | `memory`, `buffer` |
 //! | `pipeline_error` | the call gives VK_ERROR_UNKNOWN | `pipeline` |
 //! | `invalid_shader` | the call gives VK_ERROR_INVALID_SHADER_NV | `pipeline` |
 //! | `wrong` | one group less is dispatched in x | `dispatch` |
 //! | `spin` | the pipeline gets the SPIR-V of the file that `LANESCOPE_FAULT_SPIRV` names (its entry point `main`) | `pipeline` |
 //! | `unfinished` | the work is accepted and never ends: fences stay unsignalled, and vkQueueWaitIdle, vkDeviceWaitIdle and vkDestroyDevice never return | `submit` |
-//! | `hang` | the call never returns | `submit`, `pipeline`, `memory`, `buffer`, `instance`, `devices` |
+//! | `hang` | the call never returns | `submit`, `pipeline`, `memory`, `buffer`, `instance`, `devices`, `open`, `close` |
 //! | `abort` | SIGABRT | as `hang` |
 //! | `segfault` | SIGSEGV | as `hang` |
-//! | `chatter` | the call writes lines to the error stream, as drivers' logs do | `pipeline`, then as `hang` |
+//! | `chatter` | the call writes lines to the error stream, as drivers' logs do | as `hang` |
 //! | `timestamps=zero` | every timestamp is zero | |
 //! | `timestamps=wrap` | the valid bits wrap 100 ms after the first timestamp that is read | |
-//! | `timestamps=backwards` | every fifth timestamp is a millisecond too early | |
+//! | `timestamps=backwards` | every fifth timestamp is 100 ms too early | |
 //! | `timestamp_bits=N` | timestampValidBits is N, from 1 to 64, and timestamps have no more bits | |
 //! | `timestamp_period=NS` | timestampPeriod is NS nanoseconds, and timestamps are scaled so that times stay right; `0` and `inf` are only said | |
 //!
 //! Timestamps are what vkGetQueryPoolResults gives; copies that the device makes of them stay as they are.
 //!
-//! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `memory` vkAllocateMemory, `buffer`
-//! vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes, `dispatch` vkCmdDispatch, `submit`
-//! vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with `=N` only at the N-th that does,
-//! with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
+//! The places are calls: `instance` vkCreateInstance, `devices` vkEnumeratePhysicalDevices, `open` vkCreateDevice, `close`
+//! vkDestroyDevice, `memory` vkAllocateMemory, `buffer` vkCreateBuffer, `pipeline` each pipeline that vkCreateComputePipelines makes,
+//! `dispatch` vkCmdDispatch, `submit` vkQueueSubmit and vkQueueSubmit2. A fault comes at every call that meets its condition, with
+//! `=N` only at the N-th that does, with `=N+` at that and all later ones, counted from 1 in each process. The conditions:
 //!
 //! - `groups=X`, at `submit` and `dispatch`: X groups in x are dispatched, or were recorded into a submitted buffer (by the
 //!   application; secondary buffers don't count);
