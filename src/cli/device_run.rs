@@ -232,10 +232,9 @@ impl<'r> DeviceRun<'r> {
         for (planned, mut row) in rows {
             if let Some(base) = &planned.base {
                 self.relations.compare(&base.case_id, &mut row);
-                // The row of another shard, with which a merge compares.
-                let is_elsewhere = self.arguments.shard.is_some_and(|shard| !shard.holds(&base.case_id));
-                if is_elsewhere && row.pair_base.is_empty() && self.plan.holds(base, planned.experiment.name()) {
-                    row.relative_to.clone_from(&base.case_id);
+                // A merge compares with what another shard, or another try, has measured.
+                if self.arguments.shard.is_some() {
+                    row.name_base(planned, self.plan);
                 }
             }
             self.sink.write(row)?;

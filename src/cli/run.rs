@@ -1,20 +1,20 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
-use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 
 use super::args::Run;
 use super::device_run::{DeviceRun, Pairing, evict_bytes};
 use super::host::{describe_host, describe_mock_host};
 use super::lock::Lock;
-use super::relations::Relations;
+use super::resume::{Kept, output_targets};
 use super::sink::Sink;
 use super::target::Targets;
 use super::voice::Voice;
-use super::{interrupt, lanes};
+use super::{interrupt, lanes, merge, outputs};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::{Cache, DeviceInfo};
-use crate::output::{self, Format, Samples, Target};
+use crate::output::{self, Samples};
 use crate::plan::{Plan, Planned, Request};
 use crate::record::{Header, Record};
 use crate::shader::glsl_compiler;
@@ -28,14 +28,26 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let plans = plans(arguments, &targets)?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let _locks = locks(arguments, &targets)?;
-    let outputs = output::open(&output_targets(arguments)?, &header)?;
-    let samples = arguments.samples.as_deref().map(|path| Samples::create(path, false)).transpose()?;
+    let mut kept = Kept::read(arguments, &targets, &plans, &header)?;
+    kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
+    let (output_targets, staged) = output_targets(arguments, &kept)?;
+    let mut outputs = output::open(&output_targets, &header)?;
+    kept.pass_on(&mut outputs)?;
+    let samples = arguments.samples.as_deref().map(|path| Samples::create(path, kept.is_anything())).transpose()?;
     let sink = Sink::new(outputs, samples, arguments, voice, targets.are_mock());
-    let measured = run_devices(arguments, &targets, &plans, &sink);
+    let measured = run_devices(arguments, &targets, &plans, &mut kept, &sink);
     // Whatever ended the run, the rows so far are written whole.
     let code = sink.finish();
     let code = measured.and(code)?;
-    Ok(if interrupt::is_asked() { EXIT_INTERRUPTED } else { code })
+    if interrupt::is_asked() {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    outputs::finish(staged)?;
+    if let (Some(file), true, None) = (&arguments.resume, kept.is_anything(), arguments.shard) {
+        // In the plan's order, and rows that were kept compared with bases that are new.
+        merge::renew(file)?;
+    }
+    Ok(code)
 }
 
 fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
@@ -76,7 +88,7 @@ fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
     Ok(locks)
 }
 
-fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &Sink) -> anyhow::Result<()> {
+fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], kept: &mut Kept, sink: &Sink) -> anyhow::Result<()> {
     // One for all devices: their rows are of one run.
     let mut run = Record {
         tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -88,7 +100,8 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &Sink) 
     } else {
         describe_host(&mut run);
     }
-    let is_wanted = |planned: &Planned| arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id));
+    let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
+    let kept = &*kept;
     let measure = |index: usize| {
         if sink.is_closed() || interrupt::is_asked() {
             return Ok(());
@@ -98,6 +111,10 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &Sink) 
         let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
         // About so many: telling exactly would take making them all.
         let cases = arguments.shard.map_or(plan.len(), |shard| plan.len() / shard.count());
+        let cases = cases.saturating_sub(kept.count(index));
+        let is_wanted = |planned: &Planned| {
+            arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id)) && !kept.holds(index, planned)
+        };
         let bar = sink.voice.progress.bar(name, cases);
         let share = DeviceRun {
             arguments,
@@ -108,7 +125,7 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], sink: &Sink) 
             template,
             sink,
             bar,
-            relations: Relations::default(),
+            relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
             is_wanted: &is_wanted,
         };
         if arguments.dry_run { dry_run(&share) } else { share.run() }?;
@@ -135,26 +152,6 @@ fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: 
         (true, _, 0) => Pairing::None,
         (true, ..) => Pairing::Device(targets.device(0), &plans[0]),
     }
-}
-
-/// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
-fn output_targets(arguments: &Run) -> Result<Vec<(Target, Format)>, Error> {
-    let is_terminal = std::io::stdout().is_terminal();
-    let for_stdout = arguments.format.unwrap_or(Format::for_stdout(is_terminal));
-    let mut targets = Vec::new();
-    for path in &arguments.output {
-        let target = Target::from_argument(path);
-        let format = match (&target, arguments.format) {
-            (Target::Stdout, _) => for_stdout,
-            (Target::File(path), None) => Format::from_path(path)?,
-            (Target::File(path), Some(format)) => Format::from_path(path).unwrap_or(format),
-        };
-        targets.push((target, format));
-    }
-    if targets.is_empty() || (is_terminal && targets.iter().all(|(target, _)| *target != Target::Stdout)) {
-        targets.push((Target::Stdout, for_stdout));
-    }
-    Ok(targets)
 }
 
 /// A row with all that is the same for one device of a run.

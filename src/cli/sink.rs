@@ -75,17 +75,6 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes a row that another run measured, to outputs that haven't got it yet.
-    ///
-    /// # Errors
-    /// As [`Sink::write`].
-    pub fn pass_on(&self, row: &Record) -> anyhow::Result<()> {
-        let mut state = self.state();
-        let State { outputs, closed, .. } = &mut *state;
-        *closed |= outputs.pass_on(row)? == WriteOutcome::Closed;
-        Ok(())
-    }
-
     /// Writes the samples of a row, where they are asked for.
     ///
     /// # Errors

@@ -21,7 +21,12 @@ impl<W: Write> Csv<W> {
     /// Where that line can't be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
         write_line(&mut out, header.names())?;
-        Ok(Self { out, header: header.clone() })
+        Ok(Self::continued(out, header))
+    }
+
+    /// A writer of more rows to what has a header line already.
+    pub fn continued(out: W, header: &Header) -> Self {
+        Self { out, header: header.clone() }
     }
 }
 

@@ -99,6 +99,8 @@ pub enum Target {
     Stdout,
     /// A file, which is created or overwritten.
     File(PathBuf),
+    /// A file that holds rows of this run already, in the same columns: more are appended.
+    Continued(PathBuf),
 }
 
 impl Target {
@@ -110,7 +112,7 @@ impl Target {
     fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) | Self::Continued(path) => path.display().to_string(),
         }
     }
 }
@@ -127,6 +129,8 @@ pub enum WriteOutcome {
 
 struct Sink {
     name: String,
+    /// Whether it held rows when it was opened.
+    is_continued: bool,
     writer: Box<dyn Writer + Send>,
 }
 
@@ -149,12 +153,16 @@ pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Er
     let files = open_files(targets)?;
     let mut outputs = Outputs { sinks: Vec::new(), closed: false };
     for ((target, format), file) in targets.iter().zip(files) {
+        let is_continued = matches!(target, Target::Continued(_));
         let opened = match file {
             None => format.writer(io::stdout(), header),
+            Some(file) if is_continued => {
+                WholeLines::at_end(file).map(|file| Box::new(Csv::continued(file, header)) as Box<dyn Writer + Send>)
+            }
             Some(file) => empty(&file).and_then(|()| format.writer(WholeLines::new(file), header)),
         };
         match opened {
-            Ok(writer) => outputs.sinks.push(Sink { name: target.name(), writer }),
+            Ok(writer) => outputs.sinks.push(Sink { name: target.name(), is_continued, writer }),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
             Err(source) => return Err(Error::Output { path: target.name(), source }),
         }
@@ -167,7 +175,7 @@ fn open_files(targets: &[(Target, Format)]) -> Result<Vec<Option<File>>, Error> 
     let mut files = Vec::new();
     let mut made = Vec::new();
     for (target, _) in targets {
-        let Target::File(path) = target else {
+        let (Target::File(path) | Target::Continued(path)) = target else {
             files.push(None);
             continue;
         };
@@ -269,7 +277,12 @@ impl Outputs {
     /// # Errors
     /// As [`Outputs::write`].
     pub fn pass_on(&mut self, record: &Record) -> io::Result<WriteOutcome> {
-        self.each(|writer| writer.write(record))
+        self.each_of(|sink| !sink.is_continued, |writer| writer.write(record))
+    }
+
+    /// Whether there are such outputs.
+    pub fn lacks_rows(&self) -> bool {
+        self.sinks.iter().any(|sink| !sink.is_continued)
     }
 
     /// Writes what is held back. Nothing may be written after it.
@@ -280,11 +293,19 @@ impl Outputs {
         self.each(|writer| writer.finish())
     }
 
-    fn each(&mut self, mut act: impl FnMut(&mut dyn Writer) -> io::Result<()>) -> io::Result<WriteOutcome> {
+    fn each(&mut self, act: impl FnMut(&mut dyn Writer) -> io::Result<()>) -> io::Result<WriteOutcome> {
+        self.each_of(|_| true, act)
+    }
+
+    fn each_of(
+        &mut self,
+        is_meant: impl Fn(&Sink) -> bool,
+        mut act: impl FnMut(&mut dyn Writer) -> io::Result<()>,
+    ) -> io::Result<WriteOutcome> {
         let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = None;
         let mut closed = self.closed;
-        self.sinks.retain_mut(|sink| match act(sink.writer.as_mut()) {
+        self.sinks.retain_mut(|sink| match if is_meant(sink) { act(sink.writer.as_mut()) } else { Ok(()) } {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 closed = true;
                 false
@@ -322,7 +343,7 @@ mod tests {
     }
 
     fn sink(out: impl Write + Send + 'static) -> Sink {
-        Sink { name: "rows".to_owned(), writer: Box::new(Jsonl::new(out, &Header::new(["n"]))) }
+        Sink { name: "rows".to_owned(), is_continued: false, writer: Box::new(Jsonl::new(out, &Header::new(["n"]))) }
     }
 
     #[test]

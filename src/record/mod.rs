@@ -11,6 +11,7 @@ mod reader;
 mod recover;
 mod row;
 pub mod schema;
+mod standing;
 mod statistics;
 
 pub use cell::{Cell, Kind};
@@ -19,3 +20,4 @@ pub use packed::Packed;
 pub use reader::{ReadError, Reader};
 pub use recover::{Cut, Recovery};
 pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};
+pub use standing::{Choice, Standing, choose};

@@ -5,8 +5,8 @@ use std::mem;
 
 use crate::measure::{Measured, Rounds, ShaderFacts};
 use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
-use crate::plan::{Planned, case_id};
-use crate::record::Record;
+use crate::plan::{Plan, Planned, case_id};
+use crate::record::{Record, Standing};
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
 
@@ -15,7 +15,7 @@ const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
 
 /// How the reason of a row begins that was never tried.
-const NOT_RUN: &str = "not run:";
+pub(super) const NOT_RUN: &str = "not run:";
 
 /// How the flag of a known driver fault begins.
 const QUIRK: &str = "quirk:";
@@ -112,6 +112,16 @@ impl Record {
         self.relative_to = relative.map_or_else(String::new, |_| case_id.to_owned());
     }
 
+    /// Names the case that it would be compared with, though that has no figure yet.
+    pub fn name_base(&mut self, planned: &Planned, plan: &Plan) {
+        let base = planned.base.as_ref().filter(|base| plan.holds(base, planned.experiment.name()));
+        if let (Some(base), true, true) = (base, self.relative_to.is_empty(), self.pair_base.is_empty()) {
+            if self.value.is_some() {
+                self.relative_to.clone_from(&base.case_id);
+            }
+        }
+    }
+
     /// Whether it bears a flag.
     pub fn has_flag(&self, name: &str) -> bool {
         self.flags.split(';').any(|flag| flag == name)
@@ -200,7 +210,7 @@ impl Record {
 
     /// Whether it was never tried.
     pub fn is_not_run(&self) -> bool {
-        self.status == Status::Error.as_str() && self.reason.starts_with(NOT_RUN)
+        Standing::of(self) == Standing::NotRun
     }
 
     /// Takes what was measured.

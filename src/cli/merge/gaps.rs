@@ -1,12 +1,12 @@
 //! Which cases of a plan no file has.
 
+use crate::record::Standing;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::counted;
 use super::place::{abridged, case_name};
 use super::rows::{Group, Rows, Seat, indented};
-use super::standing::Standing;
 
 /// Lines that name missing cases of one plan.
 const SHOWN: usize = 20;

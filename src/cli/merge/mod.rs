@@ -4,24 +4,21 @@ mod gaps;
 mod place;
 mod relate;
 mod rows;
-mod standing;
 
-use std::io::IsTerminal;
 use std::path::Path;
 
-use anyhow::Context;
-
 use super::args::Merge;
+use super::outputs;
 use crate::error::{EXIT_OK, Error};
 use crate::model::Status;
-use crate::output::{self, Format, Mode, Outputs, Progress, Staged, Target, WriteOutcome};
+use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
 use rows::Rows;
 
 /// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
-    let progress = Progress::new(0, if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    let targets = targets(arguments)?;
+    let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
+    let targets = outputs::targets(&arguments.output, arguments.format, false)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file)?;
@@ -41,50 +38,25 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// Files as named, each under a temporary name; standard output where it is named, or where no file is.
-fn targets(arguments: &Merge) -> Result<Vec<(Target, Format)>, Error> {
-    let for_stdout = arguments.format.unwrap_or(Format::for_stdout(std::io::stdout().is_terminal()));
-    let mut targets = Vec::new();
-    for path in &arguments.output {
-        let target = Target::from_argument(path);
-        let format = match (&target, arguments.format) {
-            (Target::Stdout, _) => for_stdout,
-            (Target::File(path), None) => Format::from_path(path)?,
-            (Target::File(path), Some(format)) => Format::from_path(path).unwrap_or(format),
-        };
-        targets.push((target, format));
-    }
-    if targets.is_empty() {
-        targets.push((Target::Stdout, for_stdout));
-    }
-    Ok(targets)
+/// Brings the file of a run that was resumed into the form that one without interruption would have.
+///
+/// # Errors
+/// Where it can't be read or replaced; it stays as it is.
+pub fn renew(file: &Path) -> anyhow::Result<()> {
+    let mut rows = Rows::default();
+    rows.read(file)?;
+    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)]).map(drop)
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
 fn write(rows: &Rows, targets: Vec<(Target, Format)>) -> anyhow::Result<Summary> {
-    let mut staged = Vec::new();
-    let mut opened = Vec::new();
-    for (target, format) in targets {
-        opened.push(match target {
-            Target::Stdout => (Target::Stdout, format),
-            Target::File(path) => {
-                let file = Staged::new(&path);
-                let target = Target::File(file.path().to_owned());
-                staged.push(file);
-                (target, format)
-            }
-        });
-    }
+    let (opened, staged) = outputs::stage(targets);
     let outputs = output::open(&opened, &Header::new(rows.axes())).map_err(unwritable)?;
     let written = fill(rows, outputs);
-    for file in staged {
-        let path = file.path().to_owned();
-        if written.is_ok() {
-            file.finish().with_context(|| format!("can't give {} its name", path.display()))?;
-        } else {
-            // What can't be removed bears a name that says what it is.
-            let _ = file.discard();
-        }
+    match &written {
+        Ok(_) => outputs::finish(staged)?,
+        // What can't be removed bears a name that says what it is.
+        Err(_) => staged.into_iter().for_each(|file| drop(file.discard())),
     }
     written
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::place::{Place, abridged, case_name};
-use super::standing::{Choice, Standing, choose};
 use super::{counted, shown};
 use crate::error::Error;
+use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 
 /// Conflicts, and rows of one conflict, that are named.

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use super::Record;
+use super::row::NOT_RUN;
 use crate::model::{Flag, Status};
-use crate::record::Record;
 
 /// How far a case got. More supersedes less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,9 +18,6 @@ pub enum Standing {
     /// It has figures, or can have none.
     Finished,
 }
-
-/// How the reason of a row begins that was written for a case that nobody tried.
-const NOT_RUN: &str = "not run:";
 
 impl Standing {
     /// How far a row got.

@@ -1,0 +1,271 @@
+//! `--resume FILE`: what an earlier run left, as far as this one can keep it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::args::Run;
+use super::outputs;
+use super::relations::Relations;
+use super::target::Targets;
+use crate::error::Error;
+use crate::model::{Case, DeviceInfo, Kernel, Status};
+use crate::output::{self, Format, Outputs, Staged, Target};
+use crate::plan::{Plan, Planned};
+use crate::record::{Header, Reader, Record, Recovery, SCHEMA_VERSION, Standing};
+use crate::shader::{Compiler, Library, Subject};
+
+/// Kept rows, by device of the run.
+#[derive(Default)]
+pub struct Kept {
+    devices: Vec<DeviceKept>,
+    /// The file that holds them, to be continued.
+    file: Option<PathBuf>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+#[derive(Default)]
+struct DeviceKept {
+    /// Places in the plan.
+    places: HashSet<u64>,
+    relations: Relations,
+}
+
+impl Kept {
+    /// Nothing, for so many devices.
+    pub fn nothing(devices: usize) -> Self {
+        Self { devices: (0..devices).map(|_| DeviceKept::default()).collect(), ..Self::default() }
+    }
+
+    /// Keeps what the file of `--resume` holds, if it is there, and leaves it as a file of just that.
+    ///
+    /// # Errors
+    /// What isn't a file of rows, or holds rows that don't belong to this run, with what differs.
+    pub fn read(arguments: &Run, targets: &Targets, plans: &[Plan], header: &Header) -> anyhow::Result<Self> {
+        let mut kept = Self::nothing(plans.len());
+        let Some(asked) = &arguments.resume else { return Ok(kept) };
+        if Format::from_path(asked)? != Format::Csv {
+            return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.display())).into());
+        }
+        // A part that isn't whole yet bears a temporary name.
+        let work = if arguments.shard.is_some() { Staged::new(asked).path().to_owned() } else { asked.clone() };
+        let Some(source) = [asked, &work].into_iter().find(|path| path.exists()) else {
+            kept.notes.push(format!("{} is not there: measuring everything", asked.display()));
+            return Ok(kept);
+        };
+        match Recovery::open(source) {
+            Ok(rows) => kept.take_over(rows, source, &work, &mut Judge::new(arguments, targets, plans)?, header)?,
+            Err(error) if error.holds_no_rows() => kept.notes.push(format!("{error}: measuring everything")),
+            Err(error) => return Err(Error::Usage(error.to_string()).into()),
+        }
+        Ok(kept)
+    }
+
+    /// Copies the rows that are kept into a file of their own, which then takes the old one's place: whenever this is
+    /// interrupted, one of the two is whole.
+    fn take_over(
+        &mut self,
+        mut rows: Recovery<std::fs::File>,
+        source: &Path,
+        work: &Path,
+        judge: &mut Judge,
+        header: &Header,
+    ) -> anyhow::Result<()> {
+        let staged = Staged::new(work);
+        let mut outputs = output::open(&[(Target::File(staged.path().to_owned()), Format::Csv)], header)?;
+        let (mut kept, mut again) = (0_u64, 0_u64);
+        while let Some(row) = rows.next() {
+            let row = row.map_err(|error| Error::Usage(error.to_string()))?;
+            if row.is_derived() {
+                continue;
+            }
+            let place = judge.place(&row, &self.devices);
+            let place = place.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.display(), rows.line())))?;
+            match place {
+                Some((device, planned)) => {
+                    self.devices[device].keep(&planned, &row);
+                    let mut row = row;
+                    row.name_base(&planned, &judge.plans[device]);
+                    // Its file is the only one that these rows are for.
+                    let _ = outputs.write(&row)?;
+                    kept += 1;
+                }
+                None => again += 1,
+            }
+        }
+        let _ = outputs.finish()?;
+        drop(outputs);
+        staged.finish().with_context(|| format!("can't replace {}", work.display()))?;
+        let name = source.display();
+        self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
+        let again = if again > 0 { format!(", {again} that have no figures are tried again") } else { String::new() };
+        self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
+        self.file = Some(work.to_owned());
+        Ok(())
+    }
+
+    /// Whether a case of a device needn't be measured again.
+    pub fn holds(&self, device: usize, planned: &Planned) -> bool {
+        planned.index.is_some_and(|index| self.devices[device].places.contains(&index))
+    }
+
+    /// How many cases of a device are kept.
+    pub fn count(&self, device: usize) -> u64 {
+        self.devices[device].places.len() as u64
+    }
+
+    /// Whether any row is kept.
+    pub fn is_anything(&self) -> bool {
+        self.devices.iter().any(|device| !device.places.is_empty())
+    }
+
+    /// What the kept rows of a device say of others. Once.
+    pub fn take_relations(&mut self, device: usize) -> Relations {
+        std::mem::take(&mut self.devices[device].relations)
+    }
+
+    /// Gives the kept rows to the outputs that haven't got them.
+    ///
+    /// # Errors
+    /// Where one can't be written, or the file can't be read back.
+    pub fn pass_on(&self, outputs: &mut Outputs) -> anyhow::Result<()> {
+        if let Some(file) = self.file.as_deref().filter(|_| outputs.lacks_rows()) {
+            for row in Reader::open(file)? {
+                // Who stops reading now will show when the first new row is written.
+                let _ = outputs.pass_on(&row?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DeviceKept {
+    fn keep(&mut self, planned: &Planned, row: &Record) {
+        self.places.extend(planned.index);
+        // What others will be held against; the row itself stays as it is.
+        self.relations.judge(&planned.work, &mut row.clone());
+        self.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
+    }
+}
+
+/// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
+///
+/// # Errors
+/// A file whose format its ending doesn't tell.
+#[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
+pub fn output_targets(arguments: &Run, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
+    let mut files = arguments.output.clone();
+    let resumed = arguments.resume.as_ref();
+    files.retain(|file| Some(file) != resumed);
+    files.splice(0..0, resumed.cloned());
+    let mut targets = outputs::targets(&files, arguments.format, true)?;
+    if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
+        *format = Format::Csv;
+        if let (Target::File(path), true) = (&*target, kept.file.is_some()) {
+            *target = Target::Continued(path.clone());
+        }
+    }
+    if arguments.shard.is_none() || arguments.dry_run {
+        return Ok((targets, Vec::new()));
+    }
+    Ok(outputs::stage(targets))
+}
+
+/// Tells which rows of an earlier run are this run's.
+struct Judge<'r> {
+    targets: &'r Targets,
+    plans: &'r [Plan<'r>],
+    templates: Vec<Vec<(&'static str, String)>>,
+    compiler: Compiler,
+    hashes: HashMap<Subject, Option<String>>,
+}
+
+impl<'r> Judge<'r> {
+    fn new(arguments: &Run, targets: &'r Targets, plans: &'r [Plan<'r>]) -> anyhow::Result<Self> {
+        let identity = |device: &DeviceInfo| {
+            let mut row = Record::new();
+            row.describe_device(device);
+            row.validation = Some(arguments.validation);
+            row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
+            identity(&row)
+        };
+        let templates = targets.devices().map(identity).collect();
+        Ok(Self { targets, plans, templates, compiler: Compiler::new(Library::embedded())?, hashes: HashMap::new() })
+    }
+
+    /// The device that a row is of, and its case; nothing for a case that has to be measured again.
+    ///
+    /// # Errors
+    /// Why the row isn't one of this run.
+    fn place(&mut self, row: &Record, kept: &[DeviceKept]) -> Result<Option<(usize, Planned)>, String> {
+        if row.schema != SCHEMA_VERSION {
+            return Err(format!("its rows are of schema {}, this lanescope writes {SCHEMA_VERSION}", row.schema));
+        }
+        let devices = self.targets.devices().enumerate().filter(|(_, info)| info.device_uuid.to_string() == row.device_uuid);
+        let devices: Vec<usize> = devices.map(|(index, _)| index).collect();
+        let place = row.plan_index.unwrap_or(u64::MAX);
+        // A device that is paired with itself has two rows of each case: the first is the first turn's.
+        let turn = devices.iter().copied().find(|&device| !kept[device].places.contains(&place));
+        let Some(device) = turn.or(devices.first().copied()) else {
+            return Err(format!(
+                "it holds rows of {} ({}), which this run doesn't measure on",
+                row.device_name, row.device_uuid
+            ));
+        };
+        let differs = differences(&self.templates[device], &identity(row));
+        if !differs.is_empty() {
+            return Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")));
+        }
+        let planned = self.plans[device].get(place).filter(|planned| planned.case_id == row.case_id);
+        let Some(planned) = planned.filter(|_| row.plan_id == self.plans[device].id()) else {
+            return Err(
+                "it was measured by another plan: give the same filters, axes, preset and seed, or a new file".to_owned()
+            );
+        };
+        let is_kept = Standing::of(row) == Standing::Finished && turn.is_some() && self.is_current(row, &planned);
+        Ok(is_kept.then_some((device, planned)))
+    }
+
+    /// Whether a row was measured with the sources that this run has.
+    fn is_current(&mut self, row: &Record, planned: &Planned) -> bool {
+        match &planned.case {
+            Ok(case) if row.status != Status::Skipped.as_str() => self.source_hash(case) == Some(row.source_hash.clone()),
+            Ok(_) => true,
+            Err(skip) => row.reason == skip.reason,
+        }
+    }
+
+    /// The hash of a case's first kernel; an empty one for a case without kernels, none for one that doesn't compile.
+    fn source_hash(&mut self, case: &Case) -> Option<String> {
+        let Some(kernel) = case.kernels.first() else { return Some(String::new()) };
+        let Kernel { source, macros, target, .. } = kernel;
+        let subject = Subject { path: source.to_string(), macros: macros.clone(), target: *target };
+        let compiler = &mut self.compiler;
+        let hash = self.hashes.entry(subject).or_insert_with(|| {
+            let module = compiler.compile(source, macros, *target);
+            module.ok().map(|module| module.source_hash.clone())
+        });
+        hash.clone()
+    }
+}
+
+/// What must be alike for figures to be of one run.
+fn identity(row: &Record) -> Vec<(&'static str, String)> {
+    let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    vec![
+        ("device_name", row.device_name.clone()),
+        ("driver_uuid", row.driver_uuid.clone()),
+        ("driver_id", row.driver_id.clone()),
+        ("driver_info", row.driver_info.clone()),
+        ("driver_version", row.driver_version.clone()),
+        ("queue_family", number(row.queue_family)),
+        ("validation", row.validation.map_or_else(String::new, |on| on.to_string())),
+    ]
+}
+
+fn differences(now: &[(&str, String)], then: &[(&str, String)]) -> Vec<String> {
+    let pairs = now.iter().zip(then).filter(|((_, now), (_, then))| now != then);
+    pairs.map(|((name, now), (_, then))| format!("{name} was `{then}` and is `{now}`")).collect()
+}
