@@ -16,7 +16,8 @@ options=(--locked --all-targets --target "$target" --target-dir target/windows
 
 sysroot() { rustc --print sysroot; }
 has_library() { [ -d "$(sysroot)/lib/rustlib/$target/lib" ]; }
-has_sources() { [ -d "$(sysroot)/lib/rustlib/src/rust/library" ]; }
+# The sources, and the tool that rustc calls for libraries of Windows' own.
+can_build_library() { [ -d "$(sysroot)/lib/rustlib/src/rust/library" ] && has_command x86_64-w64-mingw32-dlltool; }
 is_rustups() { [ "$(rustup which rustc 2>/dev/null)" -ef "$(sysroot)/bin/rustc" ]; }
 
 none_here() {
@@ -37,7 +38,7 @@ install_from_apt() {
   if apt_matches "libstd-rust$suffix-dev-windows"; then
     install_packages "libstd-rust$suffix-dev-windows"
   elif apt_matches "rust$suffix-src"; then
-    install_packages "rust$suffix-src"
+    install_packages "rust$suffix-src" binutils-mingw-w64-x86-64
   else
     none_here "no package of the same version as rustc$suffix"
   fi
@@ -47,7 +48,7 @@ get_library() {
   if is_rustups; then
     say "installing: Rust's standard library for $target, through rustup"
     rustup target add "$target" >&2
-  elif ! has_sources; then
+  elif ! can_build_library; then
     has_command apt-get || none_here "the Rust of this machine is neither rustup's nor Debian's"
     install_from_apt
   fi
@@ -57,7 +58,7 @@ scripts/setup.sh --tests
 use_rust
 has_library || get_library
 if ! has_library; then
-  has_sources || die "installed, but $(sysroot) still has neither the library for $target nor its sources"
+  can_build_library || die "installed, but $(sysroot) still has neither the library for $target nor its sources"
   options+=(-Zbuild-std=std,panic_unwind,test)
   export RUSTC_BOOTSTRAP=1
 fi
