@@ -93,6 +93,9 @@ use_rust() {
   return 1
 }
 
+# Whether rustup provides the rustc that stands first in PATH.
+rust_is_rustups() { [ "$(rustup which rustc 2>/dev/null)" -ef "$(rustc --print sysroot)/bin/rustc" ]; }
+
 # Where the Vulkan loader looks for drivers when nobody tells it otherwise.
 driver_folders() {
   local base

@@ -18,7 +18,6 @@ sysroot() { rustc --print sysroot; }
 has_library() { [ -d "$(sysroot)/lib/rustlib/$target/lib" ]; }
 # The sources, and the tool that rustc calls for libraries of Windows' own.
 can_build_library() { [ -d "$(sysroot)/lib/rustlib/src/rust/library" ] && has_command x86_64-w64-mingw32-dlltool; }
-is_rustups() { [ "$(rustup which rustc 2>/dev/null)" -ef "$(sysroot)/bin/rustc" ]; }
 
 none_here() {
   say "no standard library for $target is to be had here: $*"
@@ -45,7 +44,7 @@ install_from_apt() {
 }
 
 get_library() {
-  if is_rustups; then
+  if rust_is_rustups; then
     say "installing: Rust's standard library for $target, through rustup"
     rustup target add "$target" >&2
   elif ! can_build_library; then
@@ -59,7 +58,7 @@ use_rust
 has_library || get_library
 if ! has_library; then
   can_build_library || die "installed, but $(sysroot) still has neither the library for $target nor its sources"
-  options+=(-Zbuild-std=std,panic_unwind,test)
+  options+=("-Zbuild-std=std,panic_unwind,test")
   export RUSTC_BOOTSTRAP=1
 fi
 exec cargo clippy "${options[@]}" -- -D warnings
