@@ -12,12 +12,16 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
 
-targets=(spirv rows axes)
+targets=()
+for file in fuzz/fuzz_targets/*.rs; do
+  file=${file##*/}
+  targets+=("${file%.rs}")
+done
 cargo_fuzz=$LANESCOPE_CACHE/cargo-fuzz
 corpora=$LANESCOPE_CACHE/fuzz/corpus
 findings=$LANESCOPE_CACHE/fuzz/findings
 # Inputs are small: what takes this much of either is a finding.
-limits=(-timeout=10 -rss_limit_mb=512 -malloc_limit_mb=256 -max_len=16384)
+limits=(-timeout=10 -rss_limit_mb=512 -malloc_limit_mb=256 -max_len=16384 -len_control=10)
 # Freed memory that the sanitizer holds back would count against the limit.
 export ASAN_OPTIONS=quarantine_size_mb=16
 
@@ -44,10 +48,11 @@ build() {
 runner() { echo "fuzz/target/$(rustc -vV | sed -n 's/^host: //p')/release/$1"; }
 
 fuzz() { # TARGET SECONDS
-  local target=$1 found=$findings/$1
+  local target=$1 found=$findings/$1 words=()
   mkdir -p "$corpora/$target" "$found"
+  [ ! -f "$seeds/$target.dict" ] || words=("-dict=$seeds/$target.dict")
   say "$target: fuzzing for $2 s"
-  if "$(runner "$target")" "${limits[@]}" -max_total_time="$2" -print_final_stats=1 -artifact_prefix="$found/" \
+  if "$(runner "$target")" "${limits[@]}" ${words[@]+"${words[@]}"} -max_total_time="$2" -print_final_stats=1 -artifact_prefix="$found/" \
     "$corpora/$target" "$seeds/$target" >"$found/log" 2>&1; then
     grep -E '^stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' "$found/log" >&2
     return

@@ -11,13 +11,13 @@ mod rows;
 #[path = "fuzz/spirv.rs"]
 mod spirv;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use lanescope::experiments::Setting;
-use lanescope::model::{DeviceInfo, Kernel, Preset};
+use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::model::{AxisValue, DeviceInfo, Kernel, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library};
 use proptest::prelude::*;
@@ -63,6 +63,22 @@ const REQUESTS: [&str; 12] = [
     "18446744073709551615",
 ];
 
+/// What requests call experiments, variants, axes and words.
+fn names() -> BTreeSet<String> {
+    let device = DeviceInfo::mock();
+    let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+    let mut names = BTreeSet::new();
+    for experiment in CATALOGUE {
+        names.insert(experiment.name().to_owned());
+        names.extend(experiment.variants().iter().filter(|variant| !variant.is_empty()).map(|variant| format!(":{variant}")));
+        for axis in experiment.axes(&setting) {
+            names.insert(format!("{}=", axis.name));
+            names.extend(axis.defaults.iter().filter(|value| matches!(value, AxisValue::Choice(_))).map(ToString::to_string));
+        }
+    }
+    names
+}
+
 /// Not a test: writes the inputs that fuzzing begins with into the folder that LANESCOPE_CORPUS names, a folder for each target.
 #[test]
 #[ignore = "scripts/fuzz.sh runs it"]
@@ -82,6 +98,8 @@ fn corpus() {
     for (i, request) in REQUESTS.iter().enumerate() {
         write("axes", &format!("seed-{i}"), request.as_bytes());
     }
+    let words: String = names().iter().map(|name| format!("{name:?}\n")).collect();
+    fs::write(Path::new(&folder).join("axes.dict"), words).unwrap();
 }
 
 #[test]
