@@ -98,8 +98,8 @@ fn corpus() {
     for (i, request) in REQUESTS.iter().enumerate() {
         write("axes", &format!("seed-{i}"), request.as_bytes());
     }
-    let words: String = names().iter().map(|name| format!("{name:?}\n")).collect();
-    fs::write(Path::new(&folder).join("axes.dict"), words).unwrap();
+    let words: Vec<String> = names().iter().map(|name| format!("{name:?}")).collect();
+    fs::write(Path::new(&folder).join("axes.dict"), words.join("\n")).unwrap();
 }
 
 #[test]

@@ -279,8 +279,9 @@ fn long_names_are_shortened_to_whole_characters() {
 /// The time for it may not grow with the product of the two.
 #[test]
 fn many_entry_points_and_constants_are_read() {
-    let entries: String = (1..40_000).map(|i| format!("OpEntryPoint GLCompute %f0 \"e{i}\"\n")).collect();
-    let constants: String = (0..40_000).map(|i| format!("%n{i} = OpConstant %uint {i}\n")).collect();
+    let entry = |i: u32| format!("OpEntryPoint GLCompute %f0 \"e{i}\"\n");
+    let constant = |i: u32| format!("%n{i} = OpConstant %uint {i}\n");
+    let (entries, constants): (String, String) = ((1..40_000).map(entry).collect(), (0..40_000).map(constant).collect());
     let text = HEAD.replace("OpExecutionMode", &[&entries, "OpExecutionMode"].concat());
     let types = "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n";
     assert_eq!(assembled(&[&text, types, &constants, MAIN].concat()).entry_points.len(), 40_000);
