@@ -23,17 +23,42 @@ use lanescope::shader::{Compiler, Library};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rspirv::spirv::{Decoration, Op};
 
-/// The words of every module that the default sweep of the mock device compiles, by the hash of the words.
+/// The words of every module that the default sweep of the mock device compiles, and of one with as many kinds of declarations
+/// as fit, by the compiler's hash of them.
 static MODULES: LazyLock<BTreeMap<String, Vec<u32>>> = LazyLock::new(|| {
     let device = DeviceInfo::mock();
     let plan =
         Plan::new(&Request::default(), Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 }).unwrap();
-    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+    let everything = Library::embedded().with("everything.comp", include_str!("fuzz/everything.comp"));
+    let mut compiler = Compiler::new(everything).unwrap();
     let kernels = plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels);
+    let kernels = kernels.chain([Kernel::new("everything.comp", [1; 3], 0)]);
     let compiled = kernels.map(|Kernel { source, macros, target, .. }| compiler.compile(&source, &macros, target).unwrap());
-    compiled.map(|module| (module.spirv_hash.clone(), module.words.clone())).collect()
+    let mut modules: BTreeMap<String, Vec<u32>> =
+        compiled.map(|module| (module.spirv_hash.clone(), module.words.clone())).collect();
+    // No compiler writes groups of decorations any more, but a module may have them.
+    for words in modules.values_mut() {
+        words.splice(5..5, group_of_decorations());
+    }
+    modules
 });
+
+/// A group of ids that nothing else uses, and two targets of it.
+fn group_of_decorations() -> Vec<u32> {
+    let instruction = |op: Op, operands: &[u32]| {
+        let length = u32::try_from(operands.len() + 1).unwrap();
+        [&[(length << 16) | op as u32], operands].concat()
+    };
+    let (group, targets) = (100_000, [100_001, 100_002]);
+    [
+        instruction(Op::Decorate, &[group, Decoration::Binding as u32, 7]),
+        instruction(Op::DecorationGroup, &[group]),
+        instruction(Op::GroupDecorate, &[group, targets[0], targets[1]]),
+    ]
+    .concat()
+}
 
 /// Rows of real devices, each with the header line of its file.
 fn files_of_rows() -> Vec<String> {
