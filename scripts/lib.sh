@@ -58,6 +58,14 @@ install_packages() {
   quietly as_root "${install[@]}" "$@" || die "could not install: $*"
 }
 
+# The version of a package that apt would install; empty where there is none.
+apt_candidate() { LC_ALL=C apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p'; }
+
+# The suffix of the installed rustc package, by which its companions are named.
+installed_rust_suffix() {
+  dpkg-query -S "$(readlink -f "$(command -v rustc)")" 2>/dev/null | sed -n 's/^rustc\([^:]*\):.*/\1/p' | grep -x -- '.*'
+}
+
 # Whether the rustc and cargo that stand first in PATH are new enough.
 rust_is_new_enough() {
   local tool version
@@ -84,6 +92,9 @@ use_rust() {
   fi
   return 1
 }
+
+# Whether rustup provides the rustc that stands first in PATH.
+rust_is_rustups() { [ "$(rustup which rustc 2>/dev/null)" -ef "$(rustc --print sysroot)/bin/rustc" ]; }
 
 # Where the Vulkan loader looks for drivers when nobody tells it otherwise.
 driver_folders() {

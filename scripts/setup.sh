@@ -50,9 +50,6 @@ test_packages() {
   need 'has_command spirv-val' spirv-tools spirv-tools spirv-tools
 }
 
-# The version of a package that apt would install; empty where there is none.
-apt_candidate() { LC_ALL=C apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p'; }
-
 # The suffix of apt's Rust packages that are new enough: none (rustc, cargo), -web (Debian's stable releases build their
 # browsers with these), or a version (rustc-1.85 and the like, in Ubuntu's releases).
 apt_rust_suffix() {
@@ -64,11 +61,6 @@ apt_rust_suffix() {
     fi
   done < <(printf '%s\n' '' -web; apt-cache pkgnames rustc- | sed -n 's/^rustc\(-[0-9.]*\)$/\1/p' | sort --version-sort --reverse)
   return 1
-}
-
-# The suffix of the installed rustc package, by which its companions are named.
-installed_rust_suffix() {
-  dpkg-query -S "$(readlink -f "$(command -v rustc)")" 2>/dev/null | sed -n 's/^rustc\([^:]*\):.*/\1/p' | grep -x -- '.*'
 }
 
 rust_packages() {

@@ -6,8 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader};
 
 use lanescope::experiments::CATALOGUE;
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
@@ -605,6 +604,9 @@ fn completions_and_manual_pages_know_every_command() {
 /// The peak of the resident memory, in KiB, of a dry run of so many cases, taken shortly before its end.
 #[cfg(target_os = "linux")]
 fn peak_of_dry_run(cases: u64) -> u64 {
+    use std::io::Read;
+    use std::process::Stdio;
+
     // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
     const UNREAD: u64 = 200;
     let axis = format!("n=4..{}:+4", cases * 4);

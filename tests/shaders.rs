@@ -12,6 +12,8 @@ mod common;
 mod debug_info;
 #[path = "shaders/errors.rs"]
 mod errors;
+#[path = "fuzz/spirv.rs"]
+mod fuzz;
 #[path = "shaders/instructions.rs"]
 mod instructions;
 #[path = "shaders/interface.rs"]

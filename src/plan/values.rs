@@ -16,18 +16,18 @@ const MOST_VALUES: usize = 1 << 20;
 pub fn parse_values(axis: &Axis, text: &str) -> Result<Vec<AxisValue>, Error> {
     let mut values = Vec::new();
     let mut seen = std::collections::HashSet::new();
+    let mut named = 0;
     for item in text.split(',') {
-        for value in parse_item(axis, item.trim())? {
-            if !axis.accepts(&value) {
-                return Err(not_a_value(axis, &value.to_string()));
-            }
-            if seen.insert(value.clone()) {
-                values.push(value);
-            }
-            if values.len() > MOST_VALUES {
-                return Err(Error::Usage(format!("axis `{}`: `{text}` has more than {MOST_VALUES} values", axis.name)));
-            }
+        let item = parse_item(axis, item.trim())?;
+        if let Some(value) = item.iter().find(|value| !axis.accepts(value)) {
+            return Err(not_a_value(axis, &value.to_string()));
         }
+        // Repeated ones count: a short text may name a million values any number of times.
+        named += item.len();
+        if named > MOST_VALUES {
+            return Err(Error::Usage(format!("axis `{}`: `{text}` has more than {MOST_VALUES} values", axis.name)));
+        }
+        values.extend(item.into_iter().filter(|value| seen.insert(value.clone())));
     }
     Ok(values)
 }
@@ -157,6 +157,13 @@ mod tests {
             let error = parse(text).expect_err(text);
             assert!(error.starts_with("axis `n`"), "{error}");
         }
+    }
+
+    #[test]
+    fn repeated_values_count() {
+        let ranges = |count: usize| vec!["1..2^19"; count].join(",");
+        assert_eq!(parse(&ranges(2)).unwrap().len(), 1 << 19);
+        assert!(parse(&ranges(3)).unwrap_err().ends_with("has more than 1048576 values"));
     }
 
     #[test]

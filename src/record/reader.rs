@@ -1,6 +1,6 @@
 //! Reads rows back from CSV, by the names in the header line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::cell::Cell;
 use super::schema::{COLUMNS, Column, Record, SCHEMA_VERSION, position};
-use crate::model::AxisValue;
+use crate::model::{AxisValue, Point};
 
 /// What is wrong with a file of rows, and where.
 #[derive(Debug, Error)]
@@ -113,10 +113,9 @@ impl<R: Read> Reader<R> {
         if names.get(0).is_some_and(|name| name.starts_with('{')) {
             return Err(ReadError::of_file(file, "holds JSON lines: rows are read from CSV".to_owned()));
         }
-        for (i, name) in names.iter().enumerate() {
-            if names.iter().take(i).any(|earlier| earlier == name) {
-                return Err(wrong(name, "comes twice"));
-            }
+        let mut seen = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
+            return Err(wrong(name, "comes twice"));
         }
         if let Some(missing) = ["schema", "case_id", "axes"].into_iter().find(|name| !names.iter().any(|n| n == *name)) {
             return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
@@ -201,7 +200,8 @@ fn check_version(version: &str) -> Result<(), String> {
     Err(format!("version `{version}` can't be read by this lanescope, which knows {SCHEMA_VERSION}"))
 }
 
-/// The inverse of a point's canonical form. A value of decimal digits is a number: no axis of words has such a word.
+/// The inverse of a point's canonical form, and of no other: what is read is written as it was. A value of decimal digits is a
+/// number: no axis of words has such a word.
 pub(super) fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, String> {
     let mut values = BTreeMap::new();
     for pair in axes.split(';').filter(|pair| !pair.is_empty()) {
@@ -210,6 +210,10 @@ pub(super) fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, Stri
         if values.insert(name.to_owned(), value).is_some() {
             return Err(format!("`{name}` comes twice"));
         }
+    }
+    let canonical = Point::new(values.iter().map(|(name, value)| (name.clone().into(), value.clone()))).to_string();
+    if Cell::text(&canonical).to_string() != axes || values.contains_key("") {
+        return Err(format!("`{axes}` is not of the form name=value;name=value, sorted by name"));
     }
     Ok(values)
 }
@@ -251,10 +255,15 @@ mod tests {
         insta::assert_snapshot!(error("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
         insta::assert_snapshot!(error("schema,case_id,axes,n\nv1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axes`: `n` comes twice");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axes`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");
         insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.1");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,\nv1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
         insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");
+        for axes in ["n=08", "n=+8", "n=8;", " n=8", "n=8 ", "=8", "\"n\n=8\""] {
+            assert!(error(&format!("schema,case_id,axes\nv1.0,c1,{axes}\n")).contains("is not of the form"), "{axes}");
+        }
         assert!(
             Reader::open(Path::new("no/such.csv"))
                 .is_err_and(|error| error.to_string().starts_with("no/such.csv: can't be opened"))

@@ -31,6 +31,9 @@ pub enum LoadError {
     /// An instruction stands where it can't.
     #[error("the SPIR-V instruction Op{0} is out of place")]
     Misplaced(&'static str),
+    /// Two instructions have the same result.
+    #[error("the SPIR-V defines id {0} twice")]
+    Twice(u32),
     /// The module ends within a function.
     #[error("the SPIR-V ends within a function")]
     Unfinished,
@@ -112,6 +115,8 @@ struct Sorter {
     block: Option<dr::Block>,
     /// What stands between blocks (source lines, non-semantic instructions): it goes to the head of the next block.
     pending: Vec<dr::Instruction>,
+    /// The ids of the results so far: what reads a module takes each for one thing.
+    results: HashSet<Word>,
     /// The instructions for which the parser sees a stand-in, by index.
     decoded: HashMap<usize, dr::Instruction>,
     index: usize,
@@ -140,6 +145,9 @@ impl Consumer for Sorter {
     fn consume_instruction(&mut self, instruction: dr::Instruction) -> ParseAction {
         let instruction = self.decoded.remove(&self.index).unwrap_or(instruction);
         self.index += 1;
+        if let Some(id) = instruction.result_id.filter(|id| !self.results.insert(*id)) {
+            return ParseAction::Error(Box::new(LoadError::Twice(id)));
+        }
         let placed = if self.function.is_some() { self.in_function(instruction) } else { self.in_module(instruction) };
         match placed {
             Ok(()) => ParseAction::Continue,
@@ -236,6 +244,7 @@ mod tests {
         assert!(matches!(load(&module(&[&[0xfff0]])), Err(LoadError::Parse(_))));
         assert_eq!(load(&module(&[&[Op::FunctionEnd as u32]])).unwrap_err(), LoadError::Misplaced("FunctionEnd"));
         assert_eq!(load(&module(&[&[Op::Function as u32, 1, 2, 0, 3]])).unwrap_err(), LoadError::Unfinished);
+        assert_eq!(load(&module(&[&[Op::TypeVoid as u32, 1], &[Op::TypeBool as u32, 1]])).unwrap_err(), LoadError::Twice(1));
         // Its operand kinds make the parser of rspirv panic.
         assert!(load(&module(&[&[Op::SpecConstantOp as u32, 1, 2, Op::Switch as u32, 3]])).is_ok());
     }

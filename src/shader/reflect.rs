@@ -19,7 +19,7 @@ mod scalar;
 mod subgroup;
 mod types;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rspirv::dr::{self, Operand};
 use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
@@ -326,6 +326,8 @@ fn entry_points(
     defaults: &Values,
     index: &Index,
 ) -> Result<Vec<EntryPoint>, ReflectError> {
+    let decorated = LocalSize::decorated(module, constants, index);
+    let modes = LocalSize::modes(module);
     let mut found = Vec::new();
     for instruction in &module.entry_points {
         if let [
@@ -335,7 +337,12 @@ fn entry_points(
             ..,
         ] = &instruction.operands[..]
         {
-            let size = LocalSize::find(module, *function, constants, index).ok_or_else(|| local_size_error(name))?;
+            // A decorated constant wins over the execution modes: so says the specification of the decoration `WorkgroupSize`.
+            let size = match decorated {
+                Some(parts) => parts.try_into().ok().map(LocalSize::Decorated),
+                None => modes.get(function).copied(),
+            };
+            let size = size.ok_or_else(|| local_size_error(name))?;
             found.push(size.entry_point(name, *function, constants, defaults)?);
         }
     }
@@ -343,6 +350,7 @@ fn entry_points(
 }
 
 /// Where a module says a workgroup's size.
+#[derive(Clone, Copy)]
 enum LocalSize {
     Literal([u32; 3]),
     /// A constant decorated as `WorkgroupSize`.
@@ -352,15 +360,24 @@ enum LocalSize {
 }
 
 impl LocalSize {
-    /// A decorated constant wins over the execution modes: so says the specification of the decoration `WorkgroupSize`.
-    fn find(module: &dr::Module, function: Word, constants: &Constants, index: &Index) -> Option<Self> {
-        let decorated = module.types_global_values.iter().filter_map(|instruction| instruction.result_id).find(|id| {
-            index.argument(*id, Decoration::BuiltIn) == Some(BuiltIn::WorkgroupSize as u32) && constants.parts(*id).is_some()
-        });
-        if let Some(parts) = decorated.and_then(|id| constants.parts(id)) {
-            return parts.try_into().ok().map(Self::Decorated);
+    /// The parts of the constant that is decorated as `WorkgroupSize`, if there is one.
+    fn decorated<'a>(module: &dr::Module, constants: &'a Constants, index: &Index) -> Option<&'a [Word]> {
+        let ids = module.types_global_values.iter().filter_map(|instruction| instruction.result_id);
+        let mut sizes = ids.filter(|id| index.argument(*id, Decoration::BuiltIn) == Some(BuiltIn::WorkgroupSize as u32));
+        sizes.find_map(|id| constants.parts(id))
+    }
+
+    /// The sizes that execution modes say, by function; the first of each counts.
+    fn modes(module: &dr::Module) -> HashMap<Word, Self> {
+        let mut modes = HashMap::new();
+        for (function, size) in module.execution_modes.iter().filter_map(Self::mode) {
+            modes.entry(function).or_insert(size);
         }
-        module.execution_modes.iter().find_map(|instruction| match (instruction.class.opcode, &instruction.operands[..]) {
+        modes
+    }
+
+    fn mode(instruction: &dr::Instruction) -> Option<(Word, Self)> {
+        match (instruction.class.opcode, &instruction.operands[..]) {
             (
                 Op::ExecutionMode,
                 [
@@ -370,14 +387,12 @@ impl LocalSize {
                     Operand::LiteralBit32(y),
                     Operand::LiteralBit32(z),
                 ],
-            ) if *of == function => Some(Self::Literal([*x, *y, *z])),
-            (Op::ExecutionModeId, [Operand::IdRef(of), Operand::ExecutionMode(ExecutionMode::LocalSizeId), x, y, z])
-                if *of == function =>
-            {
-                Some(Self::Mode([id(x)?, id(y)?, id(z)?]))
+            ) => Some((*of, Self::Literal([*x, *y, *z]))),
+            (Op::ExecutionModeId, [Operand::IdRef(of), Operand::ExecutionMode(ExecutionMode::LocalSizeId), x, y, z]) => {
+                Some((*of, Self::Mode([id(x)?, id(y)?, id(z)?])))
             }
             _ => None,
-        })
+        }
     }
 
     fn entry_point(

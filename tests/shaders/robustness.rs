@@ -2,62 +2,15 @@
 
 use std::sync::LazyLock;
 
-use lanescope::shader::{InstructionKind, InstructionMix, ReflectError, Reflection, SpecValues, load};
+use lanescope::shader::{BindingKind, InstructionKind, InstructionMix, ReflectError, Reflection, SpecValues};
 use proptest::prelude::*;
 
 use crate::common::{spirv_tool, to_words};
+use crate::fuzz::check;
 use crate::support::compiled;
 
 /// A module with as many kinds of declarations as fit.
-static MODULE: LazyLock<Vec<u32>> = LazyLock::new(|| {
-    let source = "#version 460
-        #extension GL_KHR_shader_subgroup_clustered : require
-        #extension GL_KHR_shader_subgroup_arithmetic : require
-        #include \"local_size.glsl\"
-        layout(constant_id = 3) const uint N = 6;
-        layout(constant_id = 4) const bool WIDE = true;
-        const uvec2 SIZE = gl_WorkGroupSize.yx * 2u;
-        struct Inner { vec3 a; mat2 b[3]; };
-        layout(binding = 0) readonly buffer Data { Inner inner[]; } data[2];
-        layout(binding = 1, rgba32f) uniform image2D image;
-        layout(binding = 2) uniform sampler2D textures[N];
-        layout(push_constant) uniform Push { Inner inner; uint n; } push;
-        shared uint tile[SIZE.x * N / 3 + (WIDE ? 1 : 2)];
-        shared Inner more[N];
-        uint inner(uint n) { while (n > 3) { for (uint i = 0; i < n; ++i) { n /= 2; } } return subgroupClusteredAdd(n, 4); }
-        uint outer(uint n) { return inner(n) * inner(n + 1) + subgroupAdd(n); }
-        void main() {
-            while (tile[1] < outer(tile[2])) { tile[3] += WIDE ? inner(tile[4]) : gl_SubgroupSize; }
-            switch (N) { case 6: more[2].a *= sin(more[3].a); break; default: atomicAdd(tile[5], 1); }
-            tile[0] = uint(data[1].inner[push.n].a.x + textureLod(textures[1], vec2(0), 0).x);
-            more[1] = push.inner;
-            switch (tile[0]) { case 1: barrier(); break; default: imageStore(image, ivec2(0), vec4(tile[1])); }
-        }";
-    compiled(source).words.clone()
-});
-
-/// Everything that reflection computes.
-fn exercise(words: &[u32]) {
-    let _ = load(words);
-    let Ok(reflection) = Reflection::of(words) else { return };
-    for values in [SpecValues::new(), [(0, 64), (1, 0), (3, u64::MAX), (4, 0)].into()] {
-        let _ = reflection.shared_bytes(&values);
-        let _ = reflection.bindings_under(&values);
-        for block in reflection.blocks(&values).unwrap_or_default() {
-            let _ = serde_json::to_string(&block).unwrap();
-            let _ = (block.bytes_with(3), block.elements_in(u64::MAX));
-            for member in block.layout.members {
-                let _ = (member.ty.bytes(), member.ty.to_string());
-            }
-        }
-        for entry in &reflection.entry_points {
-            let _ = reflection.local_size(entry, &values);
-            let _ = reflection.subgroup_classes(entry, &values);
-            let mix = reflection.instruction_mix(entry, &values);
-            let _ = (mix.total.sum(), serde_json::to_string(&mix).unwrap());
-        }
-    }
-}
+static MODULE: LazyLock<Vec<u32>> = LazyLock::new(|| compiled(include_str!("../fuzz/everything.comp")).words.clone());
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
@@ -75,7 +28,7 @@ proptest! {
         if let Some(end) = end {
             words.truncate(end.index(words.len()));
         }
-        exercise(&words);
+        check(&words);
     }
 
     #[test]
@@ -83,12 +36,12 @@ proptest! {
         let mut words = MODULE.clone();
         let place = place.index(words.len());
         words[place] = (length << 16) | opcode;
-        exercise(&words);
+        check(&words);
     }
 
     #[test]
     fn random_words_never_panic(body in prop::collection::vec(any::<u32>(), 0..64)) {
-        exercise(&[&MODULE[..5], &body].concat());
+        check(&[&MODULE[..5], &body].concat());
     }
 }
 
@@ -202,4 +155,109 @@ fn branches_that_lead_anywhere_end() {
     let mix = functions([format!("%u = OpUndef %bool\n{twice}")].into_iter());
     assert_eq!(mix.total.get(InstructionKind::ControlFlow), 1);
     assert_eq!(functions([String::from("OpBranch %nowhere\n%after = OpLabel\n")].into_iter()).total.sum(), 0);
+}
+
+/// The main function, of nothing.
+const MAIN: &str = "%f0 = OpFunction %void None %fn\n%l0 = OpLabel\nOpReturn\nOpFunctionEnd\n";
+
+/// What is said of a module of these annotations and declarations. It may use `%uint`, and the constants `%one` and `%two`.
+fn declared(annotations: &str, declarations: &str) -> Result<Reflection, ReflectError> {
+    let types = "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n";
+    let constants = "%one = OpConstant %uint 1\n%two = OpConstant %uint 2\n";
+    let text = [HEAD, annotations, types, constants, declarations, MAIN].concat();
+    Reflection::of(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap()))
+}
+
+/// How many descriptors an array of samplers has whose length is the constant `%length`.
+fn descriptors(declarations: &str) -> Result<u32, ReflectError> {
+    let annotations = "OpName %all \"all\"\nOpDecorate %all DescriptorSet 0\nOpDecorate %all Binding 0\n";
+    let variable = "%sampler = OpTypeSampler
+        %array = OpTypeArray %sampler %length
+        %ptr = OpTypePointer UniformConstant %array
+        %all = OpVariable %ptr UniformConstant\n";
+    Ok(declared(annotations, &[declarations, variable].concat())?.bindings[0].count)
+}
+
+#[test]
+fn a_group_that_decorates_itself_adds_nothing() {
+    let groups =
+        "OpDecorate %g NonWritable\nOpDecorate %g Binding 7\nOpDecorate %all DescriptorSet 0\n%g = OpDecorationGroup\n";
+    let annotations = [groups, &"OpGroupDecorate %g %g %g %all\n".repeat(64)].concat();
+    let variable =
+        "%sampler = OpTypeSampler\n%ptr = OpTypePointer UniformConstant %sampler\n%all = OpVariable %ptr UniformConstant\n";
+    assert_eq!(declared(&annotations, variable).unwrap().bindings[0].binding, 7);
+}
+
+/// The innermost part of so many composites, each the only part of the next.
+fn innermost(depth: usize) -> Result<u32, ReflectError> {
+    let composite = |i: usize| format!("%c{i} = OpConstantComposite %uint %c{}\n", i - 1);
+    let composites: String = (1..=depth).map(composite).collect();
+    let path = " 0".repeat(depth);
+    descriptors(&format!(
+        "%c0 = OpConstant %uint 5\n{composites}%length = OpSpecConstantOp %uint CompositeExtract %c{depth}{path}\n"
+    ))
+}
+
+#[test]
+fn values_end_however_composites_are_nested() {
+    let too_deep = Err(ReflectError::Size { name: "all".to_owned() });
+    assert_eq!(innermost(1), Ok(5));
+    assert_eq!(innermost(255), Ok(5));
+    assert_eq!(innermost(256), too_deep);
+    assert_eq!(innermost(60_000), too_deep);
+}
+
+/// The first part of a composite of ones of so many parts, into which a two is inserted.
+fn inserted(parts: usize) -> Result<u32, ReflectError> {
+    descriptors(&format!(
+        "%c = OpConstantComposite %uint{}
+        %with = OpSpecConstantOp %uint CompositeInsert %two %c 0
+        %length = OpSpecConstantOp %uint CompositeExtract %with 0\n",
+        " %one".repeat(parts)
+    ))
+}
+
+#[test]
+fn long_composites_are_not_copied() {
+    assert_eq!(inserted(16), Ok(2));
+    assert_eq!(inserted(17), Err(ReflectError::Size { name: "all".to_owned() }));
+}
+
+#[test]
+fn arrays_end_however_they_are_nested() {
+    let kind = |depth: usize| {
+        let array = |i: usize| format!("%a{i} = OpTypeArray %a{} %one\n", i - 1);
+        let declarations = [
+            "%a0 = OpTypeSampler\n".to_owned(),
+            (1..=depth).map(array).collect(),
+            format!("%ptr = OpTypePointer UniformConstant %a{depth}\n%all = OpVariable %ptr UniformConstant\n"),
+        ];
+        let bound = "OpDecorate %all DescriptorSet 0\nOpDecorate %all Binding 0\n";
+        declared(bound, &declarations.concat()).unwrap().bindings[0].kind
+    };
+    assert_eq!(kind(255), BindingKind::Sampler);
+    assert_eq!(kind(256), BindingKind::Other);
+    assert_eq!(kind(50_000), BindingKind::Other);
+}
+
+#[test]
+fn long_names_are_shortened_to_whole_characters() {
+    let name = |name: &str| {
+        let annotations = format!("OpName %n \"{name}\"\nOpDecorate %n SpecId 0\n");
+        declared(&annotations, "%n = OpSpecConstant %uint 1\n").unwrap().spec_constants[0].name.clone()
+    };
+    assert_eq!(name(&"n".repeat(1024)), "n".repeat(1024));
+    assert_eq!(name(&"n".repeat(100_000)), "n".repeat(1024));
+    assert_eq!(name(&format!("n{}", "é".repeat(1000))), format!("n{}", "é".repeat(511)));
+}
+
+/// The time for it may not grow with the product of the two.
+#[test]
+fn many_entry_points_and_constants_are_read() {
+    let entry = |i: u32| format!("OpEntryPoint GLCompute %f0 \"e{i}\"\n");
+    let constant = |i: u32| format!("%n{i} = OpConstant %uint {i}\n");
+    let (entries, constants): (String, String) = ((1..40_000).map(entry).collect(), (0..40_000).map(constant).collect());
+    let text = HEAD.replace("OpExecutionMode", &[&entries, "OpExecutionMode"].concat());
+    let types = "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n";
+    assert_eq!(assembled(&[&text, types, &constants, MAIN].concat()).entry_points.len(), 40_000);
 }

@@ -25,12 +25,17 @@ enum Definition {
     Operation { operation: Op, operands: Vec<Operand> },
 }
 
+/// Composites within composites that have a value: as many as structs may nest. What walks a value needs this much stack.
+const DEEPEST: u32 = 255;
+/// Parts of a composite into which a value is inserted, which copies them: the longest vector's.
+const MOST_COPIED: usize = 16;
+
 /// The value of a constant. Composites share their parts: a module may name the same part any number of times.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Scalar(u64),
     Null,
-    Composite(Arc<[Value]>),
+    Composite { parts: Arc<[Value]>, depth: u32 },
 }
 
 #[derive(Clone, Debug)]
@@ -128,7 +133,7 @@ impl Constants {
                 Definition::Null => Some(Value::Null),
                 Definition::Composite(parts) => {
                     let parts: Option<Vec<Value>> = parts.iter().map(|part| values.by_id.get(part).cloned()).collect();
-                    parts.map(|parts| Value::Composite(parts.into()))
+                    parts.and_then(Value::composite)
                 }
                 Definition::Operation { operation, operands } => {
                     let operand_type = operands.iter().rev().find_map(|operand| self.type_of(operand, types));
@@ -163,7 +168,7 @@ impl Values {
         match self.by_id.get(&id)? {
             Value::Scalar(bits) => Some(*bits),
             Value::Null => Some(0),
-            Value::Composite(_) => None,
+            Value::Composite { .. } => None,
         }
     }
 
@@ -187,9 +192,7 @@ impl Values {
                 };
                 match shape.components {
                     None => scalar(None),
-                    Some(count) => {
-                        (0..count).map(|i| scalar(Some(i))).collect::<Option<Vec<_>>>().map(|all| Value::Composite(all.into()))
-                    }
+                    Some(count) => (0..count).map(|i| scalar(Some(i))).collect::<Option<Vec<_>>>().and_then(Value::composite),
                 }
             }
         }
@@ -197,11 +200,24 @@ impl Values {
 }
 
 impl Value {
+    /// A composite of these parts; nothing where it nests too deep.
+    fn composite(parts: Vec<Value>) -> Option<Value> {
+        let depth = parts.iter().map(Self::depth).max().unwrap_or(0) + 1;
+        (depth <= DEEPEST).then(|| Self::Composite { parts: parts.into(), depth })
+    }
+
+    fn depth(&self) -> u32 {
+        match self {
+            Self::Scalar(_) | Self::Null => 0,
+            Self::Composite { depth, .. } => *depth,
+        }
+    }
+
     fn component(&self, member: usize) -> Option<Value> {
         match self {
             Self::Scalar(_) => None,
             Self::Null => Some(Self::Null),
-            Self::Composite(parts) => parts.get(member).cloned(),
+            Self::Composite { parts, .. } => parts.get(member).cloned(),
         }
     }
 
@@ -210,7 +226,7 @@ impl Value {
         match (self, component) {
             (Self::Scalar(bits), None) => Some(*bits),
             (Self::Null, _) => Some(0),
-            (Self::Composite(_), Some(i)) => self.component(i)?.scalar_at(None),
+            (Self::Composite { .. }, Some(i)) => self.component(i)?.scalar_at(None),
             _ => None,
         }
     }
@@ -219,15 +235,18 @@ impl Value {
 fn insert(part: &Value, whole: &Value, path: &[usize]) -> Option<Value> {
     let Some((member, rest)) = path.split_first() else { return Some(part.clone()) };
     // Into a null one would have to know its type's members; no compiler does that.
-    let Value::Composite(parts) = whole else { return None };
+    let Value::Composite { parts, .. } = whole else { return None };
+    if parts.len() > MOST_COPIED {
+        return None;
+    }
     let mut parts = parts.to_vec();
     let place = parts.get_mut(*member)?;
     *place = insert(part, place, rest)?;
-    Some(Value::Composite(parts.into()))
+    Value::composite(parts)
 }
 
 fn shuffle(first: &Value, second: &Value, selected: impl Iterator<Item = usize>) -> Option<Value> {
-    let (Value::Composite(first), Value::Composite(second)) = (first, second) else { return None };
+    let (Value::Composite { parts: first, .. }, Value::Composite { parts: second, .. }) = (first, second) else { return None };
     let all: Option<Vec<Value>> = selected.map(|i| first.iter().chain(second.iter()).nth(i).cloned()).collect();
-    all.map(|all| Value::Composite(all.into()))
+    all.and_then(Value::composite)
 }

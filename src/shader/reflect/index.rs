@@ -7,6 +7,9 @@ use rspirv::spirv::{Decoration, Op, Word};
 
 use crate::shader::loader::id;
 
+/// Bytes of a name that are kept: names are copied to all that bears them, and one may take a quarter of a megabyte.
+const LONGEST_NAME: usize = 1024;
+
 /// A decoration with the literals that follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decorated {
@@ -29,10 +32,10 @@ impl Index {
         for instruction in &module.debug_names {
             match (instruction.class.opcode, &instruction.operands[..]) {
                 (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) => {
-                    index.names.insert(*id, name.clone());
+                    index.names.insert(*id, shortened(name));
                 }
                 (Op::MemberName, [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::LiteralString(name)]) => {
-                    index.member_names.insert((*id, *member), name.clone());
+                    index.member_names.insert((*id, *member), shortened(name));
                 }
                 _ => {}
             }
@@ -50,12 +53,12 @@ impl Index {
     fn decorate(&mut self, instruction: &Instruction) {
         match (instruction.class.opcode, &instruction.operands[..]) {
             (Op::Decorate, [Operand::IdRef(target), Operand::Decoration(decoration), arguments @ ..]) => {
-                self.decorations.entry(*target).or_default().push(Decorated::new(*decoration, arguments));
+                add(self.decorations.entry(*target).or_default(), &[Decorated::new(*decoration, arguments)]);
             }
             (
                 Op::MemberDecorate,
                 [Operand::IdRef(target), Operand::LiteralBit32(member), Operand::Decoration(decoration), arguments @ ..],
-            ) => self.members.entry((*target, *member)).or_default().push(Decorated::new(*decoration, arguments)),
+            ) => add(self.members.entry((*target, *member)).or_default(), &[Decorated::new(*decoration, arguments)]),
             _ => {}
         }
     }
@@ -66,13 +69,13 @@ impl Index {
         match instruction.class.opcode {
             Op::GroupDecorate => {
                 for target in targets.iter().filter_map(id) {
-                    self.decorations.entry(target).or_default().extend(group.iter().cloned());
+                    add(self.decorations.entry(target).or_default(), &group);
                 }
             }
             Op::GroupMemberDecorate => {
                 for pair in targets.chunks_exact(2) {
                     if let [Operand::IdRef(target), Operand::LiteralBit32(member)] = pair {
-                        self.members.entry((*target, *member)).or_default().extend(group.iter().cloned());
+                        add(self.members.entry((*target, *member)).or_default(), &group);
                     }
                 }
             }
@@ -120,6 +123,20 @@ impl Decorated {
         });
         Self { decoration, argument }
     }
+}
+
+/// Adds the decorations that aren't there yet: of each, only the first counts. A group that decorates itself adds nothing.
+fn add(all: &mut Vec<Decorated>, more: &[Decorated]) {
+    for one in more {
+        if !all.iter().any(|other| other.decoration == one.decoration) {
+            all.push(one.clone());
+        }
+    }
+}
+
+fn shortened(name: &str) -> String {
+    let end = (0..=name.len().min(LONGEST_NAME)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or_default();
+    name.get(..end).unwrap_or(name).to_owned()
 }
 
 fn argument(all: &[Decorated], decoration: Decoration) -> Option<u32> {

@@ -182,6 +182,9 @@ fn name(variable: Word, ty: Word, types: &Types, index: &Index) -> String {
     }
 }
 
+/// Arrays of arrays that are taken off a type: no compiler nests as many, and each variable lists their lengths.
+const MOST_ARRAYS: usize = 255;
+
 /// A type with its arrays taken off, and their lengths.
 pub(super) fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
     let (mut ty, mut lengths) = (ty, Vec::new());
@@ -192,7 +195,7 @@ pub(super) fn element(ty: Word, types: &Types) -> (Word, Vec<Option<Word>>) {
             _ => return (ty, lengths),
         };
         // A type that contains itself is invalid, and would keep this going for ever.
-        if lengths.len() > types.count() {
+        if lengths.len() == MOST_ARRAYS {
             return (ty, lengths);
         }
         lengths.push(length);

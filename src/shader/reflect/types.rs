@@ -88,11 +88,6 @@ impl Types {
         self.in_order.push((result, node));
     }
 
-    /// How many types there are.
-    pub(super) fn count(&self) -> usize {
-        self.in_order.len()
-    }
-
     pub(super) fn get(&self, id: Word) -> Option<&TypeNode> {
         self.in_order.get(*self.by_id.get(&id)?).map(|(_, node)| node)
     }

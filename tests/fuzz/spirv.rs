@@ -1,0 +1,147 @@
+//! What holds of any words at all, whether they are a module or not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lanescope::model::{Binding, Kernel, Scalar};
+use lanescope::shader::{
+    BlockInfo, EntryPoint, InstructionKind, Module, ReflectError, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
+    load, specialize,
+};
+use rspirv::binary::Assemble;
+
+/// Takes words for a module in every way that the shader stage knows, and holds what it says against itself. Tells whether they
+/// are one that can be described.
+pub fn check(words: &[u32]) -> bool {
+    let loaded = load(words);
+    let reflection = match (&loaded, Reflection::of(words)) {
+        (_, Ok(reflection)) => reflection,
+        (Err(error), Err(other)) => {
+            assert_eq!(other, ReflectError::Load(error.clone()));
+            return false;
+        }
+        (Ok(_), Err(error)) => {
+            assert!(!matches!(error, ReflectError::Load(_)), "{error}");
+            return false;
+        }
+    };
+    // What was loaded, written and loaded again is the same module.
+    let written = loaded.unwrap().assemble();
+    assert_eq!(load(&written).unwrap().assemble(), written);
+
+    declared(&reflection);
+    for values in [SpecValues::new(), [(0, 64), (1, 0), (3, u64::MAX), (4, 0)].into()] {
+        under(&reflection, &values);
+    }
+    specialized(words, reflection);
+    true
+}
+
+/// What the reflection lists.
+fn declared(reflection: &Reflection) {
+    assert!(!reflection.entry_points.is_empty());
+    assert!(reflection.spec_constants.is_sorted_by_key(|constant| constant.id));
+    assert!(reflection.bindings.is_sorted_by(|a, b| (a.set, a.binding) < (b.set, b.binding)));
+    assert_eq!(reflection.push_bytes % 4, 0);
+    let defaults = SpecValues::new();
+    assert_eq!(reflection.bindings_under(&defaults).as_ref(), Ok(&reflection.bindings));
+    for entry in &reflection.entry_points {
+        assert_eq!(reflection.local_size(entry, &defaults), Ok(entry.local_size.map(|extent| extent.default_value())));
+    }
+    serde_json::to_string(&(&reflection.entry_points, &reflection.spec_constants, &reflection.bindings)).unwrap();
+}
+
+/// What is computed under values of the specialization constants.
+fn under(reflection: &Reflection, values: &SpecValues) {
+    let _ = (reflection.shared_bytes(values), reflection.bindings_under(values));
+    for block in reflection.blocks(values).unwrap_or_default() {
+        check_block(&block);
+    }
+    for entry in &reflection.entry_points {
+        let _ = (reflection.local_size(entry, values), reflection.subgroup_classes(entry, values));
+        check_mix(reflection, entry, values);
+    }
+}
+
+fn check_block(block: &BlockInfo) {
+    serde_json::to_string(block).unwrap();
+    if let Some(bytes) = block.bytes_with(3) {
+        // Elements of no size fit any number of times.
+        assert!(block.elements_in(bytes).is_none_or(|elements| elements == 3));
+    }
+    for member in &block.layout.members {
+        let end = member.ty.bytes().map(|bytes| bytes.saturating_add(member.offset.into()));
+        assert!(end.is_none_or(|end| end <= block.layout.bytes) || has_matrix(&member.ty), "{block:?}");
+        assert!(!member.ty.to_string().is_empty());
+    }
+}
+
+/// Whether a matrix is in it, whose bytes depend on which of its vectors lie one after the other.
+fn has_matrix(ty: &TypeLayout) -> bool {
+    match ty {
+        TypeLayout::Matrix { .. } => true,
+        TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } => has_matrix(element),
+        TypeLayout::Struct(layout) => layout.members.iter().any(|member| has_matrix(&member.ty)),
+        TypeLayout::Scalar { .. } | TypeLayout::Vector { .. } | TypeLayout::Pointer { .. } => false,
+    }
+}
+
+fn check_mix(reflection: &Reflection, entry: &EntryPoint, values: &SpecValues) {
+    let mix = reflection.instruction_mix(entry, values);
+    for kind in InstructionKind::all() {
+        let by_depth = mix.by_depth.iter().fold(0_u64, |sum, counts| sum.saturating_add(counts.get(kind)));
+        assert_eq!(mix.total.get(kind), by_depth, "{kind}");
+    }
+    serde_json::to_string(&mix).unwrap();
+}
+
+/// Binds all that the module declares and sets all its constants to their defaults.
+fn specialized(words: &[u32], reflection: Reflection) {
+    let kernel = Kernel {
+        local_size: reflection.entry_points[0].local_size.map(|extent| extent.default_value()),
+        constants: reflection
+            .spec_constants
+            .iter()
+            .filter(|constant| !constant.name.is_empty())
+            .filter_map(|constant| Some((constant.name.clone(), scalar(constant.ty, constant.default_bits)?)))
+            .collect(),
+        bindings: reflection
+            .bindings
+            .iter()
+            .map(|info| Binding { set: info.set, binding: info.binding, resource: 0 })
+            .collect(),
+        ..Kernel::new("fuzzed.comp", [1; 3], 0)
+    };
+    let module = Module {
+        words: words.to_vec(),
+        source_hash: String::new(),
+        spirv_hash: String::new(),
+        compile_time: Duration::ZERO,
+        reflection,
+    };
+    if let Ok(specialized) = specialize(&Arc::new(module), &kernel) {
+        check_entries(&specialized);
+    }
+}
+
+/// The type of a constant's value, where a kernel can give one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "the bits of the type are wanted")]
+fn scalar(ty: ScalarType, bits: u64) -> Option<Scalar> {
+    Some(match ty {
+        ScalarType::Bool => Scalar::Bool(bits != 0),
+        ScalarType::U32 => Scalar::U32(bits as u32),
+        ScalarType::I32 => Scalar::I32(bits as i32),
+        ScalarType::F32 => Scalar::F32(f32::from_bits(bits as u32)),
+        ScalarType::U64 => Scalar::U64(bits),
+        ScalarType::I64 => Scalar::I64(bits as i64),
+        ScalarType::F64 => Scalar::F64(f64::from_bits(bits)),
+        _ => return None,
+    })
+}
+
+/// Each constant once, each with bytes of its own.
+fn check_entries(specialized: &Specialized) {
+    assert!(specialized.entries.is_sorted_by(|a, b| a.id < b.id && a.offset + a.size <= b.offset));
+    let end = specialized.entries.last().map_or(0, |last| last.offset + last.size);
+    assert_eq!(specialized.data.len(), end as usize);
+}
