@@ -31,7 +31,7 @@ pub fn change(words: &mut Vec<u32>, most_words: usize, random: &mut impl Rng) {
             words[start] -= 1 << 16;
         }
         7 | 8 => {
-            words.insert(start + length, any_word(words, random));
+            words.insert(start + length, any_word(words, start, random));
             words[start] = words[start].wrapping_add(1 << 16);
         }
         _ => unreachable!("the range ends before"),
@@ -56,16 +56,18 @@ fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
 fn set_operand(words: &mut [u32], start: usize, length: usize, random: &mut impl Rng) {
     if length > 1 {
         let place = start + random.random_range(1..length);
-        words[place] = any_word(words, random);
+        words[place] = any_word(words, place, random);
     }
 }
 
-/// A small number, a number at an edge, or a word that the module has, which may well be an id.
-fn any_word(words: &[u32], random: &mut impl Rng) -> u32 {
-    match random.random_range(0..4) {
+/// A small number, a number at an edge, or a word that the module has, which may well be an id: anywhere, or near this place,
+/// where what refers to itself is made.
+fn any_word(words: &[u32], place: usize, random: &mut impl Rng) -> u32 {
+    match random.random_range(0..5) {
         0 => random.random_range(0..80),
         1 => [0, 1, 64, u32::MAX, 1 << 31, i32::MAX.unsigned_abs(), 1 << 16].choose(random).copied().unwrap_or_default(),
         2 => random.random(),
+        3 => words[place.saturating_sub(4)..words.len().min(place + 4)].choose(random).copied().unwrap_or_default(),
         _ => words.choose(random).copied().unwrap_or_default(),
     }
 }
