@@ -6,6 +6,8 @@
 mod axes;
 #[path = "fuzz/mutate.rs"]
 mod mutate;
+#[path = "fuzz/protocol.rs"]
+mod protocol;
 #[path = "fuzz/rows.rs"]
 mod rows;
 #[path = "fuzz/spirv.rs"]
@@ -13,13 +15,19 @@ mod spirv;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::measure::{Call, CaseKey, Job, Order};
 use lanescope::model::{AxisValue, DeviceInfo, Kernel, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library};
+use lanescope::worker::protocol::write;
+use lanescope::worker::{Opening, Request as protocol_of};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -88,6 +96,58 @@ const REQUESTS: [&str; 12] = [
     "18446744073709551615",
 ];
 
+/// What supervisor and worker say to each other while a case is measured on the mock device: either side's words.
+static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let device = DeviceInfo::mock();
+    let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+    let request = Request { filters: vec!["memory/stride".to_owned()], axes: vec!["n=64".to_owned()], ..Request::default() };
+    let case = Plan::new(&request, setting).unwrap().get(1).unwrap().case.unwrap();
+    let key = CaseKey::of(&case);
+    let opening = Opening {
+        device_uuid: device.device_uuid,
+        driver_uuid: device.driver.uuid,
+        index: 0,
+        queue: None,
+        statistics: true,
+        seed: 1,
+        preset: Preset::Quick,
+        evict_bytes: None,
+        warm_up: Duration::from_millis(1),
+        max_time: Duration::from_millis(1),
+        deadline: None,
+        timer: None,
+        process: 1,
+    };
+    let job = Job { key: key.clone(), base: Some(key.clone()), sizes: None, is_checked: true };
+    let unknown = Job { key: CaseKey { variant: "no such".to_owned(), ..key }, ..job.clone() };
+    let call = Call { place: 0, left: Duration::from_millis(1), expected: Duration::from_secs(1), is_alone: false };
+    let orders = [
+        Order::Load { jobs: vec![job, unknown], share: Some(2) },
+        Order::Size { calls: vec![call] },
+        Order::BeginRound { is_busy: true },
+        Order::Visit { calls: vec![call, call] },
+        Order::EndRound { batches: vec![1, 8], stays_busy: true },
+        Order::Check { places: vec![0, 7] },
+        Order::Begin { recovers: false },
+        Order::Sample { place: 0, expected: Duration::ZERO },
+        Order::End,
+        Order::Unload,
+    ];
+    let requests = [protocol_of::Open(Box::new(opening))].into_iter().chain(orders.map(protocol_of::Order));
+    let mut said = Vec::new();
+    requests.chain([protocol_of::Close]).for_each(|request| write(&mut said, &request).unwrap());
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_lanescope"))
+        .args(["worker", "--mock="])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    worker.stdin.take().unwrap().write_all(&said).unwrap();
+    let output = worker.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    [said, output.stdout]
+});
+
 /// What requests call experiments, variants, axes and words.
 fn names() -> BTreeSet<String> {
     let device = DeviceInfo::mock();
@@ -123,6 +183,9 @@ fn corpus() {
     for (i, request) in REQUESTS.iter().enumerate() {
         write("axes", &format!("seed-{i}"), request.as_bytes());
     }
+    for (i, said) in CONVERSATION.iter().flat_map(|said| said.split(|byte| *byte == b'\n')).enumerate() {
+        write("protocol", &format!("seed-{i}"), said);
+    }
     let words: Vec<String> = names().iter().map(|name| format!("{name:?}")).collect();
     fs::write(Path::new(&folder).join("axes.dict"), words.join("\n")).unwrap();
 }
@@ -132,6 +195,8 @@ fn what_fuzzing_begins_with_is_taken() {
     assert!(MODULES.len() > 20, "{}", MODULES.len());
     assert!(MODULES.values().all(|words| spirv::check(words)));
     assert!(files_of_rows().iter().all(|text| rows::check(text.as_bytes()) == 1));
+    let understood = CONVERSATION.each_ref().map(|said| protocol::check(said));
+    assert_eq!(understood, [12, 25]);
     let taken = REQUESTS.iter().filter(|request| axes::check(request)).count();
     assert_eq!(taken, 10, "all but those that are values alone");
 }
@@ -213,6 +278,18 @@ proptest! {
             *place.get_mut(&mut text) = byte;
         }
         rows::check(&text);
+    }
+
+    #[test]
+    fn changed_conversations_are_understood_or_not(
+        side in 0..2_usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&b"\n{}[]:,\"019.-eN \x00\xff"[..])), 1..9),
+    ) {
+        let mut said = CONVERSATION[side].clone();
+        for (place, byte) in changes {
+            *place.get_mut(&mut said) = byte;
+        }
+        protocol::check(&said);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One device's share of a run: from its plan to its rows, block by block.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
 use crate::experiments::calibration::evict;
-use crate::measure::{BLOCK_CASES, Base, CaseKey, Crew, Event, Hire, JUDGED_ROUNDS, Measured, Options, Outcome, Session, Task};
+use crate::measure::{
+    BLOCK_CASES, Base, CaseKey, Crew, Event, Hire, JUDGED_ROUNDS, Measured, Options, Outcome, Rounds, Session, Task,
+};
 use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, Preset};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
@@ -127,7 +130,8 @@ impl<'r> DeviceRun<'r> {
         if let Some(bytes) = evict_bytes {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }
-        let (Run { queue, stats, seed, .. }, targets) = (self.arguments, self.targets);
+        let deadlines = self.arguments.deadlines();
+        let (Run { queue, stats, seed, no_isolate, .. }, targets) = (self.arguments, self.targets);
         let (preset, max_time) = (self.arguments.preset(), self.options().max_time);
         let statistics = *stats && std::ptr::eq(place, self.place);
         let mut process = 0;
@@ -144,6 +148,7 @@ impl<'r> DeviceRun<'r> {
                 evict_bytes,
                 warm_up: warm_up(&place.info),
                 max_time,
+                deadline: (!no_isolate).then_some(deadlines.first + deadlines.usual),
                 timer,
                 process,
             };
@@ -213,12 +218,16 @@ impl<'r> DeviceRun<'r> {
         let given_up = session.given_up();
         let mut outcomes = outcomes.into_iter();
         let mut rows = Vec::new();
+        let mut samples = HashMap::new();
         for planned in block {
             let mut row = self.template.clone();
             row.describe_case(planned, &self.place.info);
             if planned.case.is_ok() {
                 match (outcomes.next().flatten(), given_up) {
-                    (Some(outcome), _) => self.fill_in(planned, outcome, &mut row)?,
+                    (Some(outcome), _) => {
+                        let rounds = self.fill_in(planned, outcome, &mut row);
+                        samples.extend(rounds.map(|rounds| (row.case_id.clone(), rounds)));
+                    }
                     (None, Some(failure)) => row.not_run(failure),
                     // The run is about to end.
                     (None, None) => continue,
@@ -237,13 +246,14 @@ impl<'r> DeviceRun<'r> {
                     row.name_base(planned, self.plan);
                 }
             }
-            self.sink.write(row)?;
+            let rounds = samples.remove(&row.case_id);
+            self.sink.write_with_samples(row, rounds.as_ref())?;
         }
         Ok(())
     }
 
-    /// Takes what came of a case into its row.
-    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> anyhow::Result<()> {
+    /// Takes what came of a case into its row. Gives its samples.
+    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> Option<Rounds> {
         if let Some(shader) = &outcome.shader {
             row.describe_shader(shader);
             if self.targets.are_mock() {
@@ -255,12 +265,12 @@ impl<'r> DeviceRun<'r> {
                 row.measure(case, &measured);
                 self.relations.judge(&planned.work, row);
                 self.describe_pair(planned, &measured, row);
-                self.sink.write_samples(row, &measured.rounds)?;
+                return Some(measured.rounds);
             }
             (Err(failure), _) => row.fail(&failure),
             (Ok(_), Err(_)) => {}
         }
-        Ok(())
+        None
     }
 
     /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.
@@ -355,6 +365,7 @@ fn show(bar: &Bar, event: Event) {
                 bar.step();
             }
         }
+        Event::Working(case) => bar.start(&format!("{} {}", case.experiment, case.point)),
         Event::Ended(_) => bar.advance(1),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -31,7 +32,12 @@ fn asked() {
     if before == 0 {
         say("interrupted: ending after the current sample; once more ends at once");
     } else {
-        // Not in the middle of a row.
-        output::between_rows(|| std::process::exit(i32::from(EXIT_INTERRUPTED)));
+        output::stop_writing();
+        // What a driver of this process does at the end may take for ever, where there is one (--no-isolate).
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_secs(2));
+            std::process::abort();
+        });
+        std::process::exit(i32::from(EXIT_INTERRUPTED));
     }
 }

@@ -51,7 +51,12 @@ impl Kept {
         }
         // A part that isn't whole yet bears a temporary name.
         let work = if arguments.shard.is_some() { Staged::new(asked).path().to_owned() } else { asked.clone() };
-        let Some(source) = [asked, &work].into_iter().find(|path| path.exists()) else {
+        if has_twins(targets) {
+            let message = "--resume can't tell the rows of a device apart that is paired with itself: measure anew";
+            return Err(Error::Usage(message.to_owned()).into());
+        }
+        // A part is there only while a later run isn't whole.
+        let Some(source) = [&work, asked].into_iter().find(|path| path.exists()) else {
             kept.notes.push(format!("{} is not there: measuring everything", asked.display()));
             return Ok(kept);
         };
@@ -67,13 +72,32 @@ impl Kept {
     /// interrupted, one of the two is whole.
     fn take_over(
         &mut self,
-        mut rows: Recovery<std::fs::File>,
+        rows: Recovery<std::fs::File>,
         source: &Path,
         work: &Path,
         judge: &mut Judge,
         header: &Header,
     ) -> anyhow::Result<()> {
         let staged = Staged::new(work);
+        let copied = self.copy(rows, source, &staged, judge, header);
+        if copied.is_err() {
+            // What can't be removed bears a name that says what it is.
+            let _ = staged.clone().discard();
+        }
+        copied?;
+        staged.finish().with_context(|| format!("can't replace {}", work.display()))?;
+        self.file = Some(work.to_owned());
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        mut rows: Recovery<std::fs::File>,
+        source: &Path,
+        staged: &Staged,
+        judge: &mut Judge,
+        header: &Header,
+    ) -> anyhow::Result<()> {
         let mut outputs = output::open(&[(Target::File(staged.path().to_owned()), Format::Csv)], header)?;
         let (mut kept, mut again) = (0_u64, 0_u64);
         while let Some(row) = rows.next() {
@@ -96,13 +120,10 @@ impl Kept {
             }
         }
         let _ = outputs.finish()?;
-        drop(outputs);
-        staged.finish().with_context(|| format!("can't replace {}", work.display()))?;
         let name = source.display();
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
         let again = if again > 0 { format!(", {again} that have no figures are tried again") } else { String::new() };
         self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
-        self.file = Some(work.to_owned());
         Ok(())
     }
 
@@ -158,7 +179,7 @@ impl DeviceKept {
 pub fn output_targets(arguments: &Run, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
     let mut files = arguments.output.clone();
     let resumed = arguments.resume.as_ref();
-    files.retain(|file| Some(file) != resumed);
+    files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
     let mut targets = outputs::targets(&files, arguments.format, true)?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
@@ -178,6 +199,7 @@ struct Judge<'r> {
     targets: &'r Targets,
     plans: &'r [Plan<'r>],
     templates: Vec<Vec<(&'static str, String)>>,
+    is_paired: bool,
     compiler: Compiler,
     hashes: HashMap<Subject, Option<String>>,
 }
@@ -192,7 +214,8 @@ impl<'r> Judge<'r> {
             identity(&row)
         };
         let templates = targets.devices().map(identity).collect();
-        Ok(Self { targets, plans, templates, compiler: Compiler::new(Library::embedded())?, hashes: HashMap::new() })
+        let compiler = Compiler::new(Library::embedded())?;
+        Ok(Self { targets, plans, templates, is_paired: arguments.paired, compiler, hashes: HashMap::new() })
     }
 
     /// The device that a row is of, and its case; nothing for a case that has to be measured again.
@@ -203,17 +226,19 @@ impl<'r> Judge<'r> {
         if row.schema != SCHEMA_VERSION {
             return Err(format!("its rows are of schema {}, this lanescope writes {SCHEMA_VERSION}", row.schema));
         }
-        let devices = self.targets.devices().enumerate().filter(|(_, info)| info.device_uuid.to_string() == row.device_uuid);
-        let devices: Vec<usize> = devices.map(|(index, _)| index).collect();
+        let is_it = |info: &DeviceInfo| info.device_uuid.to_string() == row.device_uuid;
         let place = row.plan_index.unwrap_or(u64::MAX);
-        // A device that is paired with itself has two rows of each case: the first is the first turn's.
-        let turn = devices.iter().copied().find(|&device| !kept[device].places.contains(&place));
-        let Some(device) = turn.or(devices.first().copied()) else {
+        // One device may have several drivers.
+        let of_driver = self.targets.devices().position(|info| is_it(info) && info.driver.uuid.to_string() == row.driver_uuid);
+        let Some(device) = of_driver.or_else(|| self.targets.devices().position(is_it)) else {
             return Err(format!(
                 "it holds rows of {} ({}), which this run doesn't measure on",
                 row.device_name, row.device_uuid
             ));
         };
+        if !self.is_paired && !row.pair_base.is_empty() {
+            return Err("it was measured in pairs: give --paired and the same devices, or a new file".to_owned());
+        }
         let differs = differences(&self.templates[device], &identity(row));
         if !differs.is_empty() {
             return Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")));
@@ -224,7 +249,8 @@ impl<'r> Judge<'r> {
                 "it was measured by another plan: give the same filters, axes, preset and seed, or a new file".to_owned()
             );
         };
-        let is_kept = Standing::of(row) == Standing::Finished && turn.is_some() && self.is_current(row, &planned);
+        let is_new = !kept[device].places.contains(&place);
+        let is_kept = Standing::of(row) == Standing::Finished && is_new && self.is_current(row, &planned);
         Ok(is_kept.then_some((device, planned)))
     }
 
@@ -249,6 +275,12 @@ impl<'r> Judge<'r> {
         });
         hash.clone()
     }
+}
+
+/// Whether a device is in the run twice.
+fn has_twins(targets: &Targets) -> bool {
+    let devices: Vec<&DeviceInfo> = targets.devices().collect();
+    devices.iter().enumerate().any(|(i, device)| devices[..i].iter().any(|earlier| earlier.index == device.index))
 }
 
 /// What must be alike for figures to be of one run.

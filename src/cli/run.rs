@@ -31,9 +31,11 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let mut kept = Kept::read(arguments, &targets, &plans, &header)?;
     kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let (output_targets, staged) = output_targets(arguments, &kept)?;
+    check_samples(arguments)?;
+    let mut samples = arguments.samples.as_deref().map(Samples::open).transpose()?;
     let mut outputs = output::open(&output_targets, &header)?;
     kept.pass_on(&mut outputs)?;
-    let samples = arguments.samples.as_deref().map(|path| Samples::create(path, kept.is_anything())).transpose()?;
+    samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, samples, arguments, voice, targets.are_mock());
     let measured = run_devices(arguments, &targets, &plans, &mut kept, &sink);
     // Whatever ended the run, the rows so far are written whole.
@@ -62,6 +64,15 @@ fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'
         check_pairs(&plans)?;
     }
     Ok(plans)
+}
+
+/// Samples are no rows.
+fn check_samples(arguments: &Run) -> Result<(), Error> {
+    let Some(samples) = &arguments.samples else { return Ok(()) };
+    match arguments.output.iter().chain(&arguments.resume).find(|file| output::is_same_file(file, samples)) {
+        Some(file) => Err(Error::Usage(format!("{} is to hold rows and samples: name another file", file.display()))),
+        None => Ok(()),
+    }
 }
 
 /// With one device there must be something to pair.

@@ -75,15 +75,21 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the samples of a row, where they are asked for.
+    /// Writes a row, and its samples where they are asked for. Samples that can't be written fail the run, and end nothing else.
     ///
     /// # Errors
-    /// Where they can't be written.
-    pub fn write_samples(&self, row: &Record, rounds: &Rounds) -> anyhow::Result<()> {
-        match &mut self.state().samples {
-            Some(samples) => Ok(samples.write(row, &rounds.samples, &rounds.processes)?),
-            None => Ok(()),
+    /// As [`Sink::write`].
+    pub fn write_with_samples(&self, row: Record, rounds: Option<&Rounds>) -> anyhow::Result<()> {
+        let of = rounds.map(|rounds| (row.clone(), rounds));
+        self.write(row)?;
+        let mut state = self.state();
+        if let (Some(samples), Some((row, rounds))) = (&mut state.samples, of) {
+            if let Err(error) = samples.write(&row, &rounds.samples, &rounds.processes) {
+                state.samples = None;
+                self.voice.fault(&format!("{error}; no more samples are written"));
+            }
         }
+        Ok(())
     }
 
     /// Writes what outputs hold back, sums up, and gives the exit code.

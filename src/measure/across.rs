@@ -10,7 +10,7 @@ use super::flags;
 use super::local::REPEATS;
 use super::pair::{is_base_first, joined, pairs};
 use super::rig::Conditions;
-use super::session::{Block, not_run};
+use super::session::{Block, Event, Observing, not_run};
 use super::visit::{Sizes, Visit, finish};
 use crate::model::{Failure, Status};
 
@@ -32,10 +32,12 @@ enum PairTrouble {
 }
 
 impl Block<'_, '_, '_> {
-    /// Loads the bases of pairs at a seat of their own crew, where they aren't yet. One that can't be loaded leaves its case alone.
+    /// Loads the bases of pairs at a seat of their own crew, where they aren't yet. One that can't be loaded leaves its case alone;
+    /// what doesn't fit beside the others waits for another block with its case.
     pub(super) fn load_bases(&mut self, seat: usize, entries: &mut [Entry]) {
         loop {
-            let share = (seat == 0).then(|| self.session.share());
+            let is_first = seat == 0 && entries.iter().all(|entry| entry.visits.is_empty());
+            let share = is_first.then(|| self.session.share());
             let Some(crew) = &mut self.session.base_crew else { return };
             if !crew.is_there(seat) {
                 entries.iter_mut().for_each(|entry| entry.base_places[seat] = None);
@@ -43,30 +45,29 @@ impl Block<'_, '_, '_> {
             let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_places[seat].is_none();
             let wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             let jobs: Vec<Job> = wanted.iter().filter_map(|&i| entries[i].base_job()).collect();
-            if jobs.is_empty() {
+            if jobs.is_empty() || !self.goes_on() {
                 return;
             }
+            let Some(crew) = &mut self.session.base_crew else { return };
             if let Err(failure) = crew.bench(seat) {
-                wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
-                return;
+                return wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
             }
             let (mut done, mut is_ready, mut unready) = (0, false, None);
-            let result = crew.carry_out(seat, Order::Load { jobs, share }, &mut |answer| {
-                match answer {
-                    Answer::Ready(Ok(())) => is_ready = true,
-                    Answer::Ready(Err(failure)) => unready = Some(failure),
-                    Answer::Loaded(loading) => {
-                        let entry = &mut entries[wanted[done]];
-                        match loading.result {
-                            Ok(_) => entry.base_places[seat] = Some(loading.place),
-                            Err(failure) => entry.part_from_base(failure),
-                        }
-                        done += 1;
+            let result = self.carry_out_on_base(seat, Order::Load { jobs, share }, &mut |observing, answer| match answer {
+                Answer::Ready(Ok(())) => is_ready = true,
+                Answer::Ready(Err(failure)) => unready = Some(failure),
+                Answer::Loaded(loading) if done < wanted.len() => {
+                    let entry = &mut entries[wanted[done]];
+                    match loading.result {
+                        Ok(_) => entry.base_places[seat] = Some(loading.place),
+                        Err(failure) => entry.part_from_base(failure),
                     }
-                    _ => {}
+                    done += 1;
+                    wanted.get(done).into_iter().for_each(|&next| observing.see(Event::Working(entries[next].case())));
                 }
-                ControlFlow::Continue(())
+                _ => {}
             });
+            let Some(crew) = &mut self.session.base_crew else { return };
             if done > 0 {
                 crew.succeeded(Work::Loading);
             }
@@ -76,14 +77,33 @@ impl Block<'_, '_, '_> {
                     crew.lose(seat, Work::Loading, &loss);
                     rest.first().filter(|_| is_ready).into_iter().for_each(|&i| entries[i].part_from_base(loss.0.clone()));
                 }
-                (Ok(()), unready) => {
-                    let full = || Failure::new(Status::OutOfMemory, "its base doesn't fit beside the others");
-                    let failure = unready.unwrap_or_else(full);
-                    rest.iter().for_each(|&i| entries[i].part_from_base(failure.clone()));
+                (Ok(()), Some(failure)) => return rest.iter().for_each(|&i| entries[i].part_from_base(failure.clone())),
+                (Ok(()), None) if done == 0 && self.goes_on() => {
+                    let failure = Failure::new(Status::OutOfMemory, "its base doesn't fit, though no other is loaded");
+                    rest.first().into_iter().for_each(|&i| entries[i].part_from_base(failure.clone()));
+                }
+                (Ok(()), None) => {
+                    if self.goes_on() {
+                        rest.iter().for_each(|&i| entries[i].is_deferred = true);
+                    }
                     return;
                 }
             }
         }
+    }
+
+    fn carry_out_on_base(
+        &mut self,
+        seat: usize,
+        order: Order,
+        answer: &mut dyn FnMut(&mut Observing, Answer),
+    ) -> Result<(), Loss> {
+        let Some(mut crew) = self.session.base_crew.take() else { return Ok(()) };
+        std::mem::swap(&mut self.session.crew, &mut crew);
+        let result = self.carry_out(seat, order, answer);
+        std::mem::swap(&mut self.session.crew, &mut crew);
+        self.session.base_crew = Some(crew);
+        result
     }
 
     /// Chooses the sizes of bases on the first bench of their crew.
@@ -91,15 +111,22 @@ impl Block<'_, '_, '_> {
         let left = self.session.options.max_time;
         for i in 0..entries.len() {
             self.load_bases(0, entries);
+            if !self.goes_on() {
+                return;
+            }
             let entry = &mut entries[i];
+            let _ = self.observe(Event::Working(entry.case()));
             let (Some(place), Some((own, None)), true) = (entry.base_places[0], entry.sizes, entry.is_active()) else {
                 continue;
             };
             let Some(crew) = &mut self.session.base_crew else { return };
-            let call = Call { place, left, expected: left + entry.longest_sizing() };
+            let call = Call { place, left, expected: left + entry.longest_sizing(), is_alone: true };
             let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
             match ask(crew, 0, Order::Size { calls: vec![call] }, sized) {
-                Ok((base, _)) => entry.sizes = Some((own, Some(base))),
+                Ok((base, _)) => {
+                    entry.sizes = Some((own, Some(base)));
+                    crew.succeeded(Work::Measuring);
+                }
                 Err(trouble) => part(crew, 0, entry, &trouble),
             }
         }
@@ -112,11 +139,12 @@ impl Block<'_, '_, '_> {
         let left = self.session.options.max_time.saturating_sub(entry.spent);
         match self.try_across(seat, entry, left) {
             Ok(visited) => {
-                entry.visited(process, visited);
-                self.session.crew.succeeded(Work::Measuring);
+                entry.visited(seat, process, visited);
+                let crews = [Some(&mut self.session.crew), self.session.base_crew.as_mut()];
+                crews.into_iter().flatten().for_each(|crew| crew.succeeded(Work::Measuring));
             }
             Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure),
-            Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(seat, &loss, Some(entry)),
+            Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(seat, Work::Measuring, &loss, Some(entry)),
             Err(PairTrouble::Base(trouble)) => {
                 self.session.base_crew.iter_mut().for_each(|crew| part(crew, seat, entry, &trouble));
             }

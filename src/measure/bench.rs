@@ -77,12 +77,15 @@ pub enum Order {
         /// The cases, in this order.
         calls: Vec<Call>,
     },
+    /// Begin a round. Answers nothing.
+    BeginRound {
+        /// Whether the device has worked for another bench until now: then its clocks are up.
+        is_busy: bool,
+    },
     /// Visit cases. Answers [`Answer::Visited`] for each.
     Visit {
         /// The cases, in this order.
         calls: Vec<Call>,
-        /// Whether the device has worked for another bench until now: then its clocks are up.
-        is_busy: bool,
     },
     /// End a round: measure an empty pass in these batch sizes, and keep the device busy until the round is long enough, unless
     /// the session sees to that. Answers [`Answer::RoundEnded`].
@@ -129,6 +132,8 @@ pub struct Call {
     pub left: Duration,
     /// How long it may take before there is reason to worry.
     pub expected: Duration,
+    /// Whether to leave out the base of its pair.
+    pub is_alone: bool,
 }
 
 /// What came of an item of an order.

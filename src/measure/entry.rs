@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::bench::{Job, Loading, ShaderFacts, Visited};
+use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
 use super::flags::{self, Pass, Subject, flags};
 use super::local::REPEATS;
 use super::rig::Conditions;
 use super::session::{Base, Session, Task};
-use super::stop::Stop;
+use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
 use super::{Measured, Rounds, Timer};
-use crate::model::{Case, Failure, Measurand, PipelineStatistics, Status, Work};
+use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Status};
 use crate::stats;
 use crate::units::Nanos;
 
@@ -35,7 +35,22 @@ pub(super) struct Entry<'c> {
     pub(super) noise: Vec<f64>,
     pub(super) spent: Duration,
     pub(super) ended: Option<Result<Stop, Failure>>,
+    /// Whether it has to wait for another block: it no longer fits beside the others.
+    pub(super) is_deferred: bool,
+    /// What its process was lost at while it was paired: it is tried alone, to tell which of the two is to blame.
+    pub(super) on_trial: Option<Trial>,
+    /// By the crew's seats, whether it was timed there, and whether what it left behind was compared since.
+    pub(super) timed: Vec<bool>,
+    pub(super) checked: Vec<bool>,
     has_pipeline: bool,
+}
+
+/// What a case takes its process down by, or its base does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trial {
+    Loading,
+    Sizing,
+    Visiting,
 }
 
 impl<'c> Entry<'c> {
@@ -57,6 +72,10 @@ impl<'c> Entry<'c> {
             noise: Vec::new(),
             spent: Duration::ZERO,
             ended: None,
+            is_deferred: false,
+            on_trial: None,
+            timed: vec![false; seats],
+            checked: vec![false; seats],
             has_pipeline: false,
         }
     }
@@ -71,7 +90,15 @@ impl<'c> Entry<'c> {
     }
 
     pub(super) fn is_active(&self) -> bool {
-        self.ended.is_none()
+        self.ended.is_none() && !self.is_deferred
+    }
+
+    /// The base that is loaded with it on its own device.
+    pub(super) fn base_here(&self) -> Option<&CaseKey> {
+        match &self.task.base {
+            Some(Base::Here(key)) if self.unpaired.is_none() => Some(key),
+            _ => None,
+        }
     }
 
     /// Whether its samples alternate with those of a base, as far as that can be measured.
@@ -86,11 +113,7 @@ impl<'c> Entry<'c> {
 
     /// What a bench is told to load.
     pub(super) fn job(&self) -> Job {
-        let base = match &self.task.base {
-            Some(Base::Here(key)) if self.unpaired.is_none() => Some(key.clone()),
-            _ => None,
-        };
-        Job { key: self.task.key.clone(), base, sizes: self.sizes, is_checked: !self.has_pipeline }
+        Job { key: self.task.key.clone(), base: self.base_here().cloned(), sizes: self.sizes, is_checked: !self.has_pipeline }
     }
 
     /// What the base's bench is told to load.
@@ -112,8 +135,8 @@ impl<'c> Entry<'c> {
                 if !self.has_pipeline {
                     (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
                 }
-                if self.unpaired.is_none() {
-                    self.unpaired = loaded.unpaired;
+                if let Some(failure) = loaded.unpaired.filter(|_| self.unpaired.is_none()) {
+                    self.part_from_base(failure);
                 }
             }
             Err(failure) => self.fail(failure),
@@ -121,11 +144,22 @@ impl<'c> Entry<'c> {
     }
 
     /// Takes a visit.
-    pub(super) fn visited(&mut self, process: u32, visited: Visited) {
+    pub(super) fn visited(&mut self, seat: usize, process: u32, visited: Visited) {
+        (self.timed[seat], self.checked[seat]) = (true, false);
         self.visits.push(visited.visit);
         self.conditions.push(visited.conditions);
         self.processes.push(process);
         self.spent += visited.spent;
+    }
+
+    /// Whether it did alone what it was lost at with its base.
+    pub(super) fn is_acquitted(&self) -> bool {
+        self.is_active()
+            && self.on_trial.is_some_and(|trial| match trial {
+                Trial::Loading => self.places.iter().any(Option::is_some),
+                Trial::Sizing => self.sizes.is_some(),
+                Trial::Visiting => !self.visits.is_empty(),
+            })
     }
 
     /// Ends it without figures.
@@ -141,6 +175,19 @@ impl<'c> Entry<'c> {
         self.conditions.clear();
         self.processes.clear();
         self.noise.clear();
+        self.spent = Duration::ZERO;
+    }
+
+    /// Whether it is to be judged: it was visited in as many rounds as the next look takes.
+    pub(super) fn is_due(&self) -> bool {
+        let next = JUDGED_ROUNDS.get(self.noise.len());
+        self.is_active() && next.is_some_and(|rounds| self.visits.len() >= *rounds as usize)
+    }
+
+    /// Whether what it left behind was compared wherever it was timed.
+    pub(super) fn is_checked(&self) -> bool {
+        self.case().check.outputs().is_empty()
+            || self.timed.iter().zip(&self.checked).all(|(timed, checked)| !timed || *checked)
     }
 
     /// What choosing its sizes may take: a few passes, none of which was longer than making the pipeline and the first one, and then
@@ -176,7 +223,7 @@ impl Session<'_> {
     pub(super) fn measured(&self, entry: Entry, stop: Stop) -> Result<Measured, Failure> {
         let rounds = entry.rounds(|visit| &visit.samples);
         let case = entry.case();
-        let does_work = case.work != Work::default();
+        let does_work = case.work != model::Work::default();
         let time = rounds.value();
         let empty_pass = entry.overhead.filter(|_| does_work).map(|Nanos(time)| time);
         let own = Pass { time, batch: entry.batch(), floor: self.crew.instrument().floor.0, empty_pass };

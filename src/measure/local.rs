@@ -216,12 +216,16 @@ impl<'a> LocalBench<'a> {
         case.ok_or_else(|| Failure::new(Status::Error, format!("nothing is loaded at place {place}")))
     }
 
+    /// A case, and the place of its base among the bases unless that is left out.
+    fn subjects(&mut self, call: Call) -> Result<(Subject, Option<usize>), Failure> {
+        let case = self.case(call.place)?;
+        Ok((case.subject.clone(), case.base.filter(|_| !call.is_alone)))
+    }
+
     /// Chooses the sizes of a case, and of its base unless those were chosen before.
-    fn size(&mut self, place: usize) -> Result<(Sizes, Option<Sizes>), Failure> {
-        let (subject, base) = {
-            let case = self.case(place)?;
-            (case.subject.clone(), case.base)
-        };
+    fn size(&mut self, call: Call) -> Result<(Sizes, Option<Sizes>), Failure> {
+        let (subject, base) = self.subjects(call)?;
+        let place = call.place;
         let sizes = self.rig.choose_sizes(&subject, self.max_time)?;
         self.case(place)?.subject.sizes = sizes;
         let Some(base) = base else { return Ok((sizes, None)) };
@@ -233,12 +237,10 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Visits a case, and again where clocks were down or others took the processor, as long as its time allows.
-    fn visit(&mut self, place: usize, left: Duration) -> Result<Visited, Failure> {
+    fn visit(&mut self, call: Call) -> Result<Visited, Failure> {
         self.rig.warm_up_if_idle()?;
-        let (subject, base) = {
-            let case = self.case(place)?;
-            (case.subject.clone(), case.base)
-        };
+        let (subject, base) = self.subjects(call)?;
+        let left = call.left;
         let base = base.map(|base| self.bases[base].subject.clone());
         let started = self.rig.device.now();
         let mut repeats_left = REPEATS;
@@ -386,14 +388,15 @@ impl Bench for LocalBench<'_> {
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         match order {
             Order::Load { jobs, share } => self.load_all(&jobs, share, answer),
-            Order::Size { calls } => each(calls, answer, Answer::Sized, |call| self.size(call.place)),
-            Order::Visit { calls, is_busy } => {
+            Order::Size { calls } => each(calls, answer, Answer::Sized, |call| self.size(call)),
+            Order::BeginRound { is_busy } => {
                 self.round_started = self.rig.device.now();
                 if is_busy {
                     self.rig.was_busy();
                 }
-                each(calls, answer, Answer::Visited, |Call { place, left, .. }| self.visit(place, left))
+                Ok(())
             }
+            Order::Visit { calls } => each(calls, answer, Answer::Visited, |call| self.visit(call)),
             Order::EndRound { batches, stays_busy } => {
                 each([()], answer, Answer::RoundEnded, |()| self.end_round(&batches, stays_busy))
             }

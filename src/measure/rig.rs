@@ -11,7 +11,7 @@ use crate::model::{Failure, Status, real};
 use crate::units::{Nanos, TickScale};
 
 /// A device that had nothing to do for this long may have lowered its clocks.
-const IDLE: Duration = Duration::from_millis(20);
+pub(super) const IDLE: Duration = Duration::from_millis(20);
 
 /// A device with its instrument.
 pub(super) struct Rig<'a> {

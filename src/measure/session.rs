@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -10,7 +10,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order, ShaderFacts};
 use super::crew::{Crew, Work};
-use super::entry::Entry;
+use super::entry::{Entry, Trial};
+use super::rig::IDLE;
 use super::stop::{self, JUDGED_ROUNDS, LAST_ROUND, Progress, Stop};
 use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
@@ -68,6 +69,8 @@ pub struct Outcome {
 pub enum Event<'a> {
     /// A case is compiled by the driver and checked.
     Loading(&'a Case),
+    /// A case is worked on in another way: loaded once more, sized, or checked.
+    Working(&'a Case),
     /// A case is timed.
     Timing(&'a Case, u32),
     /// A case has an outcome.
@@ -84,12 +87,14 @@ pub struct Session<'a> {
     pub(super) base_crew: Option<Crew<'a>>,
     pub(super) options: Options,
     rng: ChaCha8Rng,
+    /// When the device last ended a round, whichever bench it was on.
+    last_round: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
     /// Measures on these benches.
     pub fn new(crew: Crew<'a>, options: Options) -> Self {
-        Self { crew, base_crew: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed) }
+        Self { crew, base_crew: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed), last_round: None }
     }
 
     /// The same session, the bases of pairs being run on another device.
@@ -111,15 +116,23 @@ impl<'a> Session<'a> {
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each, in
     /// their order; `None` for those that weren't measured because the observer didn't want to go on, or the device was given up.
     pub fn measure(&mut self, tasks: &[Task], observe: &mut Observer) -> Vec<Option<Outcome>> {
-        let mut outcomes = Vec::with_capacity(tasks.len());
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; tasks.len()];
+        let mut pending: VecDeque<usize> = (0..tasks.len()).collect();
         let mut goes_on = true;
-        while outcomes.len() < tasks.len() && goes_on && self.given_up().is_none() {
+        while !pending.is_empty() && goes_on && self.given_up().is_none() {
+            let those: Vec<&Task> = pending.iter().map(|&i| &tasks[i]).collect();
             let mut block = Block { session: self, observe, goes_on };
-            let measured = block.measure(&tasks[outcomes.len()..]);
+            let ended = block.measure(&those);
             goes_on = block.goes_on;
-            outcomes.extend(measured);
+            let mut deferred = VecDeque::new();
+            for (outcome, i) in ended.into_iter().zip(pending.drain(..)) {
+                match outcome {
+                    Some(outcome) => outcomes[i] = Some(outcome),
+                    None => deferred.push_back(i),
+                }
+            }
+            pending = deferred;
         }
-        outcomes.resize(tasks.len(), None);
         outcomes
     }
 
@@ -139,12 +152,11 @@ pub(super) struct Block<'s, 'a, 'o> {
 }
 
 impl Block<'_, '_, '_> {
-    /// Measures as many of the cases as memory holds at one time, at least one unless nothing can go on.
-    fn measure(&mut self, tasks: &[Task]) -> Vec<Option<Outcome>> {
+    /// Measures as many of the cases as memory holds at one time, at least one unless nothing can go on. `None` for the others.
+    fn measure(&mut self, tasks: &[&Task]) -> Vec<Option<Outcome>> {
         let seats = self.session.crew.len();
         let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, seats)).collect();
-        let fitting = self.load(0, &mut entries);
-        entries.truncate(fitting);
+        self.load(0, &mut entries);
         self.load_bases(0, &mut entries);
         self.size(&mut entries);
         self.time(&mut entries);
@@ -162,140 +174,208 @@ impl Block<'_, '_, '_> {
     }
 
     /// Tells what happens, and hears whether to go on.
-    pub(super) fn observe(&mut self, event: Event) {
+    pub(super) fn observe(&mut self, event: Event) -> ControlFlow<()> {
         self.goes_on &= (self.observe)(event).is_continue();
+        if self.goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Whether to go on.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     pub(super) fn fail(&mut self, entry: &mut Entry, failure: Failure) {
         entry.fail(failure);
-        self.observe(Event::Ended(entry.case()));
+        let _ = self.observe(Event::Ended(entry.case()));
     }
 
-    /// Loads what is active at a seat, where it isn't yet. Gives how many of the entries, from the first, needn't wait for another
-    /// block: those that don't fit beside the others at the first seat have to.
-    fn load(&mut self, seat: usize, entries: &mut [Entry]) -> usize {
+    /// Carries out an order at a seat, the answers going to `answer` with this block, which sees to what they mean.
+    pub(super) fn carry_out(
+        &mut self,
+        seat: usize,
+        order: Order,
+        answer: &mut dyn FnMut(&mut Observing, Answer),
+    ) -> Result<(), Loss> {
+        let mut observing = Observing { observe: self.observe, goes_on: self.goes_on };
+        let result = self.session.crew.carry_out(seat, order, &mut |item| {
+            answer(&mut observing, item);
+            if observing.goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        self.goes_on &= observing.goes_on;
+        result
+    }
+
+    /// Loads what is active at a seat, where it isn't yet. What doesn't fit beside the others waits for another block.
+    pub(super) fn load(&mut self, seat: usize, entries: &mut [Entry]) {
         loop {
             if !self.session.crew.is_there(seat) {
                 entries.iter_mut().for_each(|entry| entry.places[seat] = None);
             }
-            let wanted: Vec<usize> =
+            let mut wanted: Vec<usize> =
                 (0..entries.len()).filter(|&i| entries[i].is_active() && entries[i].places[seat].is_none()).collect();
+            if let Some(&i) = wanted.iter().find(|&&i| entries[i].on_trial == Some(Trial::Loading)) {
+                wanted = vec![i];
+            }
             if wanted.is_empty() || !self.goes_on {
-                return entries.len();
+                return;
+            }
+            if let Err(failure) = self.session.crew.bench(seat) {
+                return wanted.iter().for_each(|&i| self.fail(&mut entries[i], not_run(&failure)));
             }
             match self.load_those(seat, entries, &wanted) {
-                Loaded::All => return entries.len(),
-                Loaded::Some(count) if seat == 0 && entries.iter().all(|entry| entry.visits.is_empty()) => {
-                    return wanted[count];
-                }
-                Loaded::Some(count) => {
-                    for &i in &wanted[count..] {
-                        let reason = "it fits into one process beside the others, not into several: try --processes 1";
-                        self.fail(&mut entries[i], Failure::new(Status::OutOfMemory, reason));
-                    }
-                    return entries.len();
-                }
-                // The bench was lost, and with it all that was loaded.
-                Loaded::Again => {}
-                Loaded::Never(failure) => {
-                    wanted.iter().for_each(|&i| self.fail(&mut entries[i], not_run(&failure)));
-                    return entries.len();
-                }
+                Ok(done) if done < wanted.len() => self.defer(entries, &wanted[done..], seat),
+                Ok(_) => {}
+                Err(failure) => return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone())),
             }
         }
     }
 
-    fn load_those(&mut self, seat: usize, entries: &mut [Entry], wanted: &[usize]) -> Loaded {
-        let jobs: Vec<Job> = wanted.iter().map(|&i| entries[i].job()).collect();
-        let share = (seat == 0).then(|| self.session.share());
-        let (mut done, mut is_ready, mut unready) = (0, false, None);
-        if let Err(failure) = self.session.crew.bench(seat) {
-            return Loaded::Never(failure);
+    /// Those that don't fit wait for another block, unless nothing else was loaded: then they never will.
+    fn defer(&mut self, entries: &mut [Entry], those: &[usize], seat: usize) {
+        if !self.goes_on {
+            return;
         }
-        let (crew, observe) = (&mut self.session.crew, &mut self.observe);
-        let mut goes_on = observe(Event::Loading(entries[wanted[0]].case()));
-        let result = crew.carry_out(seat, Order::Load { jobs, share }, &mut |answer| {
-            match answer {
-                Answer::Ready(Ok(())) => is_ready = true,
-                Answer::Ready(Err(failure)) => unready = Some(failure),
-                Answer::Loaded(loading) => {
-                    let entry = &mut entries[wanted[done]];
-                    entry.loaded(seat, *loading);
-                    done += 1;
-                    if entry.ended.is_some() && observe(Event::Ended(entry.case())).is_break() {
-                        goes_on = ControlFlow::Break(());
-                    }
-                    if let Some(&next) = wanted.get(done) {
-                        if observe(Event::Loading(entries[next].case())).is_break() {
-                            goes_on = ControlFlow::Break(());
-                        }
-                    }
-                }
-                _ => {}
+        let is_alone = !entries.iter().any(|entry| entry.is_active() && entry.places[seat].is_some());
+        for (i, &place) in those.iter().enumerate() {
+            if is_alone && i == 0 && entries.iter().all(|entry| entry.ended.is_none()) {
+                self.fail(
+                    &mut entries[place],
+                    Failure::new(Status::OutOfMemory, "it doesn't fit, though nothing else is loaded"),
+                );
+            } else {
+                entries[place].is_deferred = true;
             }
-            goes_on
+        }
+    }
+
+    /// Loads these, and tells how many were answered; a bench that is lost takes the one under way with it.
+    fn load_those(&mut self, seat: usize, entries: &mut [Entry], wanted: &[usize]) -> Result<usize, Failure> {
+        let jobs: Vec<Job> = wanted.iter().map(|&i| entries[i].job()).collect();
+        let is_first = seat == 0 && entries.iter().all(|entry| entry.visits.is_empty());
+        let share = is_first.then(|| self.session.share());
+        let begins = |case| if is_first { Event::Loading(case) } else { Event::Working(case) };
+        let (mut done, mut is_ready, mut unready) = (0, false, None);
+        let _ = self.observe(begins(entries[wanted[0]].case()));
+        let result = self.carry_out(seat, Order::Load { jobs, share }, &mut |observing, answer| match answer {
+            Answer::Ready(Ok(())) => is_ready = true,
+            Answer::Ready(Err(failure)) => unready = Some(failure),
+            Answer::Loaded(loading) if done < wanted.len() => {
+                let entry = &mut entries[wanted[done]];
+                entry.loaded(seat, *loading);
+                done += 1;
+                if entry.ended.is_some() {
+                    observing.see(Event::Ended(entry.case()));
+                }
+                wanted.get(done).into_iter().for_each(|&next| observing.see(begins(entries[next].case())));
+            }
+            _ => {}
         });
-        self.goes_on &= goes_on.is_continue();
         if done > 0 {
             self.session.crew.succeeded(Work::Loading);
+            Self::convict(entries);
         }
         match (result, unready) {
             (Err(loss), _) => {
-                self.session.crew.lose(seat, Work::Loading, &loss);
-                if let Some(&i) = wanted.get(done).filter(|_| is_ready) {
-                    self.fail(&mut entries[i], loss.0);
-                }
-                Loaded::Again
+                let entry = wanted.get(done).filter(|_| is_ready).map(|&i| &mut entries[i]);
+                self.lose(seat, Work::Loading, &loss, entry);
+                Ok(wanted.len())
             }
-            (Ok(()), Some(failure)) => Loaded::Never(failure),
-            (Ok(()), None) if done == wanted.len() || !self.goes_on => Loaded::All,
-            (Ok(()), None) => Loaded::Some(done),
+            (Ok(()), Some(failure)) => Err(failure),
+            (Ok(()), None) => Ok(done),
         }
     }
 
     /// Chooses the sizes of all entries, on the first bench.
     fn size(&mut self, entries: &mut [Entry]) {
-        let unsized_ones = |entries: &[Entry]| -> VecDeque<usize> {
-            let lacks = |entry: &Entry| entry.is_active() && entry.places[0].is_some() && entry.sizes.is_none();
-            (0..entries.len()).filter(|&i| lacks(&entries[i])).collect()
-        };
-        let mut queue = unsized_ones(entries);
-        while !queue.is_empty() && self.goes_on {
-            let left = self.session.options.max_time;
-            let call = |entry: &Entry| Some(Call { place: entry.places[0]?, left, expected: left + entry.longest_sizing() });
-            let calls = queue.iter().filter_map(|&i| call(&entries[i])).collect();
-            let mut failed = Vec::new();
-            let result = self.session.crew.carry_out(0, Order::Size { calls }, &mut |answer| {
-                if let (Answer::Sized(sized), Some(i)) = (answer, queue.pop_front()) {
-                    match sized {
-                        Ok((own, base)) => entries[i].sizes = Some((own, base)),
-                        Err(failure) => failed.push((i, failure)),
+        let left = self.session.options.max_time;
+        loop {
+            self.load(0, entries);
+            let call = |entry: &Entry| {
+                let expected = left + entry.longest_sizing();
+                Some(Call { place: entry.places[0]?, left, expected, is_alone: entry.base_here().is_none() })
+            };
+            let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
+            let mut listed: VecDeque<(usize, Call)> =
+                (0..entries.len()).filter(|&i| lacks(&entries[i])).filter_map(|i| Some((i, call(&entries[i])?))).collect();
+            if let Some(&on_trial) = listed.iter().find(|(i, _)| entries[*i].on_trial.is_some()) {
+                listed = VecDeque::from([on_trial]);
+            }
+            if listed.is_empty() || !self.goes_on {
+                break;
+            }
+            let calls = listed.iter().map(|(_, call)| *call).collect();
+            let mut any = false;
+            let result = self.carry_out(0, Order::Size { calls }, &mut |observing, answer| {
+                let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return };
+                match sized {
+                    Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
+                    Err(failure) => {
+                        entries[i].fail(failure);
+                        observing.see(Event::Ended(entries[i].case()));
                     }
                 }
-                ControlFlow::Continue(())
+                listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Working(entries[*next].case())));
             });
-            for (i, failure) in failed {
-                self.fail(&mut entries[i], failure);
-            }
-            if let Err(loss) = result {
-                self.lose(0, &loss, queue.pop_front().map(|i| &mut entries[i]));
-                self.load(0, entries);
-            }
-            queue = unsized_ones(entries);
+            self.after(0, result, any, listed.pop_front().map(|(i, _)| i), entries);
         }
         self.size_bases(entries);
     }
 
-    /// A bench was lost while it measured; with it this entry, if it was at one.
-    pub(super) fn lose(&mut self, seat: usize, loss: &Loss, entry: Option<&mut Entry>) {
-        self.session.crew.lose(seat, Work::Measuring, loss);
-        entry.into_iter().for_each(|entry| self.fail(entry, loss.0.clone()));
+    /// What became of an order to measure: whether any item succeeded, and which one was under way if the bench was lost.
+    fn after(&mut self, seat: usize, result: Result<(), Loss>, any: bool, at: Option<usize>, entries: &mut [Entry]) {
+        if any {
+            self.session.crew.succeeded(Work::Measuring);
+            Self::convict(entries);
+        }
+        match (result, at) {
+            (Err(loss), at) => self.lose(seat, Work::Measuring, &loss, at.map(|i| &mut entries[i])),
+            (Ok(()), Some(i)) if self.goes_on => {
+                self.fail(&mut entries[i], Failure::new(Status::Error, "its worker process didn't answer"));
+            }
+            (Ok(()), _) => {}
+        }
     }
 
-    /// Times all entries in rounds until each has ended. Rounds are dealt over the benches.
+    /// A bench was lost; with it this entry, if it was at one. One that was paired is first tried alone: its base may be to blame.
+    pub(super) fn lose(&mut self, seat: usize, at: Work, loss: &Loss, entry: Option<&mut Entry>) {
+        self.session.crew.lose(seat, at, loss);
+        match entry {
+            Some(entry) if entry.base_here().is_some() && entry.on_trial.is_none() => {
+                entry.on_trial = Some(match at {
+                    Work::Measuring if entry.sizes.is_some() => Trial::Visiting,
+                    Work::Measuring => Trial::Sizing,
+                    Work::Opening | Work::Loading => Trial::Loading,
+                });
+                entry.part_from_base(loss.0.clone());
+            }
+            Some(entry) => self.fail(entry, loss.0.clone()),
+            None => {}
+        }
+    }
+
+    /// A case that took its process down together with its base, and does well alone: it was the base, which others then do without.
+    fn convict(entries: &mut [Entry]) {
+        let acquitted: Vec<(CaseKey, Failure)> = entries
+            .iter_mut()
+            .filter(|entry| entry.is_acquitted())
+            .filter_map(|entry| {
+                entry.on_trial = None;
+                match &entry.task.base {
+                    Some(Base::Here(key)) => Some((key.clone(), entry.unpaired.clone()?)),
+                    _ => None,
+                }
+            })
+            .collect();
+        for (base, failure) in acquitted {
+            let with_it = entries.iter_mut().filter(|entry| entry.is_active() && entry.base_here() == Some(&base));
+            with_it.for_each(|entry| entry.part_from_base(failure.clone()));
+        }
+    }
+
+    /// Times all entries in rounds until each has ended. Rounds are dealt over the benches. What lost its pair begins anew.
     fn time(&mut self, entries: &mut [Entry]) {
         let mut empty_passes = EmptyPasses::default();
-        for round in 1..=LAST_ROUND {
+        for round in 1..=2 * LAST_ROUND {
             let seat = (round as usize - 1) % self.session.crew.len();
             self.load(seat, entries);
             self.load_bases(seat, entries);
@@ -304,10 +384,11 @@ impl Block<'_, '_, '_> {
                 break;
             }
             order.shuffle(&mut self.session.rng);
+            self.begin_round(seat);
             self.visit_all(seat, round, order, entries);
             self.end_round(seat, entries, &mut empty_passes);
-            if stop::is_judged(round) && self.goes_on {
-                self.judge(entries, round);
+            if self.goes_on {
+                self.judge(entries);
             }
         }
         if !self.goes_on {
@@ -318,21 +399,34 @@ impl Block<'_, '_, '_> {
         }
     }
 
+    /// Tells both devices that a round begins. A bench that is lost here shows that at its first visit.
+    fn begin_round(&mut self, seat: usize) {
+        let is_busy = self.session.last_round.is_some_and(|ended| ended.elapsed() < IDLE);
+        for crew in [Some(&mut self.session.crew), self.session.base_crew.as_mut()].into_iter().flatten() {
+            if crew.is_there(seat) {
+                let order = Order::BeginRound { is_busy };
+                if let Err(loss) = crew.carry_out(seat, order, &mut |_| ControlFlow::Continue(())) {
+                    crew.lose(seat, Work::Measuring, &loss);
+                }
+            }
+        }
+    }
+
     /// Visits the entries in this order; pairs across devices one by one, since the session itself alternates their samples.
     fn visit_all(&mut self, seat: usize, round: u32, order: Vec<usize>, entries: &mut [Entry]) {
         let mut queue = VecDeque::from(order);
         while self.goes_on {
-            queue.retain(|&i| entries[i].is_active());
-            let Some(&first) = queue.front() else { break };
             // A bench that was lost is replaced, and has to load everything.
             self.load(seat, entries);
             self.load_bases(seat, entries);
-            if !entries[first].is_active() {
-                continue;
+            queue.retain(|&i| entries[i].is_active() && entries[i].places[seat].is_some());
+            let Some(&first) = queue.front() else { break };
+            if !self.goes_on {
+                break;
             }
             if entries[first].is_paired_across() {
                 queue.pop_front();
-                self.observe(Event::Timing(entries[first].case(), round));
+                let _ = self.observe(Event::Timing(entries[first].case(), round));
                 self.visit_across(seat, first, entries);
             } else {
                 self.visit_next(seat, round, &mut queue, entries);
@@ -340,48 +434,42 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    /// Visits the next entries up to one whose base is on another device.
+    /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
     fn visit_next(&mut self, seat: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let max_time = self.session.options.max_time;
         let call = |entry: &Entry| {
-            let left = max_time.saturating_sub(entry.spent);
-            Some(Call { place: entry.places[seat]?, left, expected: max_time + entry.longest_visit() })
+            let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
+            Some(Call { place: entry.places[seat]?, left, expected, is_alone: entry.base_here().is_none() })
         };
-        let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across() && entries[i].is_active());
-        let calls = plain.filter_map(|&i| call(&entries[i])).collect();
-        let order = Order::Visit { calls, is_busy: round > 1 && self.session.crew.len() > 1 };
+        let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across());
+        let mut listed: VecDeque<(usize, Call)> = plain.filter_map(|&i| Some((i, call(&entries[i])?))).collect();
+        if let Some(&on_trial) = listed.iter().find(|(i, _)| entries[*i].on_trial.is_some()) {
+            listed = VecDeque::from([on_trial]);
+        }
+        let calls = listed.iter().map(|(_, call)| *call).collect();
         let process = self.session.crew.process(seat);
-        let (crew, observe) = (&mut self.session.crew, &mut self.observe);
-        let mut goes_on = observe(Event::Timing(entries[queue[0]].case(), round));
-        let mut visited_any = false;
-        let result = crew.carry_out(seat, order, &mut |answer| {
-            let (Answer::Visited(visited), Some(i)) = (answer, queue.pop_front()) else { return goes_on };
+        let mut any = false;
+        if let Some((first, _)) = listed.front() {
+            let _ = self.observe(Event::Timing(entries[*first].case(), round));
+        }
+        let mut done = Vec::new();
+        let result = self.carry_out(seat, Order::Visit { calls }, &mut |observing, answer| {
+            let (Answer::Visited(visited), Some((i, _))) = (answer, listed.pop_front()) else { return };
+            done.push(i);
             match visited {
                 Ok(visited) => {
-                    visited_any = true;
-                    entries[i].visited(process, visited);
+                    any = true;
+                    entries[i].visited(seat, process, visited);
                 }
                 Err(failure) => {
                     entries[i].fail(failure);
-                    if observe(Event::Ended(entries[i].case())).is_break() {
-                        goes_on = ControlFlow::Break(());
-                    }
+                    observing.see(Event::Ended(entries[i].case()));
                 }
             }
-            if let Some(&next) = queue.front() {
-                if observe(Event::Timing(entries[next].case(), round)).is_break() {
-                    goes_on = ControlFlow::Break(());
-                }
-            }
-            goes_on
+            listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Timing(entries[*next].case(), round)));
         });
-        self.goes_on &= goes_on.is_continue();
-        if visited_any {
-            self.session.crew.succeeded(Work::Measuring);
-        }
-        if let Err(loss) = result {
-            self.lose(seat, &loss, queue.pop_front().map(|i| &mut entries[i]));
-        }
+        queue.retain(|i| !done.contains(i));
+        self.after(seat, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 
     /// Measures empty passes, and lets the round last. A bench that is lost here takes no case with it; one that fails otherwise
@@ -395,14 +483,13 @@ impl Block<'_, '_, '_> {
         let is_across = entries.iter().any(|entry| entry.is_active() && entry.is_paired_across());
         let order = Order::EndRound { batches: batches.clone(), stays_busy: !is_across };
         let mut ended = None;
-        let result = self.session.crew.carry_out(seat, order, &mut |answer| {
+        let result = self.carry_out(seat, order, &mut |_, answer| {
             if let Answer::RoundEnded(result) = answer {
                 ended = Some(result);
             }
-            ControlFlow::Continue(())
         });
         if let Err(loss) = result {
-            return self.lose(seat, &loss, None);
+            return self.lose(seat, Work::Measuring, &loss, None);
         }
         match ended {
             Some(Ok((medians, left))) => {
@@ -420,14 +507,16 @@ impl Block<'_, '_, '_> {
             }
             None => {}
         }
+        self.session.last_round = Some(Instant::now());
     }
 
     /// Decides which entries leave, and checks the results of those that do.
-    fn judge(&mut self, entries: &mut [Entry], round: u32) {
+    fn judge(&mut self, entries: &mut [Entry]) {
         let Options { max_noise, max_time, .. } = self.session.options;
         let mut leaving = Vec::new();
-        for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_active()) {
+        for (i, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.is_due()) {
             entry.noise.push(entry.noise_now());
+            let round = u32::try_from(entry.visits.len()).unwrap_or(u32::MAX);
             let progress = Progress { round, noise: &entry.noise, max_noise, spent: entry.spent, max_time };
             leaving.extend(stop::judge(&progress).map(|stop| (i, stop)));
         }
@@ -439,39 +528,52 @@ impl Block<'_, '_, '_> {
         let enough = JUDGED_ROUNDS[0] as usize;
         let has_enough = |entry: &Entry| entry.is_active() && entry.visits.len() >= enough;
         let leaving: Vec<_> = (0..entries.len()).filter(|&i| has_enough(&entries[i])).map(|i| (i, Stop::Budget)).collect();
+        // Checking takes milliseconds, and without it nothing measured may stand.
+        self.goes_on = true;
         self.check(entries, &leaving);
+        self.goes_on = false;
     }
 
     /// Compares what these entries leave behind, on every bench that timed them, and ends them.
     fn check(&mut self, entries: &mut [Entry], leaving: &[(usize, Stop)]) {
         for seat in 0..self.session.crew.len() {
-            let is_open = |entries: &[Entry], i: usize| entries[i].is_active() && entries[i].places[seat].is_some();
-            let mut queue: VecDeque<usize> = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(entries, i)).collect();
-            while !queue.is_empty() && self.session.crew.is_there(seat) {
-                let places = queue.iter().filter_map(|&i| entries[i].places[seat]).collect();
-                let mut failed = Vec::new();
-                let result = self.session.crew.carry_out(seat, Order::Check { places }, &mut |answer| {
-                    if let (Answer::Checked(checked), Some(i)) = (answer, queue.pop_front()) {
-                        failed.extend(checked.err().map(|failure| (i, failure)));
-                    }
-                    ControlFlow::Continue(())
-                });
-                for (i, failure) in failed {
-                    self.fail(&mut entries[i], failure);
+            loop {
+                let is_open = |entry: &Entry| entry.is_active() && entry.timed[seat] && !entry.checked[seat];
+                let open: Vec<usize> = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(&entries[i])).collect();
+                if open.is_empty() || !self.goes_on {
+                    break;
                 }
-                if let Err(loss) = result {
-                    self.lose(seat, &loss, queue.pop_front().map(|i| &mut entries[i]));
-                    self.load(seat, entries);
-                    queue.retain(|&i| is_open(entries, i));
-                }
+                // One that was lost since it timed them is replaced: the same pipeline has to give the right result again.
+                self.load(seat, entries);
+                let open: Vec<usize> = open.into_iter().filter(|&i| is_open(&entries[i])).collect();
+                self.check_at(seat, entries, open);
             }
         }
         for (i, stop) in leaving {
-            if entries[*i].is_active() {
+            if entries[*i].is_active() && entries[*i].is_checked() {
                 entries[*i].ended = Some(Ok(*stop));
-                self.observe(Event::Ended(entries[*i].case()));
+                let _ = self.observe(Event::Ended(entries[*i].case()));
             }
         }
+    }
+
+    fn check_at(&mut self, seat: usize, entries: &mut [Entry], open: Vec<usize>) {
+        let listed = open.into_iter().filter_map(|i| Some((i, entries[i].places[seat]?)));
+        let mut listed: VecDeque<(usize, usize)> = listed.collect();
+        let places = listed.iter().map(|(_, place)| *place).collect();
+        let mut any = false;
+        // Not to be broken off: a second one that asks ends everything.
+        let result = self.session.crew.carry_out(seat, Order::Check { places }, &mut |answer| {
+            if let (Answer::Checked(checked), Some((i, _))) = (answer, listed.pop_front()) {
+                entries[i].checked[seat] = true;
+                match checked {
+                    Ok(()) => any = true,
+                    Err(failure) => entries[i].fail(failure),
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        self.after(seat, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 
     fn unload(&mut self) {
@@ -489,15 +591,17 @@ impl Block<'_, '_, '_> {
     }
 }
 
-/// How far loading got.
-enum Loaded {
-    All,
-    /// So many of those that were wanted.
-    Some(usize),
-    /// The bench was lost.
-    Again,
-    /// There is no bench.
-    Never(Failure),
+/// Passes events on while an order is under way.
+pub(super) struct Observing<'s, 'o> {
+    observe: &'s mut Observer<'o>,
+    goes_on: bool,
+}
+
+impl Observing<'_, '_> {
+    /// Tells what happens, and hears whether to go on.
+    pub(super) fn see(&mut self, event: Event) {
+        self.goes_on &= (self.observe)(event).is_continue();
+    }
 }
 
 /// What becomes of cases that were never tried.

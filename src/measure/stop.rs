@@ -40,7 +40,7 @@ pub fn is_judged(round: u32) -> bool {
 /// What is known about a case when it is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Rounds so far: one of [`JUDGED_ROUNDS`].
+    /// Rounds that it was visited in so far: one of [`JUDGED_ROUNDS`].
     pub round: u32,
     /// Noise (half the interval over the median) at each judgement so far, this one included.
     pub noise: &'a [f64],

@@ -4,9 +4,10 @@
 //! their experiment is complete).
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
@@ -109,12 +110,33 @@ impl Target {
         if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 
+    /// Whether both are one place, however they are spelled.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stdout, Self::Stdout) => true,
+            (Self::File(one) | Self::Continued(one), Self::File(two) | Self::Continued(two)) => is_same_file(one, two),
+            _ => false,
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
             Self::File(path) | Self::Continued(path) => path.display().to_string(),
         }
     }
+}
+
+/// Whether two paths lead to one file, there or not yet. Devices and pipes may come twice.
+pub fn is_same_file(one: &Path, two: &Path) -> bool {
+    let real = |path: &Path| {
+        std::fs::canonicalize(path).ok().or_else(|| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
+        })
+    };
+    let is_file = |path: &Path| std::fs::metadata(path).map_or(true, |metadata| metadata.is_file());
+    one == two || (is_file(one) && real(one).is_some() && real(one) == real(two))
 }
 
 /// What became of a row.
@@ -146,7 +168,7 @@ pub struct Outputs {
 /// [`Error::Output`] for the first that can't be written, a usage error where one is named twice.
 pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Error> {
     for (i, (target, _)) in targets.iter().enumerate() {
-        if targets[..i].iter().any(|(earlier, _)| earlier == target) {
+        if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
             return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
         }
     }
@@ -208,10 +230,22 @@ fn open_file(path: &Path) -> io::Result<(File, bool)> {
 /// Held while a row is written.
 static WHOLE: Mutex<()> = Mutex::new(());
 
-/// Does something while no row is half written, such as ending the process.
-pub fn between_rows<T>(act: impl FnOnce() -> T) -> T {
+/// Does something while no row is half written.
+fn between_rows<T>(act: impl FnOnce() -> T) -> T {
     let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
     act()
+}
+
+/// Keeps rows from being written from now on, once none is half written; but doesn't wait for a pipe that nobody empties.
+pub fn stop_writing() {
+    let until = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < until {
+        if let Ok(whole) = WHOLE.try_lock() {
+            std::mem::forget(whole);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// A file that holds whole lines only: what was written of one that couldn't be written whole, as on a full disk, goes again.
@@ -235,9 +269,38 @@ impl WholeLines {
         Ok(Self::new(file))
     }
 
+    /// Keeps the whole lines that it holds, or nothing.
+    fn keep(&mut self, lines: bool) -> io::Result<()> {
+        if let Some(length) = &mut self.length {
+            *length = if lines { whole_lines(&mut self.file, *length)? } else { 0 };
+            self.file.set_len(*length)?;
+            self.file.seek(SeekFrom::Start(*length))?;
+        }
+        Ok(())
+    }
+
     fn is_empty(&self) -> bool {
         self.length.is_none_or(|length| length == 0)
     }
+}
+
+/// The bytes of a file up to its last line end.
+fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
+    let mut end = length;
+    let mut piece = vec![0; 64 << 10];
+    while end > 0 {
+        let start = end.saturating_sub(piece.len() as u64);
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Read::by_ref(file).take(end - start);
+        piece.clear();
+        tail.read_to_end(&mut piece)?;
+        if let Some(place) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+        piece.resize(64 << 10, 0);
+    }
+    Ok(0)
 }
 
 impl Write for WholeLines {

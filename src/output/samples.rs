@@ -18,20 +18,26 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Creates the file, or empties it; with `continues`, goes on in one that is there.
+    /// Opens the file, or creates it, and leaves what is in it until [`Samples::begin`].
     ///
     /// # Errors
     /// [`Error::Output`] where it can't be written.
-    pub fn create(path: &Path, continues: bool) -> Result<Self, Error> {
-        let create = || {
-            let file = File::options().create(true).write(true).truncate(!continues).open(path)?;
-            let mut out = WholeLines::at_end(file)?;
-            if out.is_empty() {
-                out.write_all(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
-            }
-            Ok(Self { out })
-        };
-        create().map_err(|source| Error::Output { path: path.display().to_string(), source })
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Output { path: path.display().to_string(), source };
+        let file = File::options().create(true).read(true).write(true).truncate(false).open(path).map_err(failed)?;
+        Ok(Self { out: WholeLines::new(file) })
+    }
+
+    /// Begins a new file; with `continues`, goes on after the last whole line.
+    ///
+    /// # Errors
+    /// Where it can't be written.
+    pub fn begin(&mut self, continues: bool) -> io::Result<()> {
+        self.out.keep(continues)?;
+        if self.out.is_empty() {
+            self.out.write_all(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
+        }
+        Ok(())
     }
 
     /// Writes the samples of a row: of each round, the samples and the process that took them.

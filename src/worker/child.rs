@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Platform;
@@ -15,7 +15,7 @@ use crate::model::{Failure, Status};
 
 /// A worker's last words, in lines, and the longest line that is kept.
 const LAST_WORDS: usize = 20;
-const LONGEST_WORDS: u64 = 4096;
+const LONGEST_WORDS: usize = 4096;
 
 /// How long a process that was killed may take to be gone. One that waits in the kernel for a device may never be.
 const REAPING: Duration = Duration::from_secs(5);
@@ -37,6 +37,9 @@ pub(super) struct Worker {
     to: ChildStdin,
     replies: Receiver<Reply>,
     words: Words,
+    /// Reads what it prints, to the end.
+    listening: JoinHandle<()>,
+    is_killed: bool,
 }
 
 /// Why a worker says nothing more.
@@ -77,15 +80,15 @@ impl Worker {
             }
         });
         let keep = keeper(&words, listener);
-        thread::spawn(move || {
+        let listening = thread::spawn(move || {
             let mut input = BufReader::new(errors);
             let mut line = Vec::new();
-            while input.by_ref().take(LONGEST_WORDS).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            while input.by_ref().take(LONGEST_WORDS as u64).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
                 keep(String::from_utf8_lossy(&line).trim_end().to_owned());
                 line.clear();
             }
         });
-        Ok(Self { process, to, replies, words })
+        Ok(Self { process, to, replies, words, listening, is_killed: false })
     }
 
     /// Says something. A worker that is gone doesn't hear it, which shows at the next reply.
@@ -117,6 +120,11 @@ impl Worker {
                 (Status::Crashed, format!("its process died: {how}"))
             }
         };
+        // What it printed last may still be on its way; what a grandchild holds open never ends.
+        let until = Instant::now() + Duration::from_millis(200);
+        while !self.listening.is_finished() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
         Failure::new(status, [what, self.last_words()].concat())
     }
 
@@ -129,6 +137,10 @@ impl Worker {
 
     /// Kills it, and never asks: what a driver does at its end may take for ever.
     pub(super) fn kill(&mut self) {
+        if self.is_killed {
+            return;
+        }
+        self.is_killed = true;
         // It may be dead already.
         let _ = self.process.kill();
         self.reap(REAPING);
@@ -155,7 +167,10 @@ impl Drop for Worker {
 
 fn keeper(words: &Words, listener: &Arc<dyn Listener>) -> impl Fn(String) + Send + 'static {
     let (words, listener) = (Arc::clone(words), Arc::clone(listener));
-    move |line| {
+    move |mut line: String| {
+        // On standard output a line may be longer.
+        let end = (0..=LONGEST_WORDS.min(line.len())).rev().find(|&end| line.is_char_boundary(end));
+        line.truncate(end.unwrap_or(0));
         listener.said(&line);
         let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
         if words.len() == LAST_WORDS {

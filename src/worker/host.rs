@@ -47,6 +47,8 @@ pub struct Opening {
     pub warm_up: Duration,
     /// The time that may be spent on timing one case.
     pub max_time: Duration,
+    /// How long a submission may take before the device counts as hung, where the supervisor says so.
+    pub deadline: Option<Duration>,
     /// Where times come from, if another process has found that out.
     pub timer: Option<Timer>,
     /// Which of the run's processes this is for the device, from 1.
@@ -123,9 +125,12 @@ impl Host {
             }
             Self::Vulkan(instance) => {
                 let options = DeviceOptions { queue_family: opening.queue, statistics: opening.statistics };
-                let opened = instance
+                let mut opened = instance
                     .open_with(device.index, options)
                     .map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;
+                if let Some(deadline) = opening.deadline {
+                    opened.set_timeout(deadline);
+                }
                 Ok(Box::new(Vulkan::new(opened)))
             }
         }

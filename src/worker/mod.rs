@@ -14,7 +14,7 @@
 mod child;
 mod find;
 mod host;
-mod protocol;
+pub mod protocol;
 mod remote;
 mod serve;
 mod source;

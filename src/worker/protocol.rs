@@ -55,7 +55,7 @@ pub enum Reply {
 ///
 /// # Errors
 /// Where nobody reads any more.
-pub(super) fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = vec![b'\n'];
     serde_json::to_writer(&mut line, message)?;
     line.push(b'\n');

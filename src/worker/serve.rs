@@ -83,8 +83,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
                 Request::Halt => shared.store(orders, Ordering::Relaxed),
                 Request::Open(_) | Request::Close => {}
             }
-            let is_last = request == Request::Close;
-            if sender.send(request).is_err() || is_last {
+            if sender.send(request).is_err() {
                 return;
             }
         }
