@@ -100,7 +100,8 @@ impl Kept {
         staged.finish().with_context(|| format!("can't replace {}", work.display()))?;
         let name = source.display();
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
-        let again = if again > 0 { format!(", {again} that have no figures are tried again") } else { String::new() };
+        let reasons = "they failed, or their sources are others by now";
+        let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
         self.file = Some(work.to_owned());
         Ok(())

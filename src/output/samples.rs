@@ -1,7 +1,7 @@
 //! Every sample of a run as long CSV: one line per sample.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use super::{WholeLines, between_rows};
@@ -18,13 +18,17 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Creates the file, or empties it; with `continues`, goes on in one that is there.
+    /// Creates the file, or empties it; with `continues`, goes on in one that is there, behind its last whole line.
     ///
     /// # Errors
     /// [`Error::Output`] where it can't be written.
     pub fn create(path: &Path, continues: bool) -> Result<Self, Error> {
         let create = || {
-            let file = File::options().create(true).write(true).truncate(!continues).open(path)?;
+            let mut file = File::options().create(true).read(true).write(true).truncate(!continues).open(path)?;
+            if file.metadata()?.is_file() {
+                let whole = whole_bytes(&mut file)?;
+                file.set_len(whole)?;
+            }
             let mut out = WholeLines::at_end(file)?;
             if out.is_empty() {
                 out.write_all(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
@@ -56,4 +60,14 @@ impl Samples {
         })
         .map_err(|error| io::Error::new(error.kind(), format!("can't write samples: {error}")))
     }
+}
+
+/// The bytes of a file up to the end of its last whole line: whoever wrote it may have been killed in the middle of the next one.
+fn whole_bytes(file: &mut File) -> io::Result<u64> {
+    let (mut input, mut line, mut whole) = (BufReader::new(file), Vec::new(), 0);
+    while input.read_until(b'\n', &mut line)? > 0 {
+        whole += if line.ends_with(b"\n") { line.len() as u64 } else { 0 };
+        line.clear();
+    }
+    Ok(whole)
 }
