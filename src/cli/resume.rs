@@ -122,7 +122,8 @@ impl Kept {
         let _ = outputs.finish()?;
         let name = source.display();
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
-        let again = if again > 0 { format!(", {again} that have no figures are tried again") } else { String::new() };
+        let reasons = "they failed, or their sources are others by now";
+        let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
         Ok(())
     }

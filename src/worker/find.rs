@@ -8,7 +8,7 @@ use super::child::Listener;
 use super::remote::{Isolated, NoDrivers};
 use super::{Deadlines, Platform};
 use crate::error::Error;
-use crate::model::{DeviceInfo, Failure};
+use crate::model::{DeviceInfo, Failure, Status};
 
 /// Variables that name the loader's drivers, in the order in which it looks at them.
 const DRIVER_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
@@ -42,7 +42,12 @@ pub struct Place {
 /// # Errors
 /// Where there is no loader or no driver, in words that say what to do.
 pub fn find(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Found, Error> {
-    let failure = match Isolated::start(platform, deadlines, listener) {
+    let mut asked = Isolated::start(platform, deadlines, listener);
+    if matches!(&asked, Err(NoDrivers::Lost(failure)) if failure.status == Status::Crashed) {
+        // It may have been by chance; and one by one, devices would have other numbers.
+        asked = Isolated::start(platform, deadlines, listener);
+    }
+    let failure = match asked {
         Ok(worker) => return Ok(Found::by(worker, platform)),
         Err(NoDrivers::Refused(words)) => return Err(Error::NoDevice(words)),
         Err(NoDrivers::Lost(failure)) => failure,

@@ -63,27 +63,30 @@ pub(crate) struct Call<'a> {
     pub(crate) bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Condition {
     Groups(u32),
     Constant(u32),
     Bytes(u64),
+    Driver(String),
 }
 
 impl Condition {
-    fn holds(self, call: &Call<'_>) -> bool {
+    fn holds(&self, call: &Call<'_>) -> bool {
         match self {
-            Self::Groups(groups) => call.groups.contains(&groups),
+            Self::Groups(groups) => call.groups.contains(groups),
             Self::Constant(word) => call.constants.chunks_exact(4).any(|bytes| bytes == word.to_ne_bytes()),
-            Self::Bytes(least) => call.bytes >= least,
+            Self::Bytes(least) => call.bytes >= *least,
+            Self::Driver(part) => variable("VK_DRIVER_FILES").is_some_and(|files| files.contains(part)),
         }
     }
 
-    fn is_for(self, place: Place) -> bool {
+    fn is_for(&self, place: Place) -> bool {
         match self {
             Self::Groups(_) => matches!(place, Place::Submit | Place::Dispatch),
             Self::Constant(_) => place == Place::Pipeline,
             Self::Bytes(_) => matches!(place, Place::Memory | Place::Buffer),
+            Self::Driver(_) => matches!(place, Place::Instance | Place::Devices),
         }
     }
 }
@@ -121,7 +124,7 @@ struct Fault {
 
 impl Fault {
     fn comes(&self, place: Place, call: &Call<'_>) -> bool {
-        let is_meant = self.place == place && self.condition.is_none_or(|condition| condition.holds(call));
+        let is_meant = self.place == place && self.condition.as_ref().is_none_or(|condition| condition.holds(call));
         is_meant && {
             let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             self.which.is(number) && self.claim()
@@ -224,7 +227,7 @@ fn parse_fault(text: &str, once: Option<String>) -> Result<Fault, String> {
     if !places.contains(&place) {
         return Err(format!("not at {place:?}; possible: {places:?}"));
     }
-    if condition.is_some_and(|condition| !condition.is_for(place)) {
+    if condition.as_ref().is_some_and(|condition| !condition.is_for(place)) {
         return Err(format!("the condition isn't for {place:?}"));
     }
     Ok(Fault { kind, place, which, condition, once, calls: AtomicU64::new(0), has: OnceLock::new() })
@@ -293,6 +296,7 @@ fn parse_condition(text: &str) -> Result<Condition, String> {
         ("groups", Some(value)) => number(value).map(Condition::Groups),
         ("constant", Some(value)) => number(value).map(Condition::Constant),
         ("bytes", Some(value)) => number(value).map(Condition::Bytes),
+        ("driver", Some(value)) => Ok(Condition::Driver(value.to_owned())),
         _ => Err(format!("`{text}` is neither a place nor a condition")),
     }
 }

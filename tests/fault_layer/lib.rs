@@ -33,7 +33,8 @@
 //! - `groups=X`, at `submit` and `dispatch`: X groups in x are dispatched, or were recorded into a submitted buffer (by the
 //!   application; secondary buffers don't count);
 //! - `constant=W`, at `pipeline`: the 32-bit word W stands in the specialization constants' data;
-//! - `bytes=B`, at `memory` and `buffer`: at least B bytes are asked for.
+//! - `bytes=B`, at `memory` and `buffer`: at least B bytes are asked for;
+//! - `driver=T`, at `instance` and `devices`: the variable VK_DRIVER_FILES has the text T.
 //!
 //! With `LANESCOPE_FAULT_ONCE=PATH` a fault comes once, whatever the number of processes: only where it makes the file PATH (the
 //! second of several faults makes PATH.1, the third PATH.2). Faults of timestamps are then one process's, for all its life.

@@ -1,12 +1,9 @@
 //! Drivers with faults, for the commands that tests start: the layer of `tests/fault_layer`, which says what there is.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::LazyLock;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -118,43 +115,3 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     assert!(path.is_file(), "{}", path.display());
     path
 });
-
-/// A command that may never end. It is killed when this is dropped.
-pub struct Running(Child);
-
-impl Running {
-    /// Starts it.
-    pub fn start(command: &mut Command) -> Self {
-        Self(command.spawn().unwrap())
-    }
-
-    /// Waits until something has happened, as long as it may take on a slow machine.
-    pub fn wait_until(&mut self, what: &str, has_happened: impl Fn() -> bool) {
-        let started = Instant::now();
-        while !has_happened() {
-            assert!(self.is_alive(), "it ended before this: {what}; {:?}", self.said());
-            assert!(started.elapsed() < Duration::from_secs(120), "it never happened: {what}");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Whether it hasn't ended.
-    pub fn is_alive(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_none()
-    }
-
-    /// What an ended command said on both streams.
-    pub fn said(&mut self) -> String {
-        let mut text = String::new();
-        self.0.stdout.take().map(|mut stream| stream.read_to_string(&mut text));
-        self.0.stderr.take().map(|mut stream| stream.read_to_string(&mut text));
-        text
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 pub mod faults;
+pub mod processes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
