@@ -1,7 +1,7 @@
 //! Every sample of a run as long CSV: one line per sample.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::{WholeLines, between_rows};

@@ -1,0 +1,216 @@
+//! A session whose benches are lost, run out of memory or answer wrongly at chosen moments: no figure stands that was not measured
+//! in enough rounds and checked, and nothing but what is to blame is lost.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use lanescope::experiments::Setting;
+use lanescope::measure::{
+    Answer, Answering, Base, Bench, CaseKey, Conditions, Crew, Instrument, Loaded, Loading, Loss, Options, Order, Session,
+    Sizes, Task, Timer, Visit, Visited,
+};
+use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
+use lanescope::plan::{Plan, Request};
+use lanescope::units::{Nanos, TickScale};
+
+/// What is to happen, by the number of the process and how often it was given such an order before; all processes count on.
+#[derive(Clone, Default)]
+struct Script(Rc<RefCell<Log>>);
+
+#[derive(Default)]
+struct Log {
+    rounds: u32,
+    processes: u32,
+    samples: u32,
+    /// The bench is lost at the end of this round.
+    lost_at_round: Option<u32>,
+    /// Cases that fit at a time, by process; all of them where nothing is said.
+    fitting: Vec<usize>,
+    /// The process that is lost while it chooses sizes.
+    lost_at_size: Option<u32>,
+    /// Checks after a timed batch find a wrong result.
+    is_wrong: bool,
+    /// The sample that fails, of all that are ordered one by one.
+    failing_sample: Option<u32>,
+}
+
+/// A bench that measures nothing and answers as told.
+struct Scripted {
+    script: Script,
+    process: u32,
+    info: DeviceInfo,
+    instrument: Instrument,
+    loaded: usize,
+}
+
+impl Scripted {
+    fn new(script: &Script, device: u8) -> Self {
+        let mut log = script.0.borrow_mut();
+        log.processes += 1;
+        let scale = TickScale { valid_bits: 64, period: 1.0 };
+        let (timer, floor, sentinel) = (Timer::Device(scale), Nanos(100.0), Nanos(1e4));
+        let mut info = DeviceInfo::mock();
+        info.device_uuid.0[0] = device;
+        Self {
+            script: script.clone(),
+            process: log.processes,
+            info,
+            instrument: Instrument { timer, scale: Some(scale), floor, sentinel, note: None },
+            loaded: 0,
+        }
+    }
+
+    fn lost() -> Result<(), Loss> {
+        Err(Loss(Failure::new(Status::Crashed, "told to")))
+    }
+}
+
+const SIZES: Sizes = Sizes { batch: 1, samples: 2, samples_at_once: 3, sample_time: Duration::from_micros(10) };
+const FINE: Conditions = Conditions { clock: 1.0, lost: None };
+
+fn wrong(is_wrong: bool) -> Result<(), Failure> {
+    if is_wrong { Err(Failure::new(Status::WrongResult, "told to")) } else { Ok(()) }
+}
+
+impl Bench for Scripted {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn instrument(&self) -> &Instrument {
+        &self.instrument
+    }
+
+    fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
+        let log = &mut *self.script.0.borrow_mut();
+        match order {
+            Order::Load { jobs, .. } => {
+                let _ = answer(Answer::Ready(Ok(())));
+                let fits = log.fitting.get(self.process as usize - 1).copied().unwrap_or(usize::MAX);
+                for _ in jobs.iter().take(fits.saturating_sub(self.loaded)) {
+                    let loaded = Loaded { pipeline_time: Duration::from_millis(1), statistics: None, unpaired: None };
+                    let loading = Loading { place: self.loaded, shader: None, result: Ok(loaded) };
+                    self.loaded += 1;
+                    let _ = answer(Answer::Loaded(Box::new(loading)));
+                }
+            }
+            Order::Size { .. } if log.lost_at_size == Some(self.process) => return Self::lost(),
+            Order::Size { calls } => calls.iter().for_each(|_| {
+                let _ = answer(Answer::Sized(Ok((SIZES, None))));
+            }),
+            Order::Visit { calls } => {
+                assert!(!calls.is_empty(), "an order of nothing never ends");
+                for _ in calls {
+                    let visit = Visit { samples: vec![1e4, 1e4 + 10.0], host_times: vec![1.1e4], ..Visit::default() };
+                    let spent = Duration::from_millis(2);
+                    let _ = answer(Answer::Visited(Ok(Visited { visit, conditions: FINE, spent })));
+                }
+            }
+            Order::EndRound { batches, .. } => {
+                log.rounds += 1;
+                if log.lost_at_round == Some(log.rounds) {
+                    return Self::lost();
+                }
+                let _ = answer(Answer::RoundEnded(Ok((vec![10.0; batches.len()], Duration::ZERO))));
+            }
+            Order::Check { places } => places.iter().for_each(|_| {
+                let _ = answer(Answer::Checked(wrong(log.is_wrong)));
+            }),
+            Order::Unload => self.loaded = 0,
+            Order::BeginRound { .. } => {}
+            Order::Work { .. } => {
+                let _ = answer(Answer::Ready(Ok(())));
+            }
+            Order::Begin { .. } => {
+                let _ = answer(Answer::Begun(Ok(())));
+            }
+            Order::Sample { .. } => {
+                log.samples += 1;
+                let fails = log.failing_sample == Some(log.samples);
+                let sample = Visit { samples: vec![1e4], host_times: vec![1.1e4], ..Visit::default() };
+                let _ = answer(Answer::Sampled(wrong(fails).map(|()| sample)));
+            }
+            Order::End => {
+                let _ = answer(Answer::Ended(Ok((FINE, Duration::from_millis(2)))));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn crew(script: &Script, device: u8) -> Crew<'static> {
+    let script = script.clone();
+    Crew::new(1, Box::new(move |_| Ok(Box::new(Scripted::new(&script, device))))).unwrap()
+}
+
+/// What comes of four cases: rounds, or the status of the failure. With a base, each is paired with a case on another device.
+fn measured(log: Log, base: Option<Log>, max_time: u64) -> Vec<Result<usize, Status>> {
+    let device = DeviceInfo::mock();
+    let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+    let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
+    let plan = Plan::new(&request, setting).unwrap();
+    let cases: Vec<Case> = plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect();
+    let options = Options { max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
+    let script = |log| Script(Rc::new(RefCell::new(log)));
+    let mut session = Session::new(crew(&script(log), 0), options);
+    let is_paired = base.is_some();
+    if let Some(log) = base {
+        session = session.with_base(crew(&script(log), 9));
+    }
+    let task = |case| Task { key: CaseKey::of(case), case, base: is_paired.then(|| Base::There(CaseKey::of(case))) };
+    let tasks: Vec<Task> = cases.iter().map(task).collect();
+    let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+    let ended = outcomes.into_iter().map(|outcome| {
+        let measured = outcome.expect("every case has an outcome").result.map_err(|failure| failure.status)?;
+        assert!(measured.value().is_finite() && measured.interval().is_some(), "{measured:?}");
+        Ok(measured.rounds.samples.len())
+    });
+    ended.collect()
+}
+
+#[test]
+fn a_sound_bench_measures_everything() {
+    assert!(measured(Log::default(), None, 2000).iter().all(Result::is_ok));
+    assert!(measured(Log::default(), Some(Log::default()), 2000).iter().all(Result::is_ok));
+}
+
+#[test]
+fn nothing_stands_unchecked_whose_bench_was_lost_after_its_last_round() {
+    for round in [None, Some(6), Some(9), Some(13), Some(19)] {
+        let log = Log { lost_at_round: round, is_wrong: true, ..Log::default() };
+        assert_eq!(measured(log, None, 2000), [Err(Status::WrongResult); 4], "lost at round {round:?}");
+        let log = Log { lost_at_round: round, ..Log::default() };
+        assert!(measured(log, None, 2000).iter().all(Result::is_ok), "and what is right isn't lost with it");
+    }
+}
+
+#[test]
+fn what_lost_its_pair_is_measured_anew_in_enough_rounds() {
+    // Two samples of either side of each of four cases in a round, and one before them that is discarded.
+    for failing in [1, 13, 25, 61, 66] {
+        let base = Log { failing_sample: Some(failing), ..Log::default() };
+        for max_time in [12, 2000] {
+            let ended = measured(Log::default(), Some(base_like(&base)), max_time);
+            assert!(ended.iter().all(|rounds| rounds.is_ok_and(|rounds| rounds >= 6)), "sample {failing}: {ended:?}");
+        }
+    }
+}
+
+fn base_like(log: &Log) -> Log {
+    Log { failing_sample: log.failing_sample, ..Log::default() }
+}
+
+#[test]
+fn what_no_longer_fits_when_a_process_was_replaced_waits_for_another_block() {
+    for fitting in [vec![4, 1], vec![4, 2, 3], vec![1], vec![3, 1, 1]] {
+        let log = Log { lost_at_size: Some(1), fitting, ..Log::default() };
+        let ended = measured(log, None, 2000);
+        assert_eq!(ended.iter().filter(|ended| ended.is_err()).count(), 1, "the one at which the process was lost: {ended:?}");
+        let log = Log { lost_at_round: Some(3), fitting: vec![4, 1], ..Log::default() };
+        assert!(measured(log, None, 2000).iter().all(Result::is_ok));
+    }
+}
