@@ -148,7 +148,7 @@ fn rewrite(file: &Path, column: &str, new: impl Fn(usize, &str) -> String) {
 
 /// Kills runs at random moments: the supervisor, or one of its workers; each time, `--resume` completes the file. What a seed does
 /// depends on the machine, so more kills find more.
-fn killed_at_random(seed: u64, kills: usize) {
+fn killed_at_random(seed: u64, kills: usize) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut lost_rows, mut begun) = (0, 0);
     for kill in 0..kills {
@@ -188,7 +188,7 @@ fn killed_at_random(seed: u64, kills: usize) {
         assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
         folder.is_whole();
     }
-    println!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again");
+    format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn killed_at_other_random_moments_a_run_is_resumed() {
 #[ignore = "takes minutes; see its documentation"]
 fn a_hundred_kills() {
     let seed = std::env::var("LANESCOPE_TEST_SEED").ok().map_or(7, |seed| seed.parse().unwrap());
-    killed_at_random(seed, 100);
+    println!("{}", killed_at_random(seed, 100));
 }
 
 /// Also where a worker listens to nothing any more.
