@@ -265,6 +265,24 @@ fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
     folder.is_whole();
 }
 
+/// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
+#[test]
+fn a_run_that_is_stopped_and_continued_loses_nothing() {
+    let folder = Folder::new();
+    let mut family = Family::start(&mut folder.run(MOCK, &["-q", "--timeout=500ms", "--first-timeout=500ms"]));
+    for _ in 0..5 {
+        thread::sleep(WHOLE.1 / 8);
+        if family.is_running() {
+            family.signal(Signal::STOP);
+            thread::sleep(Duration::from_millis(1500));
+            family.signal(Signal::CONT);
+        }
+    }
+    let (_, ran) = family.end();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.is_whole();
+}
+
 // ---- what is kept ---------------------------------------------------------------------------------------------------------
 
 /// A file of the whole run, without running it.
@@ -407,6 +425,20 @@ fn other_outputs_have_the_rows_that_were_kept_as_well() {
     let cases: Vec<&str> = cases.iter().map(|row| row["case_id"].as_str().unwrap()).collect();
     assert_eq!(cases, WHOLE.0.iter().map(|row| row.case_id.as_str()).collect::<Vec<_>>());
     fs::remove_file(json).unwrap();
+    folder.is_whole();
+}
+
+/// Two writers to one file would overwrite each other's rows.
+#[test]
+fn a_file_under_two_names_is_one_file() {
+    let folder = whole();
+    let (bytes, place) = (fs::read(folder.file()).unwrap(), folder.0.path());
+    fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
+    let other_name = place.join("..").join(place.file_name().unwrap()).join("rows.csv");
+    let other_name = other_name.to_str().unwrap();
+    refuses(&folder, &["--samples", other_name], &["rows go to ", "--samples needs another file"]);
+    let ran = folder.resume(MOCK, &["-q", "-o", other_name]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     folder.is_whole();
 }
 

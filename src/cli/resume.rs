@@ -159,7 +159,7 @@ impl DeviceKept {
 pub fn output_targets(arguments: &Run, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
     let mut files = arguments.output.clone();
     let resumed = arguments.resume.as_ref();
-    files.retain(|file| Some(file) != resumed);
+    files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
     let mut targets = outputs::targets(&files, arguments.format, true)?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
