@@ -150,12 +150,12 @@ fn rewrite(file: &Path, column: &str, new: impl Fn(usize, &str) -> String) {
 /// depends on the machine, so more kills find more.
 fn killed_at_random(seed: u64, kills: usize) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (mut lost_rows, mut begun) = (0, 0);
+    let (mut lost_rows, mut begun, usual) = (0, 0, WHOLE.1);
     for kill in 0..kills {
         let folder = Folder::new();
         let what = format!("seed {seed}, kill {kill}");
         let mut family = Family::start(folder.run(MOCK, &["-q"]).stdin(Stdio::null()));
-        let moment = WHOLE.1.mul_f64(rng.random_range(0.0..1.0));
+        let moment = usual.mul_f64(rng.random_range(0.0..1.0));
         let is_worker = rng.random_bool(0.4);
         thread::sleep(moment);
         if is_worker {
@@ -178,7 +178,7 @@ fn killed_at_random(seed: u64, kills: usize) -> String {
             // Once more, on the way.
             if rng.random_bool(0.3) {
                 let family = Family::start(folder.run(MOCK, &["-q"]).stdin(Stdio::null()));
-                thread::sleep(WHOLE.1.mul_f64(rng.random_range(0.0..1.0)));
+                thread::sleep(usual.mul_f64(rng.random_range(0.0..1.0)));
                 family.signal(Signal::KILL);
                 family.end();
                 assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
@@ -268,10 +268,10 @@ fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
 /// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
 #[test]
 fn a_run_that_is_stopped_and_continued_loses_nothing() {
-    let folder = Folder::new();
+    let (folder, usual) = (Folder::new(), WHOLE.1);
     let mut family = Family::start(&mut folder.run(MOCK, &["-q", "--timeout=500ms", "--first-timeout=500ms"]));
-    for _ in 0..5 {
-        thread::sleep(WHOLE.1 / 8);
+    for _ in 0..3 {
+        thread::sleep(usual / 8);
         if family.is_running() {
             family.signal(Signal::STOP);
             thread::sleep(Duration::from_millis(1500));
