@@ -113,6 +113,8 @@ fn an_output_that_can_not_be_written_is_refused_before_anything_runs() {
     assert!(run(&["rows.xlsx"]).contains(".jsonl"));
     assert!(run(&["rows"]).contains("ending"));
     assert!(run(&["new.csv", "new.csv"]).contains("given twice"));
+    let name = folder.path().file_name().unwrap().to_str().unwrap();
+    assert!(run(&["new.csv", &format!("../{name}/new.csv")]).contains("given twice"));
     assert!(run(&["."]).contains("can't"), "a folder");
     assert_eq!(fs::read_to_string(path("old.csv")).unwrap(), "old");
 }

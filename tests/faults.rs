@@ -213,7 +213,7 @@ fn a_driver_that_crashes_costs_the_case_it_was_at() {
             hits_alone(&device, faults, "crashed", &format!("({signal})"));
         }
         // Where no case is at it, none is lost.
-        for faults in ["abort:instance", "segfault:devices", "abort:open", "segfault:memory=1", "abort:submit=2"] {
+        for faults in ["abort:instance", "segfault:devices", "abort:open", "abort:submit=2"] {
             let faults = Faults::new(faults).once();
             let rows = swept(&device, &faults);
             let is_whole = rows.iter().all(|row| row.status == "ok" && row.driver_id == device.driver);

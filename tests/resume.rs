@@ -152,14 +152,14 @@ fn rewrite(file: &Path, column: &str, new: impl Fn(usize, &str) -> String) {
 
 /// Kills runs at random moments: the supervisor, or one of its workers; each time, `--resume` completes the file. What a seed does
 /// depends on the machine, so more kills find more.
-fn killed_at_random(seed: u64, kills: usize) {
+fn killed_at_random(seed: u64, kills: usize) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let (mut lost_rows, mut begun) = (0, 0);
+    let (mut lost_rows, mut begun, usual) = (0, 0, WHOLE.1);
     for kill in 0..kills {
         let folder = Folder::new();
         let what = format!("seed {seed}, kill {kill}");
         let mut family = Family::start(folder.run(MOCK, &["-q"]).stdin(Stdio::null()));
-        let moment = WHOLE.1.mul_f64(rng.random_range(0.0..1.0));
+        let moment = usual.mul_f64(rng.random_range(0.0..1.0));
         let is_worker = rng.random_bool(0.4);
         thread::sleep(moment);
         if is_worker {
@@ -182,7 +182,7 @@ fn killed_at_random(seed: u64, kills: usize) {
             // Once more, on the way.
             if rng.random_bool(0.3) {
                 let family = Family::start(folder.run(MOCK, &["-q"]).stdin(Stdio::null()));
-                thread::sleep(WHOLE.1.mul_f64(rng.random_range(0.0..1.0)));
+                thread::sleep(usual.mul_f64(rng.random_range(0.0..1.0)));
                 family.signal(Signal::KILL);
                 family.end();
                 assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
@@ -192,7 +192,7 @@ fn killed_at_random(seed: u64, kills: usize) {
         assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
         folder.is_whole();
     }
-    println!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again");
+    format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn killed_at_other_random_moments_a_run_is_resumed() {
 #[ignore = "takes minutes; see its documentation"]
 fn a_hundred_kills() {
     let seed = std::env::var("LANESCOPE_TEST_SEED").ok().map_or(7, |seed| seed.parse().unwrap());
-    killed_at_random(seed, 100);
+    println!("{}", killed_at_random(seed, 100));
 }
 
 /// Also where a worker listens to nothing any more.
@@ -266,6 +266,24 @@ fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
     assert!((1..CASES).contains(&there));
     // The same device, which doesn't hang any more.
     assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
+    folder.is_whole();
+}
+
+/// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
+#[test]
+fn a_run_that_is_stopped_and_continued_loses_nothing() {
+    let (folder, usual) = (Folder::new(), WHOLE.1);
+    let mut family = Family::start(&mut folder.run(MOCK, &["-q", "--timeout=500ms", "--first-timeout=500ms"]));
+    for _ in 0..3 {
+        thread::sleep(usual / 8);
+        if family.is_running() {
+            family.signal(Signal::STOP);
+            thread::sleep(Duration::from_millis(1500));
+            family.signal(Signal::CONT);
+        }
+    }
+    let (_, ran) = family.end();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     folder.is_whole();
 }
 
@@ -411,6 +429,20 @@ fn other_outputs_have_the_rows_that_were_kept_as_well() {
     let cases: Vec<&str> = cases.iter().map(|row| row["case_id"].as_str().unwrap()).collect();
     assert_eq!(cases, WHOLE.0.iter().map(|row| row.case_id.as_str()).collect::<Vec<_>>());
     fs::remove_file(json).unwrap();
+    folder.is_whole();
+}
+
+/// Two writers to one file would overwrite each other's rows.
+#[test]
+fn a_file_under_two_names_is_one_file() {
+    let folder = whole();
+    let (bytes, place) = (fs::read(folder.file()).unwrap(), folder.0.path());
+    fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
+    let other_name = place.join("..").join(place.file_name().unwrap()).join("rows.csv");
+    let other_name = other_name.to_str().unwrap();
+    refuses(&folder, &["--samples", other_name], &["rows go to ", "--samples needs another file"]);
+    let ran = folder.resume(MOCK, &["-q", "-o", other_name]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     folder.is_whole();
 }
 

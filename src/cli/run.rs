@@ -23,6 +23,7 @@ use crate::worker::check_evictor;
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     interrupt::listen()?;
+    check_samples(arguments)?;
     let voice = Voice::new(arguments.mode());
     let targets = Targets::resolve(arguments, &voice)?;
     let plans = plans(arguments, &targets)?;
@@ -52,6 +53,13 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     Ok(code)
 }
 
+/// Samples need a file of their own.
+fn check_samples(arguments: &Run) -> Result<(), Error> {
+    let Some(samples) = &arguments.samples else { return Ok(()) };
+    let taken = arguments.output.iter().chain(&arguments.resume).find(|file| output::is_same_file(file, samples));
+    taken.map_or(Ok(()), |taken| Err(Error::Usage(format!("rows go to {}: --samples needs another file", taken.display()))))
+}
+
 fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
     let cache = if arguments.cold { Cache::Cold } else { Cache::Warm };
     let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone(), cache };
@@ -64,15 +72,6 @@ fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'
         check_pairs(&plans)?;
     }
     Ok(plans)
-}
-
-/// Samples are no rows.
-fn check_samples(arguments: &Run) -> Result<(), Error> {
-    let Some(samples) = &arguments.samples else { return Ok(()) };
-    match arguments.output.iter().chain(&arguments.resume).find(|file| output::is_same_file(file, samples)) {
-        Some(file) => Err(Error::Usage(format!("{} is to hold rows and samples: name another file", file.display()))),
-        None => Ok(()),
-    }
 }
 
 /// With one device there must be something to pair.

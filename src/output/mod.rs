@@ -110,12 +110,13 @@ impl Target {
         if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 
-    /// Whether both are one place, however they are spelled.
+    /// Whether both lead to one place, where they would overwrite each other.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Stdout, Self::Stdout) => true,
-            (Self::File(one) | Self::Continued(one), Self::File(two) | Self::Continued(two)) => is_same_file(one, two),
-            _ => false,
+            (Self::File(one) | Self::Continued(one), Self::File(other) | Self::Continued(other)) => {
+                one == other || is_same_file(one, other)
+            }
+            _ => self == other,
         }
     }
 
@@ -127,16 +128,17 @@ impl Target {
     }
 }
 
-/// Whether two paths lead to one file, there or not yet. Devices and pipes may come twice.
-pub fn is_same_file(one: &Path, two: &Path) -> bool {
-    let real = |path: &Path| {
-        std::fs::canonicalize(path).ok().or_else(|| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
-        })
-    };
-    let is_file = |path: &Path| std::fs::metadata(path).map_or(true, |metadata| metadata.is_file());
-    one == two || (is_file(one) && real(one).is_some() && real(one) == real(two))
+/// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let is_special = std::fs::metadata(one).is_ok_and(|metadata| !metadata.is_file());
+    !is_special && place(one) == place(other)
+}
+
+/// A path without detours.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let in_folder = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// What became of a row.
@@ -428,8 +430,18 @@ mod tests {
         let error = open(&targets, &Header::new(["n"])).err().unwrap();
         assert!(matches!(&error, Error::Output { path, .. } if path.ends_with("such.csv")), "{error}");
         assert_eq!(std::fs::read_to_string(&kept).unwrap(), "old");
-        let twice = [&targets[0], &targets[0]].map(Clone::clone);
-        assert!(matches!(open(&twice, &Header::new(["n"])), Err(Error::Usage(_))));
+        // Under other names as well, there or not yet.
+        let detour = |name: &str| folder.path().join("..").join(folder.path().file_name().unwrap()).join(name);
+        for (one, other) in [
+            (kept.clone(), kept.clone()),
+            (kept.clone(), detour("kept.csv")),
+            (folder.path().join("new.csv"), detour("new.csv")),
+        ] {
+            let twice = [one, other].map(|path| (Target::File(path), Format::Csv));
+            assert!(matches!(open(&twice, &Header::new(["n"])), Err(Error::Usage(_))));
+        }
+        assert_eq!(std::fs::read_to_string(&kept).unwrap(), "old");
+        assert!(!is_same_file(Path::new("/dev/null"), Path::new("/dev/../dev/null")) || cfg!(windows));
     }
 
     #[test]

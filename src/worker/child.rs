@@ -17,6 +17,10 @@ use crate::model::{Failure, Status};
 const LAST_WORDS: usize = 20;
 const LONGEST_WORDS: usize = 4096;
 
+/// A deadline is waited for in so many steps. Where this process itself was stopped meanwhile, as by Ctrl-Z, it takes note of one
+/// step only, and then hears what was said.
+const STEPS: u32 = 8;
+
 /// How long a process that was killed may take to be gone. One that waits in the kernel for a device may never be.
 const REAPING: Duration = Duration::from_secs(5);
 
@@ -99,10 +103,14 @@ impl Worker {
 
     /// The next thing that it says.
     pub(super) fn hear(&mut self, within: Duration) -> Result<Reply, Silence> {
-        self.replies.recv_timeout(within).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Silence::Late,
-            RecvTimeoutError::Disconnected => Silence::Dead,
-        })
+        for _ in 0..STEPS {
+            match self.replies.recv_timeout(within / STEPS) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Silence::Dead),
+            }
+        }
+        Err(Silence::Late)
     }
 
     /// Why it says nothing more, as a case's failure. Kills it.

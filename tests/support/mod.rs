@@ -92,6 +92,8 @@ pub struct Found {
     pub index: String,
     /// The driver's id, such as `MESA_LLVMPIPE`.
     pub driver: String,
+    /// Whether a shader that never ends never ends there.
+    pub has_endless_loops: bool,
     /// Whether it is software on the host's processor.
     pub is_cpu: bool,
     /// `maxComputeWorkGroupSize[0]`, or the invocations of a workgroup where they are fewer.
@@ -109,6 +111,7 @@ pub fn devices() -> Vec<Found> {
         .map(|device| Found {
             index: device["index"].to_string(),
             driver: device["driver"]["id"].as_str().unwrap().to_owned(),
+            has_endless_loops: device["quirks"].as_array().unwrap().iter().all(|quirk| quirk["most_iterations"].is_null()),
             is_cpu: device["kind"] == "cpu",
             largest_workgroup: device["limits"]["workgroup_size"][0]
                 .as_u64()
