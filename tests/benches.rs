@@ -159,7 +159,7 @@ fn measured(log: Log, base: Option<Log>, max_time: u64) -> Vec<Result<usize, Sta
     let mut session = Session::new(crew(&script(log), 0), options);
     let is_paired = base.is_some();
     if let Some(log) = base {
-        session = session.with_base(crew(&script(log), 9));
+        session = session.with_base(Ok(crew(&script(log), 9)));
     }
     let task = |case| Task { key: CaseKey::of(case), case, base: is_paired.then(|| Base::There(CaseKey::of(case))) };
     let tasks: Vec<Task> = cases.iter().map(task).collect();

@@ -186,7 +186,7 @@ fn runs_of_every_kind_come_out_as_they_went_in() {
     let transpose = ["algo/transpose", "-a=local_size_x=16", "-a=local_size_y=8", "-a=matrix_size=64", "--paired"];
     for (arguments, what) in [
         (&[&stride[..], &["-d=mock:wrong=memory/*"]].concat()[..], "wrong_result"),
-        (&[&stride[..], &["-d=mock:lost=memory/*"]].concat(), "device_lost"),
+        (&[&stride[..], &["-d=mock:lost=memory/stride*op=read;stride=[24];*"]].concat(), "device_lost"),
         (&[&stride[..], &["-d=mock:memory=shared/*"]].concat(), "out_of_memory"),
         (&[&stride[..], &["-d=mock", "--cold", "--evict-bytes=64Ki"]].concat(), "cold"),
         (&[&transpose[..], &["-d=mock"]].concat(), "padded"),
@@ -274,7 +274,8 @@ fn relations_are_of_the_rows_that_stand() {
 #[test]
 fn rows_of_different_shards_make_each_other_implausible() {
     let device = ["-d", "mock:noise=0.002,drift=-0.3"];
-    let steps = ["calibration/sentinel", "-a=groups=16", "-a=steps=2000..2099", "--preset=default", "--max-time=20ms"];
+    let steps =
+        ["calibration/sentinel", "-a=groups=16", "-a=steps=2000..2099", "--preset=default", "--max-time=20ms", "--processes=1"];
     let whole = ran(&[&["run", "-q", "--format=csv", "--max-noise=50%"], &steps[..], &device].concat()).out;
     let table = Table::of(&whole);
     let is_implausible = |row: &StringRecord| table.get(row, "flags").contains("implausible");

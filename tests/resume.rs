@@ -3,11 +3,7 @@
 
 // Processes are found in /proc, and signals are Unix's.
 #![cfg(target_os = "linux")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, helpers included, and tells how often it tried"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 mod support;
 

@@ -113,13 +113,7 @@ impl<'r> DeviceRun<'r> {
         let seats = self.arguments.processes();
         let session = Session::new(Crew::new(seats, self.hire(self.place))?, self.options());
         match self.pairing {
-            Pairing::Device(base, _) => {
-                // Without its base's device there are no pairs, and nothing else was asked for.
-                let crew = Crew::new(seats, self.hire(base)).map_err(|failure| {
-                    Failure::new(failure.status, format!("{} can't be paired with: {}", base.info.name, failure.reason))
-                })?;
-                Ok(session.with_base(crew))
-            }
+            Pairing::Device(base, _) => Ok(session.with_base(Crew::new(seats, self.hire(base)))),
             Pairing::None | Pairing::Bases => Ok(session),
         }
     }
@@ -148,7 +142,8 @@ impl<'r> DeviceRun<'r> {
                 evict_bytes,
                 warm_up: warm_up(&place.info),
                 max_time,
-                deadline: (!no_isolate).then_some(deadlines.first + deadlines.usual),
+                // Late enough that it is the supervisor that loses patience.
+                deadline: (!no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
                 timer,
                 process,
             };

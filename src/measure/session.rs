@@ -85,6 +85,8 @@ pub struct Session<'a> {
     pub(super) crew: Crew<'a>,
     /// The device on which the bases of pairs run, where it isn't the same.
     pub(super) base_crew: Option<Crew<'a>>,
+    /// Why that device can't be paired with.
+    base_failure: Option<Failure>,
     pub(super) options: Options,
     rng: ChaCha8Rng,
     /// When the device last ended a round, whichever bench it was on.
@@ -94,13 +96,32 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Measures on these benches.
     pub fn new(crew: Crew<'a>, options: Options) -> Self {
-        Self { crew, base_crew: None, options, rng: ChaCha8Rng::seed_from_u64(options.seed), last_round: None }
+        Self {
+            crew,
+            base_crew: None,
+            base_failure: None,
+            options,
+            rng: ChaCha8Rng::seed_from_u64(options.seed),
+            last_round: None,
+        }
     }
 
-    /// The same session, the bases of pairs being run on another device.
+    /// The same session, the bases of pairs being run on another device. Where that can't be paired with, cases are measured alone,
+    /// and say so.
     #[must_use]
-    pub fn with_base(self, crew: Crew<'a>) -> Self {
-        Self { base_crew: Some(crew), ..self }
+    pub fn with_base(self, crew: Result<Crew<'a>, Failure>) -> Self {
+        let timers = |crew: &Crew<'a>| [&self.crew, crew].map(|crew| crew.instrument().timer.as_str());
+        let failure = match &crew {
+            Err(failure) => Some(failure.clone()),
+            Ok(crew) => match timers(crew) {
+                [own, base] if own != base => {
+                    let reason = format!("times by the {own}'s and by the {base}'s clock can't be compared");
+                    Some(Failure::new(Status::Error, reason))
+                }
+                _ => None,
+            },
+        };
+        Self { base_crew: crew.ok().filter(|_| failure.is_none()), base_failure: failure, ..self }
     }
 
     /// What is known about the instrument.
@@ -156,6 +177,9 @@ impl Block<'_, '_, '_> {
     fn measure(&mut self, tasks: &[&Task]) -> Vec<Option<Outcome>> {
         let seats = self.session.crew.len();
         let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, seats)).collect();
+        if let Some(failure) = &self.session.base_failure {
+            entries.iter_mut().filter(|entry| entry.is_paired_across()).for_each(|entry| entry.part_from_base(failure.clone()));
+        }
         self.load(0, &mut entries);
         self.load_bases(0, &mut entries);
         self.size(&mut entries);
