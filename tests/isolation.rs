@@ -95,10 +95,10 @@ fn whatever_work_does_costs_one_row_each() {
 fn whatever_making_a_pipeline_does_costs_one_row_each() {
     let device = quickest();
     let mut losses: Vec<Loss> = vec![
-        (35, "pipeline_error:constant=60", "error", &["vkCreateComputePipelines failed with VK_ERROR_UNKNOWN", "=60"]),
+        (35, "pipeline_error:constant=60", "compile_error", &["vkCreateComputePipelines failed with VK_ERROR_UNKNOWN", "=60"]),
         (75, "abort:pipeline:constant=100", "crashed", &["its process died", "SIGABRT"]),
         (135, "hang:pipeline:constant=160", "timeout", &["no end within 4.0 s; its process was killed"]),
-        (175, "invalid_shader:constant=200", "error", &["VK_ERROR_INVALID_SHADER_NV"]),
+        (175, "invalid_shader:constant=200", "compile_error", &["VK_ERROR_INVALID_SHADER_NV"]),
     ];
     // A shader that never ends, on whatever threads the driver runs it.
     if device.has_endless_loops {

@@ -31,12 +31,14 @@ struct State {
     failed: u64,
     /// Rows of cases that were never tried.
     not_run: u64,
+    /// Whether another try may have figures for some of them.
+    retryable: bool,
 }
 
 impl Sink {
     /// A sink of these outputs. Rows of the mock device are the same bytes whenever it runs.
     pub fn new(outputs: Outputs, samples: Option<Samples>, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
-        let state = State { outputs, samples, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0 };
+        let state = State { outputs, samples, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0, retryable: false };
         Self { voice, is_mock, is_dry: arguments.dry_run, started: Instant::now(), state: Mutex::new(state) }
     }
 
@@ -66,6 +68,7 @@ impl Sink {
                 Some(status) if status.is_failure() => {
                     state.failed += 1;
                     state.not_run += u64::from(row.is_not_run());
+                    state.retryable |= row.is_not_run() && !row.is_refused();
                 }
                 _ => {}
             }
@@ -100,18 +103,17 @@ impl Sink {
         let Self { voice, is_dry, started, state, .. } = self;
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
-        let State { closed, written, skipped, failed, not_run, .. } = state;
+        let State { closed, written, skipped, failed, not_run, retryable, .. } = state;
         if !closed {
             let (verb, seconds) = (if is_dry { "planned" } else { "measured" }, started.elapsed().as_secs_f64());
             let not_run = if not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
             let done = written - skipped - failed;
             voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
         }
-        Ok(match (not_run, failed) {
-            (1.., _) => EXIT_RETRY,
-            (0, 1..) => EXIT_FAILED,
-            (0, 0) if voice.has_faults() => EXIT_FAILED,
-            (0, 0) => EXIT_OK,
+        Ok(match failed {
+            1.. if retryable => EXIT_RETRY,
+            0 if !voice.has_faults() => EXIT_OK,
+            _ => EXIT_FAILED,
         })
     }
 

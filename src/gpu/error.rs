@@ -5,6 +5,9 @@ use gpu_allocator::AllocationError;
 
 use crate::model::{Failure, Status};
 
+/// The call in which drivers compile.
+pub(super) const CREATE_PIPELINES: &str = "vkCreateComputePipelines";
+
 /// A failure of the Vulkan loader, of a driver, or of a case that Vulkan must not see.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -25,6 +28,8 @@ impl Error {
             vk::Result::ERROR_DEVICE_LOST => Status::DeviceLost,
             vk::Result::TIMEOUT => Status::Timeout,
             result if is_out_of_memory(result) => Status::OutOfMemory,
+            // The driver's compiler refuses the shader.
+            _ if call == CREATE_PIPELINES => Status::CompileError,
             _ => Status::Error,
         };
         Self::new(status, format!("{call} failed with VK_{result:?} on {object}: {}", advice(result)))
@@ -122,5 +127,8 @@ mod tests {
         assert_eq!(status(vk::Result::ERROR_OUT_OF_POOL_MEMORY), Status::OutOfMemory);
         assert_eq!(status(vk::Result::TIMEOUT), Status::Timeout);
         assert_eq!(status(vk::Result::ERROR_UNKNOWN), Status::Error);
+        let pipeline = |result| Error::call(CREATE_PIPELINES, "y", result).status();
+        assert_eq!(pipeline(vk::Result::ERROR_UNKNOWN), Status::CompileError);
+        assert_eq!(pipeline(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY), Status::OutOfMemory);
     }
 }

@@ -11,7 +11,7 @@ use crate::model::{self, PipelineStatistics, Resource, Status};
 use crate::shader::{BindingInfo, BindingKind, Prepared, Specialized};
 
 use super::check;
-use super::error::{Context, Error};
+use super::error::{CREATE_PIPELINES, Context, Error};
 use super::logical::Logical;
 use super::memory::Buffer;
 use super::object::Owned;
@@ -227,7 +227,7 @@ fn pipeline(
     let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw());
     // SAFETY: all that `info` refers to lives until the call returns; `check` held sizes and constants to the limits.
     let pipelines = unsafe { logical.raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
-    let pipelines = pipelines.map_err(|(_, result)| result).on("vkCreateComputePipelines", || source.name.clone())?;
+    let pipelines = pipelines.map_err(|(_, result)| result).on(CREATE_PIPELINES, || source.name.clone())?;
     let pipeline = pipelines.first().copied().unwrap_or_default();
     Ok(Owned::new(logical, pipeline, &source.name))
 }

@@ -234,6 +234,11 @@ pub trait Bench {
     /// What is known about its timing.
     fn instrument(&self) -> &Instrument;
 
+    /// Whether it is still there, as far as can be told without asking it.
+    fn is_alive(&mut self) -> bool {
+        true
+    }
+
     /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out.
     ///
     /// # Errors

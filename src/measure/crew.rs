@@ -85,8 +85,12 @@ impl<'a> Crew<'a> {
         self.seats[seat].process
     }
 
-    /// Whether a bench is there, and with it what was loaded on it.
-    pub(super) fn is_there(&self, seat: usize) -> bool {
+    /// Whether a bench is there, and with it what was loaded on it. One that died while it had nothing to do is no case's fault.
+    pub(super) fn is_there(&mut self, seat: usize) -> bool {
+        if self.seats[seat].bench.as_mut().is_some_and(|bench| !bench.is_alive()) {
+            let failure = Failure::new(Status::Crashed, "its process died while it had nothing to do");
+            self.lose(seat, Work::Opening, &Loss(failure));
+        }
         self.seats[seat].bench.is_some()
     }
 

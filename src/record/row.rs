@@ -213,6 +213,11 @@ impl Record {
         Standing::of(self) == Standing::NotRun
     }
 
+    /// Whether it was never tried because the driver, or this program, refused in words: it will again.
+    pub fn is_refused(&self) -> bool {
+        self.reason.strip_prefix(NOT_RUN).is_some_and(|why| why.trim_start().starts_with(Status::Error.as_str()))
+    }
+
     /// Takes what was measured.
     pub fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();

@@ -136,11 +136,21 @@ impl Worker {
         Failure::new(status, [what, self.last_words()].concat())
     }
 
+    /// What it prints from now on belongs to something else.
+    pub(super) fn turn_the_page(&self) {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// What it printed last, as the end of a sentence.
     pub(super) fn last_words(&self) -> String {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = words.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("; its last words: {}", lines.join(" | ")) }
+    }
+
+    /// Whether its process hasn't ended.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
     }
 
     /// Kills it, and never asks: what a driver does at its end may take for ever.

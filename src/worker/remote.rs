@@ -7,7 +7,7 @@ use super::child::{Listener, Silence, Worker};
 use super::host::{Hello, Opening};
 use super::protocol::{Reply, Request};
 use super::{Deadlines, Platform};
-use crate::measure::{Answer, Answering, Bench, Instrument, Loss, Order};
+use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, Status};
 
 /// A worker whose drivers are loaded.
@@ -103,6 +103,18 @@ impl RemoteBench {
         }
     }
 
+    /// Where the driver's compiler refused a case, what it printed meanwhile says more than the call's result.
+    fn add_log(&self, loading: &mut Loading) {
+        if let Err(failure) = &mut loading.result {
+            if failure.status == Status::CompileError {
+                // The words come by another pipe, and may still be on their way.
+                std::thread::sleep(Duration::from_millis(10));
+                failure.reason.push_str(&self.worker.last_words());
+            }
+        }
+        self.worker.turn_the_page();
+    }
+
     fn lost(&mut self, failure: Failure) -> Result<(), Loss> {
         self.is_lost = true;
         self.worker.kill();
@@ -119,13 +131,20 @@ impl Bench for RemoteBench {
         &self.instrument
     }
 
+    fn is_alive(&mut self) -> bool {
+        !self.is_lost && self.worker.is_alive()
+    }
+
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         self.worker.say(&Request::Order(order.clone()));
         let (mut answered, mut is_halted) = (0, false);
         loop {
             let limit = self.limit(&order, answered);
             match self.worker.hear(limit) {
-                Ok(Reply::Answer(item)) => {
+                Ok(Reply::Answer(mut item)) => {
+                    if let Answer::Loaded(loading) = &mut item {
+                        self.add_log(loading);
+                    }
                     answered += usize::from(!matches!(item, Answer::Ready(_)));
                     if answer(item).is_break() && !is_halted {
                         self.worker.say(&Request::Halt);
