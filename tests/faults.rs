@@ -346,7 +346,7 @@ fn a_pipeline_that_the_driver_refuses_fails_its_case() {
             "vkCreateComputePipelines failed with VK_ERROR_UNKNOWN",
         );
         hits_alone(&device, "pipeline_error:constant=24", "compile_error", case);
-        hits_alone(&device, "invalid_shader:pipeline=1:constant=24", "error", "VK_ERROR_INVALID_SHADER_NV");
+        hits_alone(&device, "invalid_shader:pipeline=1:constant=24", "compile_error", "VK_ERROR_INVALID_SHADER_NV");
     }
 }
 
