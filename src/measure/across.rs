@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::bench::{Answer, Call, Job, Loss, Order, Visited};
+use super::block::{Block, Observing, not_run};
 use super::crew::{Crew, Work};
 use super::entry::Entry;
 use super::flags;
 use super::local::REPEATS;
 use super::pair::{is_base_first, joined, pairs};
 use super::rig::Conditions;
-use super::session::{Block, Event, Observing, not_run};
+use super::session::Event;
 use super::visit::{Sizes, Visit, finish};
 use crate::model::{Failure, Status};
 

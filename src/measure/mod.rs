@@ -6,6 +6,7 @@
 
 mod across;
 mod bench;
+mod block;
 mod crew;
 mod dispatcher;
 mod entry;
