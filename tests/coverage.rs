@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Base, CaseKey, Crew, Dispatcher, Hire, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Options, Outcome,
+    Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome, Pool,
     Session, Source, Task, Timer, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset};
@@ -67,7 +67,7 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
     let mut all = Vec::new();
     for seed in 0..(intervals / at_once) as u64 {
         let mut process = 0;
-        let hire: Hire = Box::new(|timer| {
+        let opener: Opener = Box::new(|timer| {
             process += 1;
             let device = mock(options.clone(), seed).in_process(process);
             // That this device's clock is right needn't be found out a thousand times.
@@ -76,8 +76,8 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
             let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Always(case)), local).map_err(Loss)?;
             Ok(Box::new(bench))
         });
-        let crew = Crew::new(processes, hire).expect("the mock can be calibrated");
-        let mut session = Session::new(crew, Options { max_noise, max_time, seed });
+        let pool = Pool::new(processes, opener).expect("the mock can be calibrated");
+        let mut session = Session::new(pool, Options { max_noise, max_time, seed });
         let task = Task { key: key.clone(), case: &case.case, base: paired.then(|| Base::Here(key.clone())) };
         let outcomes = session.measure(&vec![task; at_once], &mut |_| ControlFlow::Continue(()));
         let measured = |outcome: Option<Outcome>| outcome.and_then(|outcome| outcome.result.ok());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::experiments::{Setting, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
 use lanescope::measure::{
-    CaseKey, Crew, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, ProcessorTime, Session, Source,
+    CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime, Session, Source,
     Task, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Preset, Status};
@@ -149,8 +149,8 @@ fn measure(device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<
     let max_time = Duration::from_millis(50);
     let options = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
-    let crew = Crew::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(crew, Options { max_noise: 0.05, max_time, seed: 1 });
+    let pool = Pool::of(bench.expect("the mock can be calibrated"));
+    let mut session = Session::new(pool, Options { max_noise: 0.05, max_time, seed: 1 });
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));

@@ -12,7 +12,7 @@ use super::sink::Sink;
 use super::target::Targets;
 use crate::experiments::calibration::evict;
 use crate::measure::{
-    BLOCK_CASES, Base, CaseKey, Crew, Event, Hire, JUDGED_ROUNDS, Measured, Options, Outcome, Rounds, Session, Task,
+    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Rounds, Session, Task,
 };
 use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, Preset};
 use crate::output::{Bar, Progress};
@@ -110,16 +110,16 @@ impl<'r> DeviceRun<'r> {
     }
 
     fn session(&self) -> Result<Session<'r>, Failure> {
-        let seats = self.arguments.processes();
-        let session = Session::new(Crew::new(seats, self.hire(self.place))?, self.options());
+        let slots = self.arguments.processes();
+        let session = Session::new(Pool::new(slots, self.opener(self.place))?, self.options());
         match self.pairing {
-            Pairing::Device(base, _) => Ok(session.with_base(Crew::new(seats, self.hire(base)))),
+            Pairing::Device(base, _) => Ok(session.with_base(Pool::new(slots, self.opener(base)))),
             Pairing::None | Pairing::Bases => Ok(session),
         }
     }
 
     /// Opens benches of a device.
-    fn hire(&self, place: &'r Place) -> Hire<'r> {
+    fn opener(&self, place: &'r Place) -> Opener<'r> {
         let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments, &place.info));
         if let Some(bytes) = evict_bytes {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));

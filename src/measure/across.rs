@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::bench::{Answer, Call, Job, Loss, Order, Visited};
-use super::block::{Block, Observing, not_run};
-use super::crew::{Crew, Work};
+use super::block::{Block, not_run};
 use super::entry::Entry;
 use super::flags;
 use super::local::REPEATS;
 use super::pair::{is_base_first, joined, pairs};
+use super::pool::{Pool, Stage};
 use super::rig::Conditions;
 use super::session::Event;
 use super::visit::{Sizes, Visit, finish};
@@ -33,58 +33,60 @@ enum PairTrouble {
 }
 
 impl Block<'_, '_, '_> {
-    /// Loads the bases of pairs at a seat of their own crew, where they aren't yet. One that can't be loaded leaves its case alone;
+    /// Loads the bases of pairs at a slot of their own pool, where they aren't yet. One that can't be loaded leaves its case alone;
     /// what doesn't fit beside the others waits for another block with its case.
-    pub(super) fn load_bases(&mut self, seat: usize, entries: &mut [Entry]) {
+    pub(super) fn load_bases(&mut self, slot: usize, entries: &mut [Entry]) {
         loop {
-            let is_first = seat == 0 && entries.iter().all(|entry| entry.visits.is_empty());
+            let is_first = slot == 0 && entries.iter().all(|entry| entry.visits.is_empty());
             let share = is_first.then(|| self.session.share());
-            let Some(crew) = &mut self.session.base_crew else { return };
-            if !crew.is_there(seat) {
-                entries.iter_mut().for_each(|entry| entry.base_places[seat] = None);
+            let Some(pool) = &mut self.session.base_pool else { return };
+            if !pool.is_there(slot) {
+                entries.iter_mut().for_each(|entry| entry.base_places[slot] = None);
             }
-            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_places[seat].is_none();
+            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_places[slot].is_none();
             let wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             let jobs: Vec<Job> = wanted.iter().filter_map(|&i| entries[i].base_job()).collect();
-            if jobs.is_empty() || !self.goes_on() {
+            if jobs.is_empty() || !self.observing.goes_on {
                 return;
             }
-            let Some(crew) = &mut self.session.base_crew else { return };
-            if let Err(failure) = crew.bench(seat) {
+            if let Err(failure) = pool.bench(slot) {
                 return wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
             }
             let (mut done, mut is_ready, mut unready) = (0, false, None);
-            let result = self.carry_out_on_base(seat, Order::Load { jobs, share }, &mut |observing, answer| match answer {
-                Answer::Ready(Ok(())) => is_ready = true,
-                Answer::Ready(Err(failure)) => unready = Some(failure),
-                Answer::Loaded(loading) if done < wanted.len() => {
-                    let entry = &mut entries[wanted[done]];
-                    match loading.result {
-                        Ok(_) => entry.base_places[seat] = Some(loading.place),
-                        Err(failure) => entry.part_from_base(failure),
+            let observing = &mut self.observing;
+            let result = pool.carry_out(slot, Order::Load { jobs, share }, &mut |answer| {
+                match answer {
+                    Answer::Ready(Ok(())) => is_ready = true,
+                    Answer::Ready(Err(failure)) => unready = Some(failure),
+                    Answer::Loaded(loading) if done < wanted.len() => {
+                        let entry = &mut entries[wanted[done]];
+                        match loading.result {
+                            Ok(_) => entry.base_places[slot] = Some(loading.place),
+                            Err(failure) => entry.part_from_base(failure),
+                        }
+                        done += 1;
+                        wanted.get(done).into_iter().for_each(|&next| observing.see(Event::Working(entries[next].case())));
                     }
-                    done += 1;
-                    wanted.get(done).into_iter().for_each(|&next| observing.see(Event::Working(entries[next].case())));
+                    _ => {}
                 }
-                _ => {}
+                observing.flow()
             });
-            let Some(crew) = &mut self.session.base_crew else { return };
             if done > 0 {
-                crew.succeeded(Work::Loading);
+                pool.succeeded(Stage::Loading);
             }
             let rest = &wanted[done..];
             match (result, unready) {
                 (Err(loss), _) => {
-                    crew.lose(seat, Work::Loading, &loss);
+                    pool.lose(slot, Stage::Loading, &loss);
                     rest.first().filter(|_| is_ready).into_iter().for_each(|&i| entries[i].part_from_base(loss.0.clone()));
                 }
                 (Ok(()), Some(failure)) => return rest.iter().for_each(|&i| entries[i].part_from_base(failure.clone())),
-                (Ok(()), None) if done == 0 && self.goes_on() => {
+                (Ok(()), None) if done == 0 && self.observing.goes_on => {
                     let failure = Failure::new(Status::OutOfMemory, "its base doesn't fit, though no other is loaded");
                     rest.first().into_iter().for_each(|&i| entries[i].part_from_base(failure.clone()));
                 }
                 (Ok(()), None) => {
-                    if self.goes_on() {
+                    if self.observing.goes_on {
                         rest.iter().for_each(|&i| entries[i].is_deferred = true);
                     }
                     return;
@@ -93,125 +95,111 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    fn carry_out_on_base(
-        &mut self,
-        seat: usize,
-        order: Order,
-        answer: &mut dyn FnMut(&mut Observing, Answer),
-    ) -> Result<(), Loss> {
-        let Some(mut crew) = self.session.base_crew.take() else { return Ok(()) };
-        std::mem::swap(&mut self.session.crew, &mut crew);
-        let result = self.carry_out(seat, order, answer);
-        std::mem::swap(&mut self.session.crew, &mut crew);
-        self.session.base_crew = Some(crew);
-        result
-    }
-
-    /// Chooses the sizes of bases on the first bench of their crew.
+    /// Chooses the sizes of bases on the first bench of their pool.
     pub(super) fn size_bases(&mut self, entries: &mut [Entry]) {
         let left = self.session.options.max_time;
         for i in 0..entries.len() {
             self.load_bases(0, entries);
-            if !self.goes_on() {
+            if !self.observing.goes_on {
                 return;
             }
             let entry = &mut entries[i];
-            let _ = self.observe(Event::Working(entry.case()));
+            self.observing.see(Event::Working(entry.case()));
             let (Some(place), Some((own, None)), true) = (entry.base_places[0], entry.sizes, entry.is_active()) else {
                 continue;
             };
-            let Some(crew) = &mut self.session.base_crew else { return };
+            let Some(pool) = &mut self.session.base_pool else { return };
             let call = Call { place, left, expected: left + entry.longest_sizing(), is_alone: true };
             let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
-            match ask(crew, 0, Order::Size { calls: vec![call] }, sized) {
+            match ask(pool, 0, Order::Size { calls: vec![call] }, sized) {
                 Ok((base, _)) => {
                     entry.sizes = Some((own, Some(base)));
-                    crew.succeeded(Work::Measuring);
+                    pool.succeeded(Stage::Sizing);
                 }
-                Err(trouble) => part(crew, 0, entry, &trouble),
+                Err(trouble) => part(pool, 0, entry, &trouble),
             }
         }
     }
 
     /// One visit to a case and its base, and again where either device was disturbed, as long as its time allows.
-    pub(super) fn visit_across(&mut self, seat: usize, index: usize, entries: &mut [Entry]) {
+    pub(super) fn visit_across(&mut self, slot: usize, index: usize, entries: &mut [Entry]) {
         let entry = &mut entries[index];
-        let process = self.session.crew.process(seat);
+        let process = self.session.pool.process(slot);
         let left = self.session.options.max_time.saturating_sub(entry.spent);
-        match self.try_across(seat, entry, left) {
+        match self.try_across(slot, entry, left) {
             Ok(visited) => {
-                entry.visited(seat, process, visited);
-                let crews = [Some(&mut self.session.crew), self.session.base_crew.as_mut()];
-                crews.into_iter().flatten().for_each(|crew| crew.succeeded(Work::Measuring));
+                entry.visited(slot, process, visited);
+                let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
+                pools.into_iter().flatten().for_each(|pool| pool.succeeded(Stage::Timing));
             }
             Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure),
-            Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(seat, Work::Measuring, &loss, Some(entry)),
+            Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(slot, Stage::Timing, &loss, Some(entry)),
             Err(PairTrouble::Base(trouble)) => {
-                self.session.base_crew.iter_mut().for_each(|crew| part(crew, seat, entry, &trouble));
+                self.session.base_pool.iter_mut().for_each(|pool| part(pool, slot, entry, &trouble));
             }
         }
     }
 
-    fn try_across(&mut self, seat: usize, entry: &Entry, left: Duration) -> Result<Visited, PairTrouble> {
+    fn try_across(&mut self, slot: usize, entry: &Entry, left: Duration) -> Result<Visited, PairTrouble> {
         let mut spent = Duration::ZERO;
-        let mut recovers = false;
-        for repeat in 0.. {
-            let (visit, conditions, base_conditions, took) = self.visit_across_once(seat, entry, recovers)?;
+        let (mut repeats, mut recovers) = (0, false);
+        loop {
+            let (visit, conditions, base_conditions, took) = self.visit_across_once(slot, entry, recovers)?;
             spent += took;
             let is_steady = flags::is_steady(&conditions) && flags::is_steady(&base_conditions);
-            if is_steady || repeat >= REPEATS || spent + took >= left {
+            if is_steady || repeats == REPEATS || spent + took >= left {
                 return Ok(Visited { visit, conditions, spent });
             }
             recovers = flags::is_throttled(&conditions) || flags::is_throttled(&base_conditions);
+            repeats += 1;
         }
-        unreachable!("the last try returns")
     }
 
-    fn visit_across_once(&mut self, seat: usize, entry: &Entry, recovers: bool) -> Result<Across, PairTrouble> {
+    fn visit_across_once(&mut self, slot: usize, entry: &Entry, recovers: bool) -> Result<Across, PairTrouble> {
         let session = &mut *self.session;
-        let floors = [&session.crew, session.base_crew.as_ref().unwrap_or(&session.crew)].map(|crew| crew.instrument().floor);
-        let (Some(base_crew), Some(place), Some(base_place), Some((sizes, Some(base_sizes)))) =
-            (&mut session.base_crew, entry.places[seat], entry.base_places[seat], entry.sizes)
+        let floors = [&session.pool, session.base_pool.as_ref().unwrap_or(&session.pool)].map(|pool| pool.instrument().floor);
+        let (Some(base_pool), Some(place), Some(base_place), Some((sizes, Some(base_sizes)))) =
+            (&mut session.base_pool, entry.places[slot], entry.base_places[slot], entry.sizes)
         else {
             let failure = Failure::new(Status::Error, "the pair isn't loaded");
             return Err(PairTrouble::Base(Trouble::Failed(failure)));
         };
-        let crew = &mut session.crew;
+        let pool = &mut session.pool;
         let begun = |answer| if let Answer::Begun(result) = answer { Some(result) } else { None };
-        ask(base_crew, seat, Order::Begin { recovers }, begun).map_err(PairTrouble::Base)?;
-        ask(crew, seat, Order::Begin { recovers }, begun).map_err(PairTrouble::Own)?;
+        ask(base_pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Base)?;
+        ask(pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Own)?;
         let (mut own, mut base) = (Visit::default(), Visit::default());
         for i in 0..=pairs(sizes, base_sizes) {
             for is_base in [is_base_first(i), !is_base_first(i)] {
                 if is_base {
-                    add(&mut base, sample(base_crew, seat, base_place, base_sizes).map_err(PairTrouble::Base)?);
+                    add(&mut base, sample(base_pool, slot, base_place, base_sizes).map_err(PairTrouble::Base)?);
                 } else {
-                    add(&mut own, sample(crew, seat, place, sizes).map_err(PairTrouble::Own)?);
+                    add(&mut own, sample(pool, slot, place, sizes).map_err(PairTrouble::Own)?);
                 }
             }
         }
         let ended = |answer| if let Answer::Ended(result) = answer { Some(result) } else { None };
-        let (base_conditions, _) = ask(base_crew, seat, Order::End, ended).map_err(PairTrouble::Base)?;
-        let (conditions, took) = ask(crew, seat, Order::End, ended).map_err(PairTrouble::Own)?;
+        let (base_conditions, _) = ask(base_pool, slot, Order::End, ended).map_err(PairTrouble::Base)?;
+        let (conditions, took) = ask(pool, slot, Order::End, ended).map_err(PairTrouble::Own)?;
         finish(&mut own, sizes.batch, floors[0]);
         finish(&mut base, base_sizes.batch, floors[1]);
         Ok((joined(own, base, Some(base_conditions)), conditions, base_conditions, took))
     }
 
     /// Lets both devices work by turns for so long.
-    pub(super) fn keep_both_busy(&mut self, seat: usize, time: Duration) {
+    pub(super) fn keep_both_busy(&mut self, slot: usize, time: Duration) {
         let session = &mut *self.session;
-        let Some(base_crew) = &mut session.base_crew else { return };
+        let Some(base_pool) = &mut session.base_pool else { return };
         let ready = |answer| if let Answer::Ready(result) = answer { Some(result) } else { None };
         let turns = time.as_nanos().div_ceil(2 * TURN.as_nanos());
         for _ in 0..turns {
-            for crew in [&mut session.crew, base_crew] {
-                if !crew.is_there(seat) {
+            for pool in [&mut session.pool, base_pool] {
+                if !pool.is_there(slot) {
                     return;
                 }
-                match ask(crew, seat, Order::Work { time: TURN }, ready) {
+                match ask(pool, slot, Order::Work { time: TURN }, ready) {
                     Ok(()) => {}
-                    Err(Trouble::Lost(loss)) => return crew.lose(seat, Work::Measuring, &loss),
+                    Err(Trouble::Lost(loss)) => return pool.lose(slot, Stage::Timing, &loss),
                     // What is wrong will show in the next visit, and in its row.
                     Err(Trouble::Failed(_)) => return,
                 }
@@ -223,19 +211,19 @@ impl Block<'_, '_, '_> {
 type Across = (Visit, Conditions, Conditions, Duration);
 
 /// The base of a pair failed, though the case didn't.
-fn part(crew: &mut Crew, seat: usize, entry: &mut Entry, trouble: &Trouble) {
+fn part(pool: &mut Pool, slot: usize, entry: &mut Entry, trouble: &Trouble) {
     match trouble {
         Trouble::Failed(failure) => entry.part_from_base(failure.clone()),
         Trouble::Lost(loss) => {
-            crew.lose(seat, Work::Measuring, loss);
+            pool.lose(slot, Stage::Timing, loss);
             entry.part_from_base(loss.0.clone());
         }
     }
 }
 
-fn sample(crew: &mut Crew, seat: usize, place: usize, sizes: Sizes) -> Result<Visit, Trouble> {
+fn sample(pool: &mut Pool, slot: usize, place: usize, sizes: Sizes) -> Result<Visit, Trouble> {
     let order = Order::Sample { place, expected: sizes.sample_time };
-    ask(crew, seat, order, |answer| if let Answer::Sampled(result) = answer { Some(result) } else { None })
+    ask(pool, slot, order, |answer| if let Answer::Sampled(result) = answer { Some(result) } else { None })
 }
 
 fn add(visit: &mut Visit, sample: Visit) {
@@ -246,13 +234,13 @@ fn add(visit: &mut Visit, sample: Visit) {
 
 /// An order with one answer.
 fn ask<T>(
-    crew: &mut Crew,
-    seat: usize,
+    pool: &mut Pool,
+    slot: usize,
     order: Order,
     take: impl Fn(Answer) -> Option<Result<T, Failure>>,
 ) -> Result<T, Trouble> {
     let mut taken = None;
-    let result = crew.carry_out(seat, order, &mut |answer| {
+    let result = pool.carry_out(slot, order, &mut |answer| {
         taken = take(answer).or(taken.take());
         ControlFlow::Continue(())
     });

@@ -7,11 +7,11 @@ use std::time::Instant;
 use rand::seq::SliceRandom;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
-use super::crew::Work;
-use super::entry::{Entry, Trial};
+use super::entry::Entry;
+use super::pool::Stage;
 use super::rig::IDLE;
 use super::session::{Base, Event, Observer, Options, Outcome, Session, Task};
-use super::stop::{self, JUDGED_ROUNDS, LAST_ROUND, Progress, Stop};
+use super::stop::{self, LAST_ROUND, Progress, Stop};
 use crate::model::{Case, Failure, Status};
 use crate::stats;
 use crate::units::Nanos;
@@ -22,15 +22,32 @@ type EmptyPasses = HashMap<u32, Vec<f64>>;
 /// Some cases that are measured together.
 pub(super) struct Block<'s, 'a, 'o> {
     pub(super) session: &'s mut Session<'a>,
+    pub(super) observing: Observing<'s, 'o>,
+}
+
+/// Tells what happens, and knows whether to go on.
+pub(super) struct Observing<'s, 'o> {
     pub(super) observe: &'s mut Observer<'o>,
     pub(super) goes_on: bool,
+}
+
+impl Observing<'_, '_> {
+    /// Tells what happens, and hears whether to go on.
+    pub(super) fn see(&mut self, event: Event) {
+        self.goes_on &= (self.observe)(event).is_continue();
+    }
+
+    /// Whether the items of an order that are left are still wanted.
+    pub(super) fn flow(&self) -> ControlFlow<()> {
+        if self.goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
 }
 
 impl Block<'_, '_, '_> {
     /// Measures as many of the cases as memory holds at one time, at least one unless nothing can go on. `None` for the others.
     pub(super) fn measure(&mut self, tasks: &[&Task]) -> Vec<Option<Outcome>> {
-        let seats = self.session.crew.len();
-        let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, seats)).collect();
+        let slots = self.session.pool.len();
+        let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, slots)).collect();
         if let Some(failure) = &self.session.base_failure {
             entries.iter_mut().filter(|entry| entry.is_paired_across()).for_each(|entry| entry.part_from_base(failure.clone()));
         }
@@ -51,57 +68,30 @@ impl Block<'_, '_, '_> {
         Some(Outcome { shader, result })
     }
 
-    /// Tells what happens, and hears whether to go on.
-    pub(super) fn observe(&mut self, event: Event) -> ControlFlow<()> {
-        self.goes_on &= (self.observe)(event).is_continue();
-        if self.goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
-    /// Whether to go on.
-    pub(super) fn goes_on(&self) -> bool {
-        self.goes_on
-    }
-
     pub(super) fn fail(&mut self, entry: &mut Entry, failure: Failure) {
         entry.fail(failure);
-        let _ = self.observe(Event::Ended(entry.case()));
+        self.observing.see(Event::Ended(entry.case()));
     }
 
-    /// Carries out an order at a seat, the answers going to `answer` with this block, which sees to what they mean.
-    pub(super) fn carry_out(
-        &mut self,
-        seat: usize,
-        order: Order,
-        answer: &mut dyn FnMut(&mut Observing, Answer),
-    ) -> Result<(), Loss> {
-        let mut observing = Observing { observe: self.observe, goes_on: self.goes_on };
-        let result = self.session.crew.carry_out(seat, order, &mut |item| {
-            answer(&mut observing, item);
-            if observing.goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        self.goes_on &= observing.goes_on;
-        result
-    }
-
-    /// Loads what is active at a seat, where it isn't yet. What doesn't fit beside the others waits for another block.
-    pub(super) fn load(&mut self, seat: usize, entries: &mut [Entry]) {
+    /// Loads what is active at a slot, where it isn't yet. What doesn't fit beside the others waits for another block.
+    pub(super) fn load(&mut self, slot: usize, entries: &mut [Entry]) {
         loop {
-            if !self.session.crew.is_there(seat) {
-                entries.iter_mut().for_each(|entry| entry.places[seat] = None);
+            if !self.session.pool.is_there(slot) {
+                entries.iter_mut().for_each(|entry| entry.places[slot] = None);
             }
             let mut wanted: Vec<usize> =
-                (0..entries.len()).filter(|&i| entries[i].is_active() && entries[i].places[seat].is_none()).collect();
-            if let Some(&i) = wanted.iter().find(|&&i| entries[i].on_trial == Some(Trial::Loading)) {
+                (0..entries.len()).filter(|&i| entries[i].is_active() && entries[i].places[slot].is_none()).collect();
+            if let Some(&i) = wanted.iter().find(|&&i| entries[i].suspected_at == Some(Stage::Loading)) {
                 wanted = vec![i];
             }
-            if wanted.is_empty() || !self.goes_on {
+            if wanted.is_empty() || !self.observing.goes_on {
                 return;
             }
-            if let Err(failure) = self.session.crew.bench(seat) {
+            if let Err(failure) = self.session.pool.bench(slot) {
                 return wanted.iter().for_each(|&i| self.fail(&mut entries[i], not_run(&failure)));
             }
-            match self.load_those(seat, entries, &wanted) {
-                Ok(done) if done < wanted.len() => self.defer(entries, &wanted[done..], seat),
+            match self.load_those(slot, entries, &wanted) {
+                Ok(done) if done < wanted.len() => self.defer(entries, &wanted[done..], slot),
                 Ok(_) => {}
                 Err(failure) => return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone())),
             }
@@ -109,11 +99,11 @@ impl Block<'_, '_, '_> {
     }
 
     /// Those that don't fit wait for another block, unless nothing else was loaded: then they never will.
-    fn defer(&mut self, entries: &mut [Entry], those: &[usize], seat: usize) {
-        if !self.goes_on {
+    fn defer(&mut self, entries: &mut [Entry], those: &[usize], slot: usize) {
+        if !self.observing.goes_on {
             return;
         }
-        let is_alone = !entries.iter().any(|entry| entry.is_active() && entry.places[seat].is_some());
+        let is_alone = !entries.iter().any(|entry| entry.is_active() && entry.places[slot].is_some());
         for (i, &place) in those.iter().enumerate() {
             if is_alone && i == 0 && entries.iter().all(|entry| entry.ended.is_none()) {
                 self.fail(
@@ -127,35 +117,39 @@ impl Block<'_, '_, '_> {
     }
 
     /// Loads these, and tells how many were answered; a bench that is lost takes the one under way with it.
-    fn load_those(&mut self, seat: usize, entries: &mut [Entry], wanted: &[usize]) -> Result<usize, Failure> {
+    fn load_those(&mut self, slot: usize, entries: &mut [Entry], wanted: &[usize]) -> Result<usize, Failure> {
         let jobs: Vec<Job> = wanted.iter().map(|&i| entries[i].job()).collect();
-        let is_first = seat == 0 && entries.iter().all(|entry| entry.visits.is_empty());
+        let is_first = slot == 0 && entries.iter().all(|entry| entry.visits.is_empty());
         let share = is_first.then(|| self.session.share());
         let begins = |case| if is_first { Event::Loading(case) } else { Event::Working(case) };
         let (mut done, mut is_ready, mut unready) = (0, false, None);
-        let _ = self.observe(begins(entries[wanted[0]].case()));
-        let result = self.carry_out(seat, Order::Load { jobs, share }, &mut |observing, answer| match answer {
-            Answer::Ready(Ok(())) => is_ready = true,
-            Answer::Ready(Err(failure)) => unready = Some(failure),
-            Answer::Loaded(loading) if done < wanted.len() => {
-                let entry = &mut entries[wanted[done]];
-                entry.loaded(seat, *loading);
-                done += 1;
-                if entry.ended.is_some() {
-                    observing.see(Event::Ended(entry.case()));
+        self.observing.see(begins(entries[wanted[0]].case()));
+        let observing = &mut self.observing;
+        let result = self.session.pool.carry_out(slot, Order::Load { jobs, share }, &mut |answer| {
+            match answer {
+                Answer::Ready(Ok(())) => is_ready = true,
+                Answer::Ready(Err(failure)) => unready = Some(failure),
+                Answer::Loaded(loading) if done < wanted.len() => {
+                    let entry = &mut entries[wanted[done]];
+                    entry.loaded(slot, *loading);
+                    done += 1;
+                    if entry.ended.is_some() {
+                        observing.see(Event::Ended(entry.case()));
+                    }
+                    wanted.get(done).into_iter().for_each(|&next| observing.see(begins(entries[next].case())));
                 }
-                wanted.get(done).into_iter().for_each(|&next| observing.see(begins(entries[next].case())));
+                _ => {}
             }
-            _ => {}
+            observing.flow()
         });
         if done > 0 {
-            self.session.crew.succeeded(Work::Loading);
-            Self::convict(entries);
+            self.session.pool.succeeded(Stage::Loading);
+            Self::blame_bases(entries);
         }
         match (result, unready) {
             (Err(loss), _) => {
                 let entry = wanted.get(done).filter(|_| is_ready).map(|&i| &mut entries[i]);
-                self.lose(seat, Work::Loading, &loss, entry);
+                self.lose(slot, Stage::Loading, &loss, entry);
                 Ok(wanted.len())
             }
             (Ok(()), Some(failure)) => Err(failure),
@@ -175,16 +169,17 @@ impl Block<'_, '_, '_> {
             let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
             let mut listed: VecDeque<(usize, Call)> =
                 (0..entries.len()).filter(|&i| lacks(&entries[i])).filter_map(|i| Some((i, call(&entries[i])?))).collect();
-            if let Some(&on_trial) = listed.iter().find(|(i, _)| entries[*i].on_trial.is_some()) {
-                listed = VecDeque::from([on_trial]);
+            if let Some(&suspected_at) = listed.iter().find(|(i, _)| entries[*i].suspected_at.is_some()) {
+                listed = VecDeque::from([suspected_at]);
             }
-            if listed.is_empty() || !self.goes_on {
+            if listed.is_empty() || !self.observing.goes_on {
                 break;
             }
             let calls = listed.iter().map(|(_, call)| *call).collect();
             let mut any = false;
-            let result = self.carry_out(0, Order::Size { calls }, &mut |observing, answer| {
-                let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return };
+            let observing = &mut self.observing;
+            let result = self.session.pool.carry_out(0, Order::Size { calls }, &mut |answer| {
+                let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
                 match sized {
                     Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
                     Err(failure) => {
@@ -193,37 +188,45 @@ impl Block<'_, '_, '_> {
                     }
                 }
                 listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Working(entries[*next].case())));
+                observing.flow()
             });
-            self.after(0, result, any, listed.pop_front().map(|(i, _)| i), entries);
+            let at = listed.pop_front().map(|(i, _)| i);
+            self.after(0, Stage::Sizing, result, any, at, entries);
         }
         self.size_bases(entries);
     }
 
-    /// What became of an order to measure: whether any item succeeded, and which one was under way if the bench was lost.
-    fn after(&mut self, seat: usize, result: Result<(), Loss>, any: bool, at: Option<usize>, entries: &mut [Entry]) {
+    /// What became of an order: whether any item succeeded, and which one was under way if the bench was lost.
+    fn after(
+        &mut self,
+        slot: usize,
+        stage: Stage,
+        result: Result<(), Loss>,
+        any: bool,
+        at: Option<usize>,
+        entries: &mut [Entry],
+    ) {
         if any {
-            self.session.crew.succeeded(Work::Measuring);
-            Self::convict(entries);
+            self.session.pool.succeeded(stage);
+            Self::blame_bases(entries);
         }
         match (result, at) {
-            (Err(loss), at) => self.lose(seat, Work::Measuring, &loss, at.map(|i| &mut entries[i])),
-            (Ok(()), Some(i)) if self.goes_on => {
+            (Err(loss), at) => self.lose(slot, stage, &loss, at.map(|i| &mut entries[i])),
+            // Checks are never broken off.
+            (Ok(()), Some(i)) if self.observing.goes_on || stage == Stage::Checking => {
                 self.fail(&mut entries[i], Failure::new(Status::Error, "its worker process didn't answer"));
             }
             (Ok(()), _) => {}
         }
     }
 
-    /// A bench was lost; with it this entry, if it was at one. One that was paired is first tried alone: its base may be to blame.
-    pub(super) fn lose(&mut self, seat: usize, at: Work, loss: &Loss, entry: Option<&mut Entry>) {
-        self.session.crew.lose(seat, at, loss);
+    /// A bench was lost; with it this entry, if it was at one. One that was paired is first tried alone: its base may be to blame,
+    /// unless the results of the case itself were being checked.
+    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, entry: Option<&mut Entry>) {
+        self.session.pool.lose(slot, at, loss);
         match entry {
-            Some(entry) if entry.base_here().is_some() && entry.on_trial.is_none() => {
-                entry.on_trial = Some(match at {
-                    Work::Measuring if entry.sizes.is_some() => Trial::Visiting,
-                    Work::Measuring => Trial::Sizing,
-                    Work::Opening | Work::Loading => Trial::Loading,
-                });
+            Some(entry) if entry.base_here().is_some() && entry.suspected_at.is_none() && at != Stage::Checking => {
+                entry.suspected_at = Some(at);
                 entry.part_from_base(loss.0.clone());
             }
             Some(entry) => self.fail(entry, loss.0.clone()),
@@ -232,19 +235,19 @@ impl Block<'_, '_, '_> {
     }
 
     /// A case that took its process down together with its base, and does well alone: it was the base, which others then do without.
-    fn convict(entries: &mut [Entry]) {
-        let acquitted: Vec<(CaseKey, Failure)> = entries
+    fn blame_bases(entries: &mut [Entry]) {
+        let cleared: Vec<(CaseKey, Failure)> = entries
             .iter_mut()
-            .filter(|entry| entry.is_acquitted())
+            .filter(|entry| entry.is_cleared())
             .filter_map(|entry| {
-                entry.on_trial = None;
+                entry.suspected_at = None;
                 match &entry.task.base {
                     Some(Base::Here(key)) => Some((key.clone(), entry.unpaired.clone()?)),
                     _ => None,
                 }
             })
             .collect();
-        for (base, failure) in acquitted {
+        for (base, failure) in cleared {
             let with_it = entries.iter_mut().filter(|entry| entry.is_active() && entry.base_here() == Some(&base));
             with_it.for_each(|entry| entry.part_from_base(failure.clone()));
         }
@@ -254,22 +257,28 @@ impl Block<'_, '_, '_> {
     fn time(&mut self, entries: &mut [Entry]) {
         let mut empty_passes = EmptyPasses::default();
         for round in 1..=2 * LAST_ROUND {
-            let seat = (round as usize - 1) % self.session.crew.len();
-            self.load(seat, entries);
-            self.load_bases(seat, entries);
+            let slot = (round as usize - 1) % self.session.pool.len();
+            self.load(slot, entries);
+            self.load_bases(slot, entries);
             let mut order: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].is_active()).collect();
-            if order.is_empty() || !self.goes_on {
+            if order.is_empty() || !self.observing.goes_on {
                 break;
             }
             order.shuffle(&mut self.session.rng);
-            self.begin_round(seat);
-            self.visit_all(seat, round, order, entries);
-            self.end_round(seat, entries, &mut empty_passes);
-            if self.goes_on {
+            self.begin_round(slot);
+            self.visit_all(slot, round, order, entries);
+            self.end_round(slot, entries, &mut empty_passes);
+            if self.observing.goes_on {
                 self.judge(entries);
             }
         }
-        if !self.goes_on {
+        if self.observing.goes_on {
+            // Or they would wait for another block for ever.
+            for entry in entries.iter_mut().filter(|entry| entry.is_active()) {
+                let reason = "it had to be begun anew too often, and has too few rounds";
+                self.fail(entry, Failure::new(Status::Error, reason));
+            }
+        } else {
             self.end_early(entries);
         }
         for entry in entries.iter_mut().filter(|entry| dispatches(entry.case())) {
@@ -278,66 +287,67 @@ impl Block<'_, '_, '_> {
     }
 
     /// Tells both devices that a round begins. A bench that is lost here shows that at its first visit.
-    fn begin_round(&mut self, seat: usize) {
+    fn begin_round(&mut self, slot: usize) {
         let is_busy = self.session.last_round.is_some_and(|ended| ended.elapsed() < IDLE);
-        for crew in [Some(&mut self.session.crew), self.session.base_crew.as_mut()].into_iter().flatten() {
-            if crew.is_there(seat) {
+        for pool in [Some(&mut self.session.pool), self.session.base_pool.as_mut()].into_iter().flatten() {
+            if pool.is_there(slot) {
                 let order = Order::BeginRound { is_busy };
-                if let Err(loss) = crew.carry_out(seat, order, &mut |_| ControlFlow::Continue(())) {
-                    crew.lose(seat, Work::Measuring, &loss);
+                if let Err(loss) = pool.carry_out(slot, order, &mut |_| ControlFlow::Continue(())) {
+                    pool.lose(slot, Stage::Timing, &loss);
                 }
             }
         }
     }
 
     /// Visits the entries in this order; pairs across devices one by one, since the session itself alternates their samples.
-    fn visit_all(&mut self, seat: usize, round: u32, order: Vec<usize>, entries: &mut [Entry]) {
+    fn visit_all(&mut self, slot: usize, round: u32, order: Vec<usize>, entries: &mut [Entry]) {
         let mut queue = VecDeque::from(order);
-        while self.goes_on {
+        while self.observing.goes_on {
             // A bench that was lost is replaced, and has to load everything.
-            self.load(seat, entries);
-            self.load_bases(seat, entries);
-            queue.retain(|&i| entries[i].is_active() && entries[i].places[seat].is_some());
+            self.load(slot, entries);
+            self.load_bases(slot, entries);
+            queue.retain(|&i| entries[i].is_active() && entries[i].places[slot].is_some());
             let Some(&first) = queue.front() else { break };
-            if !self.goes_on {
+            if !self.observing.goes_on {
                 break;
             }
             if entries[first].is_paired_across() {
                 queue.pop_front();
-                let _ = self.observe(Event::Timing(entries[first].case(), round));
-                self.visit_across(seat, first, entries);
+                self.observing.see(Event::Timing(entries[first].case(), round));
+                self.visit_across(slot, first, entries);
             } else {
-                self.visit_next(seat, round, &mut queue, entries);
+                self.visit_next(slot, round, &mut queue, entries);
             }
         }
     }
 
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
-    fn visit_next(&mut self, seat: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
+    fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let max_time = self.session.options.max_time;
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
-            Some(Call { place: entry.places[seat]?, left, expected, is_alone: entry.base_here().is_none() })
+            Some(Call { place: entry.places[slot]?, left, expected, is_alone: entry.base_here().is_none() })
         };
         let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across());
         let mut listed: VecDeque<(usize, Call)> = plain.filter_map(|&i| Some((i, call(&entries[i])?))).collect();
-        if let Some(&on_trial) = listed.iter().find(|(i, _)| entries[*i].on_trial.is_some()) {
-            listed = VecDeque::from([on_trial]);
+        if let Some(&suspected_at) = listed.iter().find(|(i, _)| entries[*i].suspected_at.is_some()) {
+            listed = VecDeque::from([suspected_at]);
         }
         let calls = listed.iter().map(|(_, call)| *call).collect();
-        let process = self.session.crew.process(seat);
+        let process = self.session.pool.process(slot);
         let mut any = false;
         if let Some((first, _)) = listed.front() {
-            let _ = self.observe(Event::Timing(entries[*first].case(), round));
+            self.observing.see(Event::Timing(entries[*first].case(), round));
         }
         let mut done = Vec::new();
-        let result = self.carry_out(seat, Order::Visit { calls }, &mut |observing, answer| {
-            let (Answer::Visited(visited), Some((i, _))) = (answer, listed.pop_front()) else { return };
+        let observing = &mut self.observing;
+        let result = self.session.pool.carry_out(slot, Order::Visit { calls }, &mut |answer| {
+            let (Answer::Visited(visited), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
             done.push(i);
             match visited {
                 Ok(visited) => {
                     any = true;
-                    entries[i].visited(seat, process, visited);
+                    entries[i].visited(slot, process, visited);
                 }
                 Err(failure) => {
                     entries[i].fail(failure);
@@ -345,15 +355,16 @@ impl Block<'_, '_, '_> {
                 }
             }
             listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Timing(entries[*next].case(), round)));
+            observing.flow()
         });
         queue.retain(|i| !done.contains(i));
-        self.after(seat, result, any, listed.pop_front().map(|(i, _)| i), entries);
+        self.after(slot, Stage::Timing, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 
     /// Measures empty passes, and lets the round last. A bench that is lost here takes no case with it; one that fails otherwise
     /// takes all: their figures would stand without what they are judged by.
-    fn end_round(&mut self, seat: usize, entries: &mut [Entry], empty_passes: &mut EmptyPasses) {
-        if !self.session.crew.is_there(seat) || !self.goes_on {
+    fn end_round(&mut self, slot: usize, entries: &mut [Entry], empty_passes: &mut EmptyPasses) {
+        if !self.session.pool.is_there(slot) || !self.observing.goes_on {
             return;
         }
         let active = entries.iter().filter(|entry| entry.is_active() && dispatches(entry.case()));
@@ -361,13 +372,14 @@ impl Block<'_, '_, '_> {
         let is_across = entries.iter().any(|entry| entry.is_active() && entry.is_paired_across());
         let order = Order::EndRound { batches: batches.clone(), stays_busy: !is_across };
         let mut ended = None;
-        let result = self.carry_out(seat, order, &mut |_, answer| {
+        let result = self.session.pool.carry_out(slot, order, &mut |answer| {
             if let Answer::RoundEnded(result) = answer {
                 ended = Some(result);
             }
+            ControlFlow::Continue(())
         });
         if let Err(loss) = result {
-            return self.lose(seat, Work::Measuring, &loss, None);
+            return self.lose(slot, Stage::Timing, &loss, None);
         }
         match ended {
             Some(Ok((medians, left))) => {
@@ -375,7 +387,7 @@ impl Block<'_, '_, '_> {
                     empty_passes.entry(batch).or_default().push(median);
                 }
                 if is_across {
-                    self.keep_both_busy(seat, left);
+                    self.keep_both_busy(slot, left);
                 }
             }
             Some(Err(failure)) => {
@@ -401,49 +413,46 @@ impl Block<'_, '_, '_> {
         self.check(entries, &leaving);
     }
 
-    /// What has as many rounds as an interval needs leaves with what it has.
+    /// What has as many rounds as an interval needs leaves with what it has. Checking takes milliseconds, and without it nothing
+    /// measured may stand.
     fn end_early(&mut self, entries: &mut [Entry]) {
-        let enough = JUDGED_ROUNDS[0] as usize;
-        let has_enough = |entry: &Entry| entry.is_active() && entry.visits.len() >= enough;
-        let leaving: Vec<_> = (0..entries.len()).filter(|&i| has_enough(&entries[i])).map(|i| (i, Stop::Budget)).collect();
-        // Checking takes milliseconds, and without it nothing measured may stand.
-        self.goes_on = true;
+        let leaving: Vec<_> = (0..entries.len()).filter(|&i| entries[i].is_active()).map(|i| (i, Stop::Budget)).collect();
         self.check(entries, &leaving);
-        self.goes_on = false;
     }
 
-    /// Compares what these entries leave behind, on every bench that timed them, and ends them.
+    /// Compares what these entries leave behind, on every bench that timed them, and ends them. One that lost its base meanwhile, or
+    /// its bench when there is no time for another one, stays.
     fn check(&mut self, entries: &mut [Entry], leaving: &[(usize, Stop)]) {
-        for seat in 0..self.session.crew.len() {
-            loop {
-                let is_open = |entry: &Entry| entry.is_active() && entry.timed[seat] && !entry.checked[seat];
-                let open: Vec<usize> = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(&entries[i])).collect();
-                if open.is_empty() || !self.goes_on {
+        for slot in 0..self.session.pool.len() {
+            let is_open = |entry: &Entry| entry.is_active() && entry.has_enough() && entry.timed[slot] && !entry.checked[slot];
+            while leaving.iter().any(|(i, _)| is_open(&entries[*i])) {
+                // One that was lost since it timed them is replaced: the same pipeline has to give the right result again.
+                self.load(slot, entries);
+                let open = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(&entries[i]));
+                let open: VecDeque<(usize, usize)> = open.filter_map(|i| Some((i, entries[i].places[slot]?))).collect();
+                if open.is_empty() {
                     break;
                 }
-                // One that was lost since it timed them is replaced: the same pipeline has to give the right result again.
-                self.load(seat, entries);
-                let open: Vec<usize> = open.into_iter().filter(|&i| is_open(&entries[i])).collect();
-                self.check_at(seat, entries, open);
+                self.check_at(slot, entries, open);
             }
         }
         for (i, stop) in leaving {
-            if entries[*i].is_active() && entries[*i].is_checked() {
-                entries[*i].ended = Some(Ok(*stop));
-                let _ = self.observe(Event::Ended(entries[*i].case()));
+            let entry = &mut entries[*i];
+            if entry.is_active() && entry.has_enough() && entry.is_checked() {
+                entry.ended = Some(Ok(*stop));
+                self.observing.see(Event::Ended(entry.case()));
             }
         }
     }
 
-    fn check_at(&mut self, seat: usize, entries: &mut [Entry], open: Vec<usize>) {
-        let listed = open.into_iter().filter_map(|i| Some((i, entries[i].places[seat]?)));
-        let mut listed: VecDeque<(usize, usize)> = listed.collect();
+    /// Compares what the listed entries leave behind, at their places.
+    fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
         let places = listed.iter().map(|(_, place)| *place).collect();
         let mut any = false;
         // Not to be broken off: a second one that asks ends everything.
-        let result = self.session.crew.carry_out(seat, Order::Check { places }, &mut |answer| {
+        let result = self.session.pool.carry_out(slot, Order::Check { places }, &mut |answer| {
             if let (Answer::Checked(checked), Some((i, _))) = (answer, listed.pop_front()) {
-                entries[i].checked[seat] = true;
+                entries[i].checked[slot] = true;
                 match checked {
                     Ok(()) => any = true,
                     Err(failure) => entries[i].fail(failure),
@@ -451,34 +460,21 @@ impl Block<'_, '_, '_> {
             }
             ControlFlow::Continue(())
         });
-        self.after(seat, result, any, listed.pop_front().map(|(i, _)| i), entries);
+        self.after(slot, Stage::Checking, result, any, listed.pop_front().map(|(i, _)| i), entries);
     }
 
     fn unload(&mut self) {
-        let crews = [Some(&mut self.session.crew), self.session.base_crew.as_mut()];
-        for crew in crews.into_iter().flatten() {
-            for seat in 0..crew.len() {
-                if !crew.is_there(seat) {
+        let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
+        for pool in pools.into_iter().flatten() {
+            for slot in 0..pool.len() {
+                if !pool.is_there(slot) {
                     continue;
                 }
-                if let Err(loss) = crew.carry_out(seat, Order::Unload, &mut |_| ControlFlow::Continue(())) {
-                    crew.lose(seat, Work::Loading, &loss);
+                if let Err(loss) = pool.carry_out(slot, Order::Unload, &mut |_| ControlFlow::Continue(())) {
+                    pool.lose(slot, Stage::Loading, &loss);
                 }
             }
         }
-    }
-}
-
-/// Passes events on while an order is under way.
-pub(super) struct Observing<'s, 'o> {
-    observe: &'s mut Observer<'o>,
-    goes_on: bool,
-}
-
-impl Observing<'_, '_> {
-    /// Tells what happens, and hears whether to go on.
-    pub(super) fn see(&mut self, event: Event) {
-        self.goes_on &= (self.observe)(event).is_continue();
     }
 }
 

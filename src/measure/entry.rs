@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
 use super::flags::{self, Pass, Subject, flags};
 use super::local::REPEATS;
+use super::pool::Stage;
 use super::rig::Conditions;
 use super::session::{Base, Session, Task};
 use super::stop::{JUDGED_ROUNDS, Stop};
@@ -17,7 +18,7 @@ use crate::units::Nanos;
 /// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
     pub(super) task: &'c Task<'c>,
-    /// Where it is loaded, by the crew's seats; and its base, by those of the base's crew.
+    /// Where it is loaded, by the pool's slots; and its base, by those of the base's pool.
     pub(super) places: Vec<Option<usize>>,
     pub(super) base_places: Vec<Option<usize>>,
     pub(super) shader: Option<ShaderFacts>,
@@ -38,28 +39,20 @@ pub(super) struct Entry<'c> {
     /// Whether it has to wait for another block: it no longer fits beside the others.
     pub(super) is_deferred: bool,
     /// What its process was lost at while it was paired: it is tried alone, to tell which of the two is to blame.
-    pub(super) on_trial: Option<Trial>,
-    /// By the crew's seats, whether it was timed there, and whether what it left behind was compared since.
+    pub(super) suspected_at: Option<Stage>,
+    /// By the pool's slots, whether it was timed there, and whether what it left behind was compared since.
     pub(super) timed: Vec<bool>,
     pub(super) checked: Vec<bool>,
     has_pipeline: bool,
 }
 
-/// What a case takes its process down by, or its base does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trial {
-    Loading,
-    Sizing,
-    Visiting,
-}
-
 impl<'c> Entry<'c> {
     /// A case that is to be loaded.
-    pub(super) fn new(task: &'c Task<'c>, seats: usize) -> Self {
+    pub(super) fn new(task: &'c Task<'c>, slots: usize) -> Self {
         Self {
             task,
-            places: vec![None; seats],
-            base_places: vec![None; seats],
+            places: vec![None; slots],
+            base_places: vec![None; slots],
             shader: None,
             sizes: None,
             unpaired: None,
@@ -73,9 +66,9 @@ impl<'c> Entry<'c> {
             spent: Duration::ZERO,
             ended: None,
             is_deferred: false,
-            on_trial: None,
-            timed: vec![false; seats],
-            checked: vec![false; seats],
+            suspected_at: None,
+            timed: vec![false; slots],
+            checked: vec![false; slots],
             has_pipeline: false,
         }
     }
@@ -124,13 +117,13 @@ impl<'c> Entry<'c> {
     }
 
     /// Takes what loading gave.
-    pub(super) fn loaded(&mut self, seat: usize, loading: Loading) {
+    pub(super) fn loaded(&mut self, slot: usize, loading: Loading) {
         if self.shader.is_none() {
             self.shader = loading.shader;
         }
         match loading.result {
             Ok(loaded) => {
-                self.places[seat] = Some(loading.place);
+                self.places[slot] = Some(loading.place);
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
                     (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
@@ -144,8 +137,8 @@ impl<'c> Entry<'c> {
     }
 
     /// Takes a visit.
-    pub(super) fn visited(&mut self, seat: usize, process: u32, visited: Visited) {
-        (self.timed[seat], self.checked[seat]) = (true, false);
+    pub(super) fn visited(&mut self, slot: usize, process: u32, visited: Visited) {
+        (self.timed[slot], self.checked[slot]) = (true, false);
         self.visits.push(visited.visit);
         self.conditions.push(visited.conditions);
         self.processes.push(process);
@@ -153,12 +146,12 @@ impl<'c> Entry<'c> {
     }
 
     /// Whether it did alone what it was lost at with its base.
-    pub(super) fn is_acquitted(&self) -> bool {
+    pub(super) fn is_cleared(&self) -> bool {
         self.is_active()
-            && self.on_trial.is_some_and(|trial| match trial {
-                Trial::Loading => self.places.iter().any(Option::is_some),
-                Trial::Sizing => self.sizes.is_some(),
-                Trial::Visiting => !self.visits.is_empty(),
+            && self.suspected_at.is_some_and(|stage| match stage {
+                Stage::Opening | Stage::Loading => self.places.iter().any(Option::is_some),
+                Stage::Sizing => self.sizes.is_some(),
+                Stage::Timing | Stage::Checking => !self.visits.is_empty(),
             })
     }
 
@@ -176,6 +169,12 @@ impl<'c> Entry<'c> {
         self.processes.clear();
         self.noise.clear();
         self.spent = Duration::ZERO;
+        self.timed.fill(false);
+    }
+
+    /// Whether it was visited in as many rounds as the first look takes: fewer have no interval.
+    pub(super) fn has_enough(&self) -> bool {
+        self.visits.len() >= JUDGED_ROUNDS[0] as usize
     }
 
     /// Whether it is to be judged: it was visited in as many rounds as the next look takes.
@@ -226,7 +225,7 @@ impl Session<'_> {
         let does_work = case.work != model::Work::default();
         let time = rounds.value();
         let empty_pass = entry.overhead.filter(|_| does_work).map(|Nanos(time)| time);
-        let own = Pass { time, batch: entry.batch(), floor: self.crew.instrument().floor.0, empty_pass };
+        let own = Pass { time, batch: entry.batch(), floor: self.pool.instrument().floor.0, empty_pass };
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
@@ -236,7 +235,7 @@ impl Session<'_> {
             conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
         };
         let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
-        let beyond_limit = || flags::beyond_limit(case, time, &self.crew.info().peaks);
+        let beyond_limit = || flags::beyond_limit(case, time, &self.pool.info().peaks);
         let mut measured = Measured {
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
@@ -260,18 +259,18 @@ impl Session<'_> {
     /// The base of a pair as a pass of its own, the launch being the own one's where both are on one device.
     fn base_pass(&self, entry: &Entry) -> Option<Pass> {
         let sizes = entry.sizes?.1.filter(|_| entry.is_paired())?;
-        let instrument = self.base_crew.as_ref().unwrap_or(&self.crew).instrument();
+        let instrument = self.base_pool.as_ref().unwrap_or(&self.pool).instrument();
         let time = entry.rounds(|visit| &visit.base).value();
         Some(Pass { time, batch: sizes.batch, floor: instrument.floor.0, empty_pass: None })
     }
 
     /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.
     fn timer_of(&self, measurand: Measurand) -> Result<Timer, Failure> {
-        let timer = self.crew.instrument().timer;
+        let timer = self.pool.instrument().timer;
         if measurand == Measurand::Pass {
             return Ok(timer);
         }
-        self.crew
+        self.pool
             .instrument()
             .scale
             .map(Timer::Device)

@@ -8,8 +8,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::bench::{CaseKey, ShaderFacts};
-use super::block::Block;
-use super::crew::Crew;
+use super::block::{Block, Observing};
+use super::pool::Pool;
 use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
 
@@ -74,9 +74,9 @@ pub type Observer<'o> = dyn FnMut(Event) -> ControlFlow<()> + 'o;
 
 /// One device, calibrated, ready to measure blocks of cases.
 pub struct Session<'a> {
-    pub(super) crew: Crew<'a>,
+    pub(super) pool: Pool<'a>,
     /// The device on which the bases of pairs run, where it isn't the same.
-    pub(super) base_crew: Option<Crew<'a>>,
+    pub(super) base_pool: Option<Pool<'a>>,
     /// Why that device can't be paired with.
     pub(super) base_failure: Option<Failure>,
     pub(super) options: Options,
@@ -87,10 +87,10 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Measures on these benches.
-    pub fn new(crew: Crew<'a>, options: Options) -> Self {
+    pub fn new(pool: Pool<'a>, options: Options) -> Self {
         Self {
-            crew,
-            base_crew: None,
+            pool,
+            base_pool: None,
             base_failure: None,
             options,
             rng: ChaCha8Rng::seed_from_u64(options.seed),
@@ -101,11 +101,11 @@ impl<'a> Session<'a> {
     /// The same session, the bases of pairs being run on another device. Where that can't be paired with, cases are measured alone,
     /// and say so.
     #[must_use]
-    pub fn with_base(self, crew: Result<Crew<'a>, Failure>) -> Self {
-        let timers = |crew: &Crew<'a>| [&self.crew, crew].map(|crew| crew.instrument().timer.as_str());
-        let failure = match &crew {
+    pub fn with_base(self, pool: Result<Pool<'a>, Failure>) -> Self {
+        let timers = |pool: &Pool<'a>| [&self.pool, pool].map(|pool| pool.instrument().timer.as_str());
+        let failure = match &pool {
             Err(failure) => Some(failure.clone()),
-            Ok(crew) => match timers(crew) {
+            Ok(pool) => match timers(pool) {
                 [own, base] if own != base => {
                     let reason = format!("times by the {own}'s and by the {base}'s clock can't be compared");
                     Some(Failure::new(Status::Error, reason))
@@ -113,17 +113,17 @@ impl<'a> Session<'a> {
                 _ => None,
             },
         };
-        Self { base_crew: crew.ok().filter(|_| failure.is_none()), base_failure: failure, ..self }
+        Self { base_pool: pool.ok().filter(|_| failure.is_none()), base_failure: failure, ..self }
     }
 
     /// What is known about the instrument.
     pub fn instrument(&self) -> &Instrument {
-        self.crew.instrument()
+        self.pool.instrument()
     }
 
     /// Why the device was given up, if it was: nothing more can be measured.
     pub fn given_up(&self) -> Option<&Failure> {
-        self.crew.given_up()
+        self.pool.given_up()
     }
 
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each, in
@@ -134,9 +134,9 @@ impl<'a> Session<'a> {
         let mut goes_on = true;
         while !pending.is_empty() && goes_on && self.given_up().is_none() {
             let those: Vec<&Task> = pending.iter().map(|&i| &tasks[i]).collect();
-            let mut block = Block { session: self, observe, goes_on };
+            let mut block = Block { session: self, observing: Observing { observe, goes_on } };
             let ended = block.measure(&those);
-            goes_on = block.goes_on;
+            goes_on = block.observing.goes_on;
             let mut deferred = VecDeque::new();
             for (outcome, i) in ended.into_iter().zip(pending.drain(..)) {
                 match outcome {
@@ -151,8 +151,8 @@ impl<'a> Session<'a> {
 
     /// Among how many benches the device's memory is shared.
     pub(super) fn share(&self) -> u32 {
-        let is_same = |base: &Crew| base.info().device_uuid == self.crew.info().device_uuid;
-        let crews = 1 + usize::from(self.base_crew.as_ref().is_some_and(is_same));
-        u32::try_from(crews * self.crew.len()).unwrap_or(u32::MAX)
+        let is_same = |base: &Pool| base.info().device_uuid == self.pool.info().device_uuid;
+        let pools = 1 + usize::from(self.base_pool.as_ref().is_some_and(is_same));
+        u32::try_from(pools * self.pool.len()).unwrap_or(u32::MAX)
     }
 }

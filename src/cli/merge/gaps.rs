@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::counted;
 use super::place::{abridged, case_name};
-use super::rows::{Group, Rows, Seat, indented};
+use super::rows::{Group, Position, Rows, indented};
 
 /// Lines that name missing cases of one plan.
 const SHOWN: usize = 20;
@@ -16,35 +16,35 @@ type Names = BTreeMap<u64, usize>;
 
 /// Says what is missing, in a paragraph for each device and plan.
 pub fn told(rows: &Rows) -> Vec<String> {
-    let seats = rows.seats();
+    let positions = rows.positions();
     let mut names: HashMap<&str, Names> = HashMap::new();
-    for Seat { group, index, row } in &seats {
+    for Position { group, index, row } in &positions {
         names.entry(&rows.groups[*group].plan).or_default().insert(*index, *row);
     }
     let of = |group: usize| {
-        let start = seats.partition_point(|seat| seat.group < group);
-        let end = seats.partition_point(|seat| seat.group <= group);
-        &seats[start..end]
+        let start = positions.partition_point(|case| case.group < group);
+        let end = positions.partition_point(|case| case.group <= group);
+        &positions[start..end]
     };
     let paragraph = |(group, told): (usize, &Group)| {
-        let missing = missing(told.cases?, of(group).iter().filter(|seat| rows.get(seat.row).standing.is_tried()));
-        let own: Names = of(group).iter().map(|seat| (seat.index, seat.row)).collect();
+        let missing = missing(told.cases?, of(group).iter().filter(|case| rows.get(case.row).standing.is_tried()));
+        let own: Names = of(group).iter().map(|case| (case.index, case.row)).collect();
         let names = names.get(told.plan.as_str())?;
         (!missing.is_empty()).then(|| paragraph(rows, told, &missing, &own, names))
     };
     rows.groups.iter().enumerate().filter_map(paragraph).collect()
 }
 
-/// The indexes that none of the seats, in order, takes.
-fn missing<'s>(cases: u64, seats: impl Iterator<Item = &'s Seat>) -> Vec<Range<u64>> {
+/// The indexes that none of the positions takes.
+fn missing<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut next = 0;
     // Places beyond the plan's end are a fault of their own.
-    for seat in seats.take_while(|seat| seat.index < cases) {
-        if seat.index > next {
-            ranges.push(next..seat.index);
+    for position in positions.take_while(|position| position.index < cases) {
+        if position.index > next {
+            ranges.push(next..position.index);
         }
-        next = seat.index + 1;
+        next = position.index + 1;
     }
     if next < cases {
         ranges.push(next..cases);
@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn gaps_are_what_lies_between() {
         let gaps = |indexes: &[u64], cases: u64| {
-            let seats: Vec<Seat> = indexes.iter().map(|index| Seat { group: 0, index: *index, row: 0 }).collect();
-            missing(cases, seats.iter()).into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+            let positions: Vec<Position> = indexes.iter().map(|index| Position { group: 0, index: *index, row: 0 }).collect();
+            missing(cases, positions.iter()).into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
         };
         assert_eq!(gaps(&[], 3), [(0, 3)]);
         assert_eq!(gaps(&[0, 1, 2], 3), []);

@@ -50,7 +50,7 @@ pub struct Group {
 
 /// A row's case, at its place in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seat {
+pub struct Position {
     pub group: usize,
     pub index: u64,
     /// The place of the row among all.
@@ -65,7 +65,7 @@ pub struct Rows {
     pub groups: Vec<Group>,
     rows: Vec<Row>,
     /// Every place in a plan that any row takes.
-    seats: Vec<Seat>,
+    positions: Vec<Position>,
     axes: BTreeSet<String>,
     /// Blocks by device and turn, groups by block and plan or run, rows by block and case.
     block_of: HashMap<(String, u64), usize>,
@@ -154,7 +154,7 @@ impl Rows {
                 self.rows.len() - 1
             }
         };
-        self.seats.extend(index.map(|index| Seat { group, index, row }));
+        self.positions.extend(index.map(|index| Position { group, index, row }));
     }
 
     /// Decides between a row and another one of its case.
@@ -206,11 +206,11 @@ impl Rows {
     }
 
     /// Every place that a row takes in its plan, by plan and index.
-    pub fn seats(&self) -> Vec<Seat> {
-        let mut seats = self.seats.clone();
-        seats.sort_unstable();
-        seats.dedup();
-        seats
+    pub fn positions(&self) -> Vec<Position> {
+        let mut positions = self.positions.clone();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
     }
 
     /// A row.
@@ -256,8 +256,8 @@ impl Rows {
             faults.extend(indented(abridged(said, SHOWN_CONFLICTS)));
         }
         let mut others: Vec<String> = self.disputes.values().cloned().collect();
-        let seats = self.seats();
-        for pair in seats.windows(2) {
+        let positions = self.positions();
+        for pair in positions.windows(2) {
             let [one, two] = [&self.rows[pair[0].row], &self.rows[pair[1].row]];
             if (pair[0].group, pair[0].index) == (pair[1].group, pair[1].index) {
                 let (plan, index) = (&self.groups[pair[0].group].plan, pair[0].index);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Answer, Answering, Base, Bench, CaseKey, Conditions, Crew, Instrument, Loaded, Loading, Loss, Options, Order, Session,
+    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Loaded, Loading, Loss, Options, Order, Pool, Session,
     Sizes, Task, Timer, Visit, Visited,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
@@ -34,6 +34,11 @@ struct Log {
     lost_at_size: Option<u32>,
     /// Checks after a timed batch find a wrong result.
     is_wrong: bool,
+    checks: u32,
+    /// The bench is lost at this check, of all.
+    lost_at_check: Option<u32>,
+    /// A process dies as soon as it has loaded something and has nothing to do.
+    dies_when_idle: bool,
     /// The sample that fails, of all that are ordered one by one.
     failing_sample: Option<u32>,
 }
@@ -85,6 +90,10 @@ impl Bench for Scripted {
         &self.instrument
     }
 
+    fn is_alive(&mut self) -> bool {
+        self.loaded == 0 || !self.script.0.borrow().dies_when_idle
+    }
+
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         let log = &mut *self.script.0.borrow_mut();
         match order {
@@ -105,7 +114,8 @@ impl Bench for Scripted {
             Order::Visit { calls } => {
                 assert!(!calls.is_empty(), "an order of nothing never ends");
                 for _ in calls {
-                    let visit = Visit { samples: vec![1e4, 1e4 + 10.0], host_times: vec![1.1e4], ..Visit::default() };
+                    let samples = vec![1e4, 1e4 + 10.0];
+                    let visit = Visit { ratios: vec![1.0, 1.001], samples, host_times: vec![1.1e4], ..Visit::default() };
                     let spent = Duration::from_millis(2);
                     let _ = answer(Answer::Visited(Ok(Visited { visit, conditions: FINE, spent })));
                 }
@@ -117,9 +127,15 @@ impl Bench for Scripted {
                 }
                 let _ = answer(Answer::RoundEnded(Ok((vec![10.0; batches.len()], Duration::ZERO))));
             }
-            Order::Check { places } => places.iter().for_each(|_| {
-                let _ = answer(Answer::Checked(wrong(log.is_wrong)));
-            }),
+            Order::Check { places } => {
+                for _ in places {
+                    log.checks += 1;
+                    if log.lost_at_check == Some(log.checks) {
+                        return Self::lost();
+                    }
+                    let _ = answer(Answer::Checked(wrong(log.is_wrong)));
+                }
+            }
             Order::Unload => self.loaded = 0,
             Order::BeginRound { .. } => {}
             Order::Work { .. } => {
@@ -142,13 +158,22 @@ impl Bench for Scripted {
     }
 }
 
-fn crew(script: &Script, device: u8) -> Crew<'static> {
+fn pool(script: &Script, device: u8) -> Pool<'static> {
     let script = script.clone();
-    Crew::new(1, Box::new(move |_| Ok(Box::new(Scripted::new(&script, device))))).unwrap()
+    Pool::new(1, Box::new(move |_| Ok(Box::new(Scripted::new(&script, device))))).unwrap()
 }
 
-/// What comes of four cases: rounds, or the status of the failure. With a base, each is paired with a case on another device.
-fn measured(log: Log, base: Option<Log>, max_time: u64) -> Vec<Result<usize, Status>> {
+/// What each case is paired with.
+enum Pairing {
+    None,
+    /// The last one, on the same device.
+    Here,
+    /// The same one, on a device whose benches are told this.
+    There(Log),
+}
+
+/// What comes of four cases: rounds, or the status of the failure.
+fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Status>> {
     let device = DeviceInfo::mock();
     let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
     let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
@@ -156,13 +181,16 @@ fn measured(log: Log, base: Option<Log>, max_time: u64) -> Vec<Result<usize, Sta
     let cases: Vec<Case> = plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect();
     let options = Options { max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
     let script = |log| Script(Rc::new(RefCell::new(log)));
-    let mut session = Session::new(crew(&script(log), 0), options);
-    let is_paired = base.is_some();
-    if let Some(log) = base {
-        session = session.with_base(Ok(crew(&script(log), 9)));
+    let mut session = Session::new(pool(&script(log), 0), options);
+    let base_of = |case: &Case| match pairing {
+        Pairing::None => None,
+        Pairing::Here => Some(Base::Here(CaseKey::of(&cases[3]))),
+        Pairing::There(_) => Some(Base::There(CaseKey::of(case))),
+    };
+    let tasks: Vec<Task> = cases.iter().map(|case| Task { key: CaseKey::of(case), case, base: base_of(case) }).collect();
+    if let Pairing::There(log) = pairing {
+        session = session.with_base(Ok(pool(&script(log), 9)));
     }
-    let task = |case| Task { key: CaseKey::of(case), case, base: is_paired.then(|| Base::There(CaseKey::of(case))) };
-    let tasks: Vec<Task> = cases.iter().map(task).collect();
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
     let ended = outcomes.into_iter().map(|outcome| {
         let measured = outcome.expect("every case has an outcome").result.map_err(|failure| failure.status)?;
@@ -174,18 +202,40 @@ fn measured(log: Log, base: Option<Log>, max_time: u64) -> Vec<Result<usize, Sta
 
 #[test]
 fn a_sound_bench_measures_everything() {
-    assert!(measured(Log::default(), None, 2000).iter().all(Result::is_ok));
-    assert!(measured(Log::default(), Some(Log::default()), 2000).iter().all(Result::is_ok));
+    assert!(measured(Log::default(), Pairing::None, 2000).iter().all(Result::is_ok));
+    assert!(measured(Log::default(), Pairing::There(Log::default()), 2000).iter().all(Result::is_ok));
 }
 
 #[test]
 fn nothing_stands_unchecked_whose_bench_was_lost_after_its_last_round() {
     for round in [None, Some(6), Some(9), Some(13), Some(19)] {
         let log = Log { lost_at_round: round, is_wrong: true, ..Log::default() };
-        assert_eq!(measured(log, None, 2000), [Err(Status::WrongResult); 4], "lost at round {round:?}");
+        assert_eq!(measured(log, Pairing::None, 2000), [Err(Status::WrongResult); 4], "lost at round {round:?}");
         let log = Log { lost_at_round: round, ..Log::default() };
-        assert!(measured(log, None, 2000).iter().all(Result::is_ok), "and what is right isn't lost with it");
+        assert!(measured(log, Pairing::None, 2000).iter().all(Result::is_ok), "and what is right isn't lost with it");
     }
+}
+
+#[test]
+fn a_case_that_takes_its_bench_down_while_it_is_checked_fails() {
+    for check in 1..=4 {
+        for pairing in [Pairing::None, Pairing::Here, Pairing::There(Log::default())] {
+            let log = Log { lost_at_check: Some(check), ..Log::default() };
+            let ended = measured(log, pairing, 2000);
+            assert_eq!(ended.iter().filter(|ended| **ended == Err(Status::Crashed)).count(), 1, "check {check}: {ended:?}");
+            assert_eq!(
+                ended.iter().filter(|ended| ended.is_ok_and(|rounds| rounds >= 6)).count(),
+                3,
+                "check {check}: {ended:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_device_whose_processes_die_again_and_again_is_given_up() {
+    let log = Log { dies_when_idle: true, ..Log::default() };
+    assert_eq!(measured(log, Pairing::None, 2000), [Err(Status::Error); 4], "not run");
 }
 
 #[test]
@@ -194,7 +244,7 @@ fn what_lost_its_pair_is_measured_anew_in_enough_rounds() {
     for failing in [1, 13, 25, 61, 66] {
         let base = Log { failing_sample: Some(failing), ..Log::default() };
         for max_time in [12, 2000] {
-            let ended = measured(Log::default(), Some(base_like(&base)), max_time);
+            let ended = measured(Log::default(), Pairing::There(base_like(&base)), max_time);
             assert!(ended.iter().all(|rounds| rounds.is_ok_and(|rounds| rounds >= 6)), "sample {failing}: {ended:?}");
         }
     }
@@ -208,9 +258,9 @@ fn base_like(log: &Log) -> Log {
 fn what_no_longer_fits_when_a_process_was_replaced_waits_for_another_block() {
     for fitting in [vec![4, 1], vec![4, 2, 3], vec![1], vec![3, 1, 1]] {
         let log = Log { lost_at_size: Some(1), fitting, ..Log::default() };
-        let ended = measured(log, None, 2000);
+        let ended = measured(log, Pairing::None, 2000);
         assert_eq!(ended.iter().filter(|ended| ended.is_err()).count(), 1, "the one at which the process was lost: {ended:?}");
         let log = Log { lost_at_round: Some(3), fitting: vec![4, 1], ..Log::default() };
-        assert!(measured(log, None, 2000).iter().all(Result::is_ok));
+        assert!(measured(log, Pairing::None, 2000).iter().all(Result::is_ok));
     }
 }

@@ -8,57 +8,60 @@ use crate::model::{DeviceInfo, Failure, Status};
 const MOST_LOSSES: u32 = 3;
 
 /// Opens and calibrates a bench of the device. Times come from where an earlier one found that they do.
-pub type Hire<'a> = Box<dyn FnMut(Option<Timer>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
+pub type Opener<'a> = Box<dyn FnMut(Option<Timer>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
 
 /// What a bench was lost at: only what succeeded of the same kind shows that the device still does that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum Stage {
     Opening,
     Loading,
-    Measuring,
+    Sizing,
+    /// Whatever belongs to rounds.
+    Timing,
+    Checking,
 }
 
 /// The benches of one device: one per process that takes part in measuring.
-pub struct Crew<'a> {
-    hire: Hire<'a>,
-    seats: Vec<Seat<'a>>,
-    hired: u32,
+pub struct Pool<'a> {
+    opener: Opener<'a>,
+    slots: Vec<Slot<'a>>,
+    opened: u32,
     /// Of the first bench.
     known: Option<(DeviceInfo, Instrument)>,
-    /// Losses in a row, at each kind of work.
-    losses: [u32; 3],
+    /// Losses in a row, at each stage.
+    losses: [u32; 5],
     given_up: Option<Failure>,
 }
 
 #[derive(Default)]
-struct Seat<'a> {
+struct Slot<'a> {
     bench: Option<Box<dyn Bench + 'a>>,
     process: u32,
 }
 
-impl<'a> Crew<'a> {
+impl<'a> Pool<'a> {
     /// So many benches, of which the first is opened now, the others when they are needed.
     ///
     /// # Errors
     /// Why the device can't be measured on.
-    pub fn new(seats: usize, hire: Hire<'a>) -> Result<Self, Failure> {
-        let seats = (0..seats.max(1)).map(|_| Seat::default()).collect();
-        let mut crew = Self { hire, seats, hired: 0, known: None, losses: [0; 3], given_up: None };
-        crew.bench(0)?;
-        Ok(crew)
+    pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
+        let slots = (0..slots.max(1)).map(|_| Slot::default()).collect();
+        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; 5], given_up: None };
+        pool.bench(0)?;
+        Ok(pool)
     }
 
     /// One bench, which can't be replaced.
     pub fn of(bench: impl Bench + 'a) -> Self {
         let known = Some((bench.info().clone(), bench.instrument().clone()));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
-        let seat = Seat { bench: Some(Box::new(bench)), process: 1 };
-        Self { hire: Box::new(move |_| Err(gone())), seats: vec![seat], hired: 1, known, losses: [0; 3], given_up: None }
+        let slot = Slot { bench: Some(Box::new(bench)), process: 1 };
+        Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
     }
 
     /// How many benches there are.
     pub(super) fn len(&self) -> usize {
-        self.seats.len()
+        self.slots.len()
     }
 
     /// The device.
@@ -72,7 +75,7 @@ impl<'a> Crew<'a> {
     }
 
     fn known(&self) -> &(DeviceInfo, Instrument) {
-        self.known.as_ref().expect("a crew begins with a bench that was opened")
+        self.known.as_ref().expect("a pool begins with a bench that was opened")
     }
 
     /// Why the device was given up, if it was.
@@ -81,68 +84,69 @@ impl<'a> Crew<'a> {
     }
 
     /// The process whose bench sits here: each that is opened has another number.
-    pub(super) fn process(&self, seat: usize) -> u32 {
-        self.seats[seat].process
+    pub(super) fn process(&self, slot: usize) -> u32 {
+        self.slots[slot].process
     }
 
     /// Whether a bench is there, and with it what was loaded on it. One that died while it had nothing to do is no case's fault.
-    pub(super) fn is_there(&mut self, seat: usize) -> bool {
-        if self.seats[seat].bench.as_mut().is_some_and(|bench| !bench.is_alive()) {
+    pub(super) fn is_there(&mut self, slot: usize) -> bool {
+        if self.slots[slot].bench.as_mut().is_some_and(|bench| !bench.is_alive()) {
             let failure = Failure::new(Status::Crashed, "its process died while it had nothing to do");
-            self.lose(seat, Work::Opening, &Loss(failure));
+            // Not as one at opening: each that is opened would seem to mend it.
+            self.lose(slot, Stage::Timing, &Loss(failure));
         }
-        self.seats[seat].bench.is_some()
+        self.slots[slot].bench.is_some()
     }
 
-    /// The bench at a seat, opened if need be.
+    /// The bench at a slot, opened if need be.
     ///
     /// # Errors
     /// Why there can be none.
-    pub(super) fn bench(&mut self, seat: usize) -> Result<&mut (dyn Bench + 'a), Failure> {
-        while self.seats[seat].bench.is_none() {
+    pub(super) fn bench(&mut self, slot: usize) -> Result<&mut (dyn Bench + 'a), Failure> {
+        while self.slots[slot].bench.is_none() {
             if let Some(failure) = &self.given_up {
                 return Err(failure.clone());
             }
-            self.open(seat);
+            self.open(slot);
         }
-        match &mut self.seats[seat].bench {
+        match &mut self.slots[slot].bench {
             Some(bench) => Ok(bench.as_mut()),
             None => Err(Failure::new(Status::Error, "there is no bench")),
         }
     }
 
-    fn open(&mut self, seat: usize) {
-        match (self.hire)(self.known.as_ref().map(|(_, instrument)| instrument.timer)) {
+    fn open(&mut self, slot: usize) {
+        match (self.opener)(self.known.as_ref().map(|(_, instrument)| instrument.timer)) {
             Ok(bench) => {
-                self.hired += 1;
+                self.opened += 1;
                 if self.known.is_none() {
                     self.known = Some((bench.info().clone(), bench.instrument().clone()));
                 }
-                self.seats[seat] = Seat { bench: Some(bench), process: self.hired };
-                self.succeeded(Work::Opening);
+                self.slots[slot] = Slot { bench: Some(bench), process: self.opened };
+                self.succeeded(Stage::Opening);
             }
             // What a driver refuses in words, it will refuse again.
             Err(Loss(mut failure)) if matches!(failure.status, Status::Error | Status::OutOfMemory) => {
-                if seat > 0 {
+                if slot > 0 {
                     failure.reason.push_str(" (in a process beside the first: --processes 1 needs only one)");
                 }
                 self.given_up = Some(failure);
             }
-            Err(loss) => self.lose(seat, Work::Opening, &loss),
+            Err(loss) => self.lose(slot, Stage::Opening, &loss),
         }
     }
 
-    /// Carries out an order at a seat whose bench is there.
-    pub(super) fn carry_out(&mut self, seat: usize, order: Order, answer: &mut Answering) -> Result<(), Loss> {
-        match self.bench(seat) {
+    /// Carries out an order at a slot whose bench is there.
+    pub(super) fn carry_out(&mut self, slot: usize, order: Order, answer: &mut Answering) -> Result<(), Loss> {
+        match self.bench(slot) {
             Ok(bench) => bench.carry_out(order, answer),
             Err(failure) => Err(Loss(failure)),
         }
     }
 
     /// Takes note that a bench was lost: the next one to sit here is another. Too many in a row, and the device is given up.
-    pub(super) fn lose(&mut self, seat: usize, at: Work, loss: &Loss) {
-        self.seats[seat].bench = None;
+    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss) {
+        self.slots[slot].bench = None;
         let losses = &mut self.losses[at as usize];
         *losses += 1;
         if *losses >= MOST_LOSSES && self.given_up.is_none() {
@@ -152,8 +156,8 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Takes note that work of this kind succeeded.
-    pub(super) fn succeeded(&mut self, at: Work) {
+    /// Takes note that a bench did this.
+    pub(super) fn succeeded(&mut self, at: Stage) {
         self.losses[at as usize] = 0;
     }
 }
