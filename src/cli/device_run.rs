@@ -53,7 +53,7 @@ pub struct DeviceRun<'r> {
     /// What is measured alternately.
     pub pairing: Pairing<'r>,
     /// A row with all that is the same in this device's rows.
-    pub template: Record,
+    pub template: &'r Record,
     /// Where rows go.
     pub sink: &'r Sink,
     /// How far it is.

@@ -58,11 +58,23 @@ fn open(path: &PathBuf) -> io::Result<File> {
             // Whoever is faster creates it.
             match OpenOptions::new().write(true).create_new(true).open(path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(path),
-                created => created,
+                created => created.inspect(let_others_read),
             }
         }
         opened => opened,
     }
+}
+
+/// Other users have to open it, whatever this one's mask for new files says.
+fn let_others_read(file: &File) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Where this can't be had, the others are told that they can't lock the device.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    #[cfg(not(unix))]
+    let _ = file;
 }
 
 #[cfg(test)]

@@ -43,7 +43,13 @@ impl Kept {
     ///
     /// # Errors
     /// What isn't a file of rows, or holds rows that don't belong to this run, with what differs.
-    pub fn read(arguments: &Run, targets: &Targets, plans: &[Plan], header: &Header) -> anyhow::Result<Self> {
+    pub fn read(
+        arguments: &Run,
+        targets: &Targets,
+        plans: &[Plan],
+        templates: &[Record],
+        header: &Header,
+    ) -> anyhow::Result<Self> {
         let mut kept = Self::nothing(plans.len());
         let Some(asked) = &arguments.resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
@@ -61,7 +67,10 @@ impl Kept {
             return Ok(kept);
         };
         match Recovery::open(source) {
-            Ok(rows) => kept.take_over(rows, source, &work, &mut Judge::new(arguments, targets, plans)?, header)?,
+            Ok(rows) => {
+                let mut judge = Judge::new(targets, plans, templates, arguments.paired)?;
+                kept.take_over(rows, source, &work, &mut judge, header)?;
+            }
             Err(error) if error.holds_no_rows() => kept.notes.push(format!("{error}: measuring everything")),
             Err(error) => return Err(Error::Usage(error.to_string()).into()),
         }
@@ -199,24 +208,17 @@ pub fn output_targets(arguments: &Run, kept: &Kept) -> Result<(Vec<(Target, Form
 struct Judge<'r> {
     targets: &'r Targets,
     plans: &'r [Plan<'r>],
-    templates: Vec<Vec<(&'static str, String)>>,
+    /// What the new rows of each device begin with.
+    templates: &'r [Record],
     is_paired: bool,
     compiler: Compiler,
     hashes: HashMap<Subject, Option<String>>,
 }
 
 impl<'r> Judge<'r> {
-    fn new(arguments: &Run, targets: &'r Targets, plans: &'r [Plan<'r>]) -> anyhow::Result<Self> {
-        let identity = |device: &DeviceInfo| {
-            let mut row = Record::new();
-            row.describe_device(device);
-            row.validation = Some(arguments.validation);
-            row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-            identity(&row)
-        };
-        let templates = targets.devices().map(identity).collect();
+    fn new(targets: &'r Targets, plans: &'r [Plan<'r>], templates: &'r [Record], is_paired: bool) -> anyhow::Result<Self> {
         let compiler = Compiler::new(Library::embedded())?;
-        Ok(Self { targets, plans, templates, is_paired: arguments.paired, compiler, hashes: HashMap::new() })
+        Ok(Self { targets, plans, templates, is_paired, compiler, hashes: HashMap::new() })
     }
 
     /// The device that a row is of, and its case; nothing for a case that has to be measured again.
@@ -240,7 +242,7 @@ impl<'r> Judge<'r> {
         if !self.is_paired && !row.pair_base.is_empty() {
             return Err("it was measured in pairs: give --paired and the same devices, or a new file".to_owned());
         }
-        let differs = differences(&self.templates[device], &identity(row));
+        let differs = differences(&identity(&self.templates[device]), &identity(row));
         if !differs.is_empty() {
             return Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")));
         }

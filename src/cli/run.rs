@@ -29,16 +29,16 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let plans = plans(arguments, &targets)?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let _locks = locks(arguments, &targets)?;
-    let mut kept = Kept::read(arguments, &targets, &plans, &header)?;
+    let templates = templates(arguments, &targets, &plans);
+    let mut kept = Kept::read(arguments, &targets, &plans, &templates, &header)?;
     kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let (output_targets, staged) = output_targets(arguments, &kept)?;
-    check_samples(arguments)?;
     let mut samples = arguments.samples.as_deref().map(Samples::open).transpose()?;
     let mut outputs = output::open(&output_targets, &header)?;
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, samples, arguments, voice, targets.are_mock());
-    let measured = run_devices(arguments, &targets, &plans, &mut kept, &sink);
+    let measured = run_devices(arguments, &targets, &plans, &templates, &mut kept, &sink);
     // Whatever ended the run, the rows so far are written whole.
     let code = sink.finish();
     let code = measured.and(code)?;
@@ -98,18 +98,14 @@ fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
     Ok(locks)
 }
 
-fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], kept: &mut Kept, sink: &Sink) -> anyhow::Result<()> {
-    // One for all devices: their rows are of one run.
-    let mut run = Record {
-        tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
-        glsl_compiler: glsl_compiler(),
-        ..Record::new()
-    };
-    if targets.are_mock() {
-        describe_mock_host(&mut run);
-    } else {
-        describe_host(&mut run);
-    }
+fn run_devices(
+    arguments: &Run,
+    targets: &Targets,
+    plans: &[Plan],
+    templates: &[Record],
+    kept: &mut Kept,
+    sink: &Sink,
+) -> anyhow::Result<()> {
     let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
     let kept = &*kept;
     let measure = |index: usize| {
@@ -117,7 +113,6 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], kept: &mut Ke
             return Ok(());
         }
         let (place, plan) = (targets.device(index), &plans[index]);
-        let template = template(&run, arguments, targets, &place.info, plan);
         let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
         // About so many: telling exactly would take making them all.
         let cases = arguments.shard.map_or(plan.len(), |shard| plan.len() / shard.count());
@@ -132,7 +127,7 @@ fn run_devices(arguments: &Run, targets: &Targets, plans: &[Plan], kept: &mut Ke
             place,
             plan,
             pairing: pairing(arguments, targets, plans, index),
-            template,
+            template: &templates[index],
             sink,
             bar,
             relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
@@ -164,9 +159,22 @@ fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: 
     }
 }
 
-/// A row with all that is the same for one device of a run.
-fn template(run: &Record, arguments: &Run, targets: &Targets, device: &DeviceInfo, plan: &Plan) -> Record {
-    let mut row = run.clone();
+/// For each device a row with all that is the same in its rows. They are of one run.
+fn templates(arguments: &Run, targets: &Targets, plans: &[Plan]) -> Vec<Record> {
+    let mut run = Record {
+        tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
+        glsl_compiler: glsl_compiler(),
+        ..Record::new()
+    };
+    if targets.are_mock() {
+        describe_mock_host(&mut run);
+    } else {
+        describe_host(&mut run);
+    }
+    targets.devices().zip(plans).map(|(device, plan)| template(run.clone(), arguments, targets, device, plan)).collect()
+}
+
+fn template(mut row: Record, arguments: &Run, targets: &Targets, device: &DeviceInfo, plan: &Plan) -> Record {
     row.describe_device(device);
     row.layers = targets.layers();
     row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);

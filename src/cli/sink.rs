@@ -47,11 +47,20 @@ impl Sink {
         self.state().closed
     }
 
-    /// Writes a row to all outputs, and says if it is one of a failure.
+    /// Writes a row that has no samples.
+    ///
+    /// # Errors
+    /// As [`Sink::write_with_samples`].
+    pub fn write(&self, row: Record) -> anyhow::Result<()> {
+        self.write_with_samples(row, None)
+    }
+
+    /// Writes a row to all outputs, and says if it is one of a failure; and its samples where they are asked for. Samples that can't
+    /// be written fail the run, and end nothing else.
     ///
     /// # Errors
     /// Where an output can't be written; the others have the row nevertheless.
-    pub fn write(&self, mut row: Record) -> anyhow::Result<()> {
+    pub fn write_with_samples(&self, mut row: Record, rounds: Option<&Rounds>) -> anyhow::Result<()> {
         let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
         row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
         let status = Status::named(&row.status);
@@ -73,22 +82,11 @@ impl Sink {
                 _ => {}
             }
         }
-        let State { outputs, closed, .. } = &mut *state;
+        let State { outputs, samples, closed, .. } = &mut *state;
         *closed |= self.voice.progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
-        Ok(())
-    }
-
-    /// Writes a row, and its samples where they are asked for. Samples that can't be written fail the run, and end nothing else.
-    ///
-    /// # Errors
-    /// As [`Sink::write`].
-    pub fn write_with_samples(&self, row: Record, rounds: Option<&Rounds>) -> anyhow::Result<()> {
-        let of = rounds.map(|rounds| (row.clone(), rounds));
-        self.write(row)?;
-        let mut state = self.state();
-        if let (Some(samples), Some((row, rounds))) = (&mut state.samples, of) {
-            if let Err(error) = samples.write(&row, &rounds.samples, &rounds.processes) {
-                state.samples = None;
+        if let (Some(open), Some(rounds)) = (&mut *samples, rounds) {
+            if let Err(error) = open.write(&row, &rounds.samples, &rounds.processes) {
+                *samples = None;
                 self.voice.fault(&format!("{error}; no more samples are written"));
             }
         }

@@ -153,10 +153,10 @@ columns! {
         samples: integer, "Samples kept, over all rounds.";
         batch: integer in "passes", "Passes per sample.";
         stop: text, "Why measuring ended: precise, stable or budget.";
-        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start: the sentinel's time then over its time now.";
+        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
-        pipeline_ms: real in "ms", "Creating the pipelines, first dispatch included.";
+        pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
         registers: integer, "Registers per invocation of the first kernel (AMD: vector registers), as the driver's compiler tells with --stats.";
