@@ -13,7 +13,7 @@ use csv::StringRecord;
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{Reader, Record, SCHEMA_VERSION};
-use support::{Ran, ran, rows, rows_of, succeeded};
+use support::{Folder, Ran, ran, rows, rows_of, succeeded};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
@@ -104,17 +104,7 @@ impl Table {
 }
 
 /// A folder of files, and what merging makes of them.
-struct Folder(tempfile::TempDir);
-
 impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     fn write(&self, name: &str, text: &str) -> String {
         fs::write(self.path(name), text).unwrap();
         self.path(name).to_str().unwrap().to_owned()

@@ -20,7 +20,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 use support::processes::Family;
-use support::{Ran, devices, lanescope, rows, rows_of, succeeded};
+use support::{Folder, Ran, devices, lanescope, rows, rows_of, succeeded};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 
@@ -61,17 +61,7 @@ static WHOLE: LazyLock<(Vec<Record>, Duration)> = LazyLock::new(|| {
 });
 
 /// A folder with the file of a run.
-struct Folder(tempfile::TempDir);
-
 impl Folder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     fn file(&self) -> PathBuf {
         self.path("rows.csv")
     }

@@ -7,13 +7,28 @@ pub mod processes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{AxisKind, AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
+
+// ---- files ----------------------------------------------------------------------------------------------------------------
+
+/// A folder that goes when a test ends.
+pub struct Folder(pub tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
 
 // ---- the command ----------------------------------------------------------------------------------------------------------
 
