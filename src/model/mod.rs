@@ -6,6 +6,7 @@ mod case;
 mod derived;
 mod device;
 mod outcome;
+mod permutation;
 mod preset;
 pub(crate) mod real;
 mod sequence;
@@ -22,6 +23,7 @@ pub use device::{
     DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
 };
 pub use outcome::{Failure, Flag, Status};
+pub use permutation::Permutation;
 pub use preset::Preset;
-pub use sequence::{Contents, Sequence};
+pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineStatistics, StatValue};

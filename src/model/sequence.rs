@@ -1,5 +1,9 @@
 //! Seeded test data with random access: the device's buffers and the CPU twins read the same sequence.
 
+use half::f16;
+
+use super::permutation::{Permutation, scramble};
+
 /// A reproducible sequence of 32-bit words. Incompressible on purpose: constant data makes some devices move less than asked
 /// (memory compression) and bandwidths exceed what is physically possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,14 +20,111 @@ pub enum Sequence {
         /// The largest absolute value, at most 2^23.
         magnitude: u32,
     },
+    /// The same of `f16`, two to a word, the first in its lower half.
+    WholeHalves {
+        /// Selects the sequence.
+        seed: u64,
+        /// The largest absolute value, at most 2^10.
+        magnitude: u32,
+    },
+    /// The same of `f64`, each in two words, the lower half first.
+    WholeDoubles {
+        /// Selects the sequence.
+        seed: u64,
+        /// The largest absolute value, at most 2^31 - 1.
+        magnitude: u32,
+    },
+    /// Every index once, those of each block in an order of its own.
+    Shuffled(Shuffled),
+    /// Chained nodes.
+    Chain(Chain),
+}
+
+/// The indexes from 0 on, blockwise in seeded orders: a block of one leaves them as they are, one of all of them shuffles the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shuffled {
+    /// Selects the orders.
+    pub seed: u64,
+    /// How many there are, at most 2^32.
+    pub n: u64,
+    /// Indexes in a block, at least one; the last block may have fewer.
+    pub block: u64,
+}
+
+impl Shuffled {
+    /// The index at a position below `n`.
+    pub fn at(self, position: u64) -> u64 {
+        let (start, order) = self.block_of(position);
+        start + order.at(position - start)
+    }
+
+    /// The position of an index below `n`.
+    pub fn position(self, index: u64) -> u64 {
+        let (start, order) = self.block_of(index);
+        start + order.position(index - start)
+    }
+
+    /// Where the block begins that holds a position, and with it the index there; and its order.
+    fn block_of(self, at: u64) -> (u64, Permutation) {
+        let block = at / self.block;
+        let start = block * self.block;
+        (start, Permutation::new(scramble(self.seed, block), self.block.min(self.n - start)))
+    }
+}
+
+/// A cycle through nodes in memory, in a random order: each node's first word holds the index of the next node's first word, so
+/// that nobody can know where the walk goes before it has been there. All other words are noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Chain {
+    /// Selects the order.
+    pub seed: u64,
+    /// How many nodes there are.
+    pub nodes: u64,
+    /// Words from one node to the next one in memory. Nodes and stride multiplied are at most 2^32.
+    pub stride: u64,
+    /// Words from a node's first word to a second one, below the stride: the walk leads over both. 0 for none.
+    pub detour: u64,
+}
+
+impl Chain {
+    /// The index of the word that a walk from the cycle's beginning is at after so many hops.
+    pub fn after(self, hops: u64) -> u64 {
+        let (visits, is_halfway) = if self.detour == 0 { (hops, false) } else { (hops / 2, hops % 2 == 1) };
+        let first = self.order().at(visits % self.nodes) * self.stride;
+        first + if is_halfway { self.detour } else { 0 }
+    }
+
+    fn order(self) -> Permutation {
+        Permutation::new(self.seed, self.nodes)
+    }
+
+    fn word(self, index: u64) -> Option<u64> {
+        let (node, offset) = (index / self.stride, index % self.stride);
+        let next = || self.order().at((self.order().position(node) + 1) % self.nodes) * self.stride;
+        match offset {
+            _ if node >= self.nodes => None,
+            0 if self.detour > 0 => Some(index + self.detour),
+            0 => Some(next()),
+            detour if detour == self.detour => Some(next()),
+            _ => None,
+        }
+    }
 }
 
 impl Sequence {
     /// The word at an index.
+    #[expect(clippy::cast_possible_truncation, reason = "indexes of words are below 2^32, as is said where they are made")]
     pub fn word(self, index: u64) -> u32 {
         match self {
-            Self::Words { seed } => scramble(seed, index),
-            Self::WholeFloats { seed, magnitude } => whole_float(scramble(seed, index), magnitude).to_bits(),
+            Self::Words { seed } => random(seed, index),
+            Self::WholeFloats { seed, magnitude } => (whole(random(seed, index), magnitude) as f32).to_bits(),
+            Self::WholeHalves { .. } => {
+                let [low, high] = [2 * index, 2 * index + 1].map(|i| u32::from(self.half(i).to_bits()));
+                low | high << 16
+            }
+            Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
+            Self::Shuffled(shuffled) => shuffled.at(index) as u32,
+            Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
         }
     }
 
@@ -31,20 +132,32 @@ impl Sequence {
     pub fn float(self, index: u64) -> f32 {
         f32::from_bits(self.word(index))
     }
+
+    /// The `f64` in two words, of the first two, the next two, and so on.
+    pub fn double(self, index: u64) -> f64 {
+        match self {
+            Self::WholeDoubles { seed, magnitude } => f64::from(whole(random(seed, index), magnitude)),
+            _ => f64::from_bits(u64::from(self.word(2 * index)) | u64::from(self.word(2 * index + 1)) << 32),
+        }
+    }
+
+    /// The `f16` at an index, two to a word.
+    #[expect(clippy::cast_possible_truncation, reason = "a half of a word")]
+    pub fn half(self, index: u64) -> f16 {
+        match self {
+            Self::WholeHalves { seed, magnitude } => f16::from_f32(whole(random(seed, index), magnitude) as f32),
+            _ => f16::from_bits((self.word(index / 2) >> (16 * (index % 2))) as u16),
+        }
+    }
 }
 
-/// SplitMix64's output function (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014) at a given index,
-/// upper half: statistically good, and any element costs the same.
-fn scramble(seed: u64, index: u64) -> u32 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 32) as u32
+fn random(seed: u64, index: u64) -> u32 {
+    (scramble(seed, index) >> 32) as u32
 }
 
-#[expect(clippy::cast_precision_loss, reason = "whole numbers up to 2^24 are exact in f32")]
-fn whole_float(word: u32, magnitude: u32) -> f32 {
-    (word % (2 * magnitude + 1)) as f32 - magnitude as f32
+#[expect(clippy::cast_possible_wrap, reason = "magnitudes are below 2^31")]
+fn whole(word: u32, magnitude: u32) -> i32 {
+    (word % (2 * magnitude + 1)) as i32 - magnitude as i32
 }
 
 /// What a buffer holds before anything runs.
@@ -69,10 +182,56 @@ mod tests {
     }
 
     #[test]
-    fn whole_floats_stay_within_their_magnitude() {
-        let floats = Sequence::WholeFloats { seed: 3, magnitude: 100 };
-        let values: Vec<f32> = (0..1000).map(|i| floats.float(i)).collect();
+    fn whole_numbers_stay_within_their_magnitude() {
+        let (seed, magnitude) = (3, 100);
+        let floats = Sequence::WholeFloats { seed, magnitude };
+        let halves = Sequence::WholeHalves { seed, magnitude };
+        let doubles = Sequence::WholeDoubles { seed, magnitude };
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(floats.float(i))).collect();
         assert!(values.iter().all(|v| v.abs() <= 100.0 && v.fract() == 0.0));
         assert!(values.iter().any(|v| *v < 0.0) && values.iter().any(|v| *v > 0.0));
+        let same = |value: &dyn Fn(u64) -> f64| (0..1000).map(value).eq(values.iter().copied());
+        assert!(same(&|i| halves.half(i).to_f64()) && same(&|i| doubles.double(i)));
+    }
+
+    #[test]
+    fn narrow_and_wide_values_lie_in_words_as_the_device_reads_them() {
+        let (seed, magnitude) = (4, 1000);
+        let [halves, doubles] = [Sequence::WholeHalves { seed, magnitude }, Sequence::WholeDoubles { seed, magnitude }];
+        let bytes = |sequence: Sequence| (0..8).flat_map(|i| sequence.word(i).to_le_bytes()).collect::<Vec<u8>>();
+        for (i, pair) in bytes(halves).chunks_exact(2).enumerate() {
+            assert_eq!(f16::from_le_bytes([pair[0], pair[1]]), halves.half(i as u64));
+        }
+        for (i, eight) in bytes(doubles).chunks_exact(8).enumerate() {
+            assert_eq!(f64::from_le_bytes(eight.try_into().unwrap()), doubles.double(i as u64));
+        }
+        let words = Sequence::Words { seed };
+        assert_eq!(words.half(3).to_bits(), (words.word(1) >> 16) as u16);
+    }
+
+    #[test]
+    fn indexes_are_shuffled_within_their_block() {
+        for (n, block) in [(100, 1), (100, 16), (100, 100), (100, 64), (7, 1000)] {
+            let shuffled = Shuffled { seed: 1, n, block };
+            assert!((0..n).all(|i| shuffled.position(shuffled.at(i)) == i && shuffled.at(i) / block == i / block));
+        }
+        let blocks = Shuffled { seed: 1, n: 128, block: 64 };
+        assert!((0..64).any(|i| blocks.at(i) + 64 != blocks.at(i + 64)), "each block has an order of its own");
+    }
+
+    #[test]
+    fn a_chain_leads_through_all_its_nodes() {
+        for (nodes, stride, detour) in [(1, 16, 0), (37, 16, 0), (64, 1, 0), (50, 32, 8)] {
+            let chain = Chain { seed: 5, nodes, stride, detour };
+            let length = if detour == 0 { nodes } else { 2 * nodes };
+            let mut seen = std::collections::BTreeSet::new();
+            let mut at = u32::try_from(chain.after(0)).unwrap();
+            for hop in 0..length {
+                assert_eq!(u64::from(at), chain.after(hop));
+                assert!([0, detour].contains(&(u64::from(at) % stride)) && seen.insert(at));
+                at = Sequence::Chain(chain).word(at.into());
+            }
+            assert_eq!((u64::from(at), seen.len() as u64), (chain.after(0), length), "back at the beginning");
+        }
     }
 }
