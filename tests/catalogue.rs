@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
-    Case, Check, Contents, DeviceInfo, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, SpirvTarget, Step, Subgroup,
-    SubgroupClass,
+    Case, Check, Contents, DeviceInfo, ImageRole, Kernel, POISON, Preset, Repeat, Resource, Scalar, Shape, SpirvTarget, Step,
+    Subgroup, SubgroupClass,
 };
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{
@@ -97,19 +97,32 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
     bound.sort_unstable();
     assert_eq!(declared, bound, "{name}");
     for info in &reflection.bindings {
-        assert_eq!((info.kind, info.count), (BindingKind::StorageBuffer, 1), "{name}: {}", info.name);
         let here = |binding: &&lanescope::model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
         let resource = kernel.bindings.iter().find(here).unwrap().resource;
-        let Resource::Buffer { contents, .. } = &case.resources[resource];
+        let Resource { shape, contents, .. } = &case.resources[resource];
+        assert!(info.count == 1 && kinds(*shape).contains(&info.kind), "{name}: {} is {:?}", info.name, info.kind);
         let is_output = case.check.outputs().contains(&resource);
-        match contents {
-            Contents::Sequence(_) => assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name),
-            // What a pass may follow itself on must not depend on what it left.
-            Contents::Undefined => {
-                let access = if case.repeatable { Access::WriteOnly } else { Access::ReadWrite };
+        match (contents, shape) {
+            (_, Shape::Sampler { .. }) => {}
+            (Contents::Sequence(_), _) => assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name),
+            // What a pass may follow itself on must not depend on what it left, unless it counts its passes.
+            (Contents::Undefined, _) => {
+                let access = if case.repeat == Repeat::Overwrites { Access::WriteOnly } else { Access::ReadWrite };
                 assert!(is_output && info.access == access, "{name}: output {} is {:?}", info.name, info.access);
             }
         }
+    }
+}
+
+/// As what a resource can be declared.
+fn kinds(shape: Shape) -> &'static [BindingKind] {
+    match shape {
+        Shape::Buffer { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
+        Shape::Texels { .. } => &[BindingKind::UniformTexelBuffer],
+        Shape::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],
+        Shape::Image { role: ImageRole::Storage, .. } => &[BindingKind::StorageImage],
+        Shape::Sampler { .. } => &[BindingKind::Sampler],
+        Shape::HostMemory { .. } => &[],
     }
 }
 
@@ -218,7 +231,7 @@ fn check_pushes(case: &Case, kernels: &[Specialized]) {
                 let declared = bound.unwrap().module.reflection.push_bytes;
                 assert_eq!(pushed, declared as usize, "{} {}", case.experiment, case.point);
             }
-            Step::Fill { .. } | Step::Barrier => {}
+            Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } | Step::Barrier => {}
         }
     }
 }
@@ -228,7 +241,7 @@ fn check_pushes(case: &Case, kernels: &[Specialized]) {
 fn check_poison(case: &Case) {
     for output in case.check.outputs() {
         let fills = |step: &Step| match step {
-            Step::Fill { resource, word } => resource == output && (!case.repeatable || *word == POISON),
+            Step::Fill { resource, word } => resource == output && (case.repeat != Repeat::Overwrites || *word == POISON),
             _ => false,
         };
         assert!(case.reset.iter().any(fills), "{} {}: output {output} is not poisoned", case.experiment, case.point);
@@ -342,7 +355,7 @@ fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
                 assert_eq!(planned.experiment.case(planned.variant, &planned.point, &setting).as_ref(), Ok(&case));
                 assert_eq!((case.experiment.as_str(), case.variant.as_str()), (planned.experiment.name(), planned.variant));
                 assert_eq!(case.point, planned.point);
-                let names: BTreeSet<&str> = case.resources.iter().map(Resource::name).collect();
+                let names: BTreeSet<&str> = case.resources.iter().map(|resource| resource.name.as_ref()).collect();
                 assert_eq!(names.len(), case.resources.len(), "{}: resources share a name", case.experiment);
             }
         }
@@ -369,7 +382,7 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
             assert!(!to_words(bytes).contains(&POISON), "{name}: the poison is a possible result");
             checked.insert(case.experiment.clone());
         }
-        let reads = case.resources.iter().any(|r| matches!(r, Resource::Buffer { contents: Contents::Sequence(_), .. }));
+        let reads = case.resources.iter().any(|resource| matches!(resource.contents, Contents::Sequence(_)));
         if reads && case.point.get("op").is_none_or(|op| op.to_string() != "init") {
             let others: Vec<Vec<u8>> = experiment.expected(&other).iter().map(|expected| expected.bytes()).collect();
             assert_ne!(outputs, others, "{} {}: other data, same results", case.experiment, case.point);
@@ -385,13 +398,13 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
     assert_eq!(checked.len(), CATALOGUE.iter().filter(with_twin).count());
 }
 
-/// Cases that hold their inputs elsewhere than device-local memory would need another check of `bytes`.
 #[test]
-fn buffers_are_whole_words_of_device_memory() {
+fn resources_are_whole_words() {
     each_case(|case| {
         for resource in &case.resources {
-            let Resource::Buffer { bytes, memory, .. } = resource;
-            assert!(*bytes > 0 && bytes % 4 == 0 && *memory == MemoryKind::DeviceLocal, "{} {}", case.experiment, case.point);
+            let is_sampler = matches!(resource.shape, Shape::Sampler { .. });
+            let is_whole = resource.bytes() > 0 && resource.bytes() % 4 == 0;
+            assert!(is_sampler || is_whole, "{} {}: {}", case.experiment, case.point, resource.name);
         }
     });
 }

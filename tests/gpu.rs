@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
+#[path = "gpu/resources.rs"]
+mod resources;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -10,8 +13,7 @@ use std::time::{Duration, Instant};
 
 use lanescope::gpu::{Device, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
 use lanescope::model::{
-    Binding, Case, Check, Contents, Feature, Headline, Kernel, Measurand, Point, Resource, Sequence, SpirvTarget, Status, Step,
-    Work,
+    Binding, Case, Contents, Feature, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status, Step,
 };
 use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Specialized};
 
@@ -65,22 +67,7 @@ struct Builder(Prepared);
 
 impl Builder {
     fn new(resources: Vec<Resource>) -> Self {
-        let case = Case {
-            experiment: "test/gpu".into(),
-            variant: String::new(),
-            point: Point::default(),
-            measurand: Measurand::Pass,
-            kernels: Vec::new(),
-            resources,
-            reset: Vec::new(),
-            pass: Vec::new(),
-            repeatable: true,
-            work: Work::default(),
-            headline: Headline::TIME,
-            check: Check::Nothing("a test"),
-            bound: None,
-            iterations: 0,
-        };
+        let case = Case { resources, ..Case::new("test/gpu", &Point::default()) };
         Self(Prepared { case, kernels: Vec::new() })
     }
 
@@ -137,6 +124,7 @@ fn extensions(glsl: &str) -> String {
         ("int64_t", "GL_EXT_shader_explicit_arithmetic_types_int64"),
         ("uint8_t", "GL_EXT_shader_8bit_storage"),
         ("uint16_t", "GL_EXT_shader_16bit_storage"),
+        ("textureBuffer", "GL_EXT_samplerless_texture_functions"),
     ];
     let needed = needs.iter().filter(|(word, _)| glsl.contains(word));
     needed.flat_map(|(_, extension)| ["#extension ", extension, " : require\n"]).collect()
@@ -402,7 +390,7 @@ fn a_pass_that_cannot_follow_itself_is_reset_before_each_sample() {
             .reset(vec![Step::Fill { resource: 0, word: 0 }])
             .pass(dispatch(0, 1))
             .done();
-        prepared.case.repeatable = false;
+        prepared.case.repeat = Repeat::AfterReset;
         let slot = load(device, &prepared);
         device.sample(slot, 1, 5).unwrap();
         assert_eq!(words(&device.read(slot, 0).unwrap()), [1; 64]);

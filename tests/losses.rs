@@ -101,7 +101,8 @@ impl Bench for Scripted {
                 let _ = answer(Answer::Ready(Ok(())));
                 let fits = log.fitting.get(self.process as usize - 1).copied().unwrap_or(usize::MAX);
                 for _ in jobs.iter().take(fits.saturating_sub(self.loaded)) {
-                    let loaded = Loaded { pipeline_time: Duration::from_millis(1), statistics: None, unpaired: None };
+                    let (pipeline_time, memory_types) = (Duration::from_millis(1), String::new());
+                    let loaded = Loaded { pipeline_time, statistics: None, memory_types, unpaired: None };
                     let loading = Loading { place: self.loaded, shader: None, result: Ok(loaded) };
                     self.loaded += 1;
                     let _ = answer(Answer::Loaded(Box::new(loading)));

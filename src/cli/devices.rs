@@ -8,7 +8,7 @@ use super::print;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
-use crate::model::{DeviceInfo, QueueFamily};
+use crate::model::{DeviceInfo, FormatUse, QueueFamily};
 use crate::output::Mode;
 use crate::units::Bytes;
 use crate::worker::{Deadlines, Platform, find};
@@ -63,6 +63,17 @@ fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
     }
     for (i, heap) in device.heaps.iter().enumerate() {
         line(&format!("heap {i}"), format!("{}{}", Bytes(heap.bytes), if heap.device_local { ", device-local" } else { "" }))?;
+    }
+    for ty in &device.memory_types {
+        line("memory", ty.to_string())?;
+    }
+    for usage in FormatUse::ALL {
+        let formats = device.formats.iter().filter(|(_, uses)| uses.contains(&usage)).map(|(format, _)| format.as_str());
+        let formats: Vec<&str> = formats.collect();
+        line(
+            "texels",
+            format!("as {}: {}", usage.as_str(), if formats.is_empty() { "none".to_owned() } else { formats.join(", ") }),
+        )?;
     }
     for quirk in &device.quirks {
         line("quirk", format!("{}: {}", quirk.name, quirk.what))?;

@@ -97,7 +97,7 @@ pub trait Experiment: Sync {
 
     /// Compares the outputs, in the order of the case's check, with what they must hold.
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name());
+        let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name.as_ref());
         let expected = self.expected(case);
         // Fewer of either, and what is left over would pass unseen.
         assert!(

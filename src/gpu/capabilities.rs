@@ -5,11 +5,14 @@ use std::ffi::CStr;
 
 use ash::vk;
 
-use crate::model::{DeviceInfo, DeviceKind, DriverIdentity, Heap, Limits, QueueFamily, Subgroup, SubgroupClass, Uuid};
+use crate::model::{
+    DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, QueueFamily, Subgroup, SubgroupClass,
+    Uuid,
+};
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::{peaks, quirks};
+use super::{peaks, quirks, resource};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
@@ -27,7 +30,8 @@ pub(super) fn query(
     let mut info = identity(&properties, index, loader_version);
     info.limits = limits(&properties.limits);
     info.queues = queues(instance, physical);
-    info.heaps = heaps(instance, physical);
+    (info.heaps, info.memory_types) = memory(instance, physical);
+    info.formats = Format::ALL.into_iter().map(|format| (format, format_uses(instance, physical, format))).collect();
     if properties.api_version >= vk::API_VERSION_1_1 {
         match support(instance, physical, layer) {
             Ok(support) => extend(&mut info, instance, physical, &support),
@@ -39,9 +43,7 @@ pub(super) fn query(
     }
     info.quirks = quirks::of(&info);
     info.peaks = peaks::of(info.vendor_id, &info.name);
-    // SAFETY: as above.
-    let memory_types = unsafe { instance.get_physical_device_memory_properties(physical) }.memory_type_count;
-    info.unusable = unusable(&info, properties.api_version, memory_types);
+    info.unusable = unusable(&info, properties.api_version);
     info
 }
 
@@ -114,6 +116,9 @@ fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
         workgroup_count: limits.max_compute_work_group_count,
         shared_bytes: limits.max_compute_shared_memory_size,
         storage_buffer_range: limits.max_storage_buffer_range.into(),
+        uniform_buffer_range: limits.max_uniform_buffer_range.into(),
+        texel_buffer_elements: limits.max_texel_buffer_elements,
+        image_dimension: limits.max_image_dimension2_d,
         push_constant_bytes: limits.max_push_constants_size,
         descriptor_sets: limits.max_bound_descriptor_sets,
         // Replaced by what a 1.1 device says.
@@ -140,12 +145,47 @@ fn queues(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<QueueFa
         .collect()
 }
 
-fn heaps(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<Heap> {
+fn memory(instance: &ash::Instance, physical: vk::PhysicalDevice) -> (Vec<Heap>, Vec<MemoryType>) {
     // SAFETY: the device comes from this instance.
     let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
     let heap =
         |heap: &vk::MemoryHeap| Heap { bytes: heap.size, device_local: heap.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL) };
-    memory.memory_heaps_as_slice().iter().map(heap).collect()
+    let types = (0..).zip(memory.memory_types_as_slice());
+    let types = types.filter_map(|(index, ty)| memory_type(index, ty)).collect();
+    (memory.memory_heaps_as_slice().iter().map(heap).collect(), types)
+}
+
+/// A type that can hold buffers. Those for protected content and for transient attachments can't; those of AMD that bypass the
+/// device's caches would need a feature, and no one would want them.
+fn memory_type(index: u32, ty: &vk::MemoryType) -> Option<MemoryType> {
+    const OTHERS: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+        vk::MemoryPropertyFlags::PROTECTED.as_raw()
+            | vk::MemoryPropertyFlags::LAZILY_ALLOCATED.as_raw()
+            | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
+            | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD.as_raw(),
+    );
+    let has = |flags| ty.property_flags.contains(flags);
+    (!ty.property_flags.intersects(OTHERS)).then(|| MemoryType {
+        index,
+        heap: ty.heap_index,
+        device_local: has(vk::MemoryPropertyFlags::DEVICE_LOCAL),
+        host_visible: has(vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT),
+        host_cached: has(vk::MemoryPropertyFlags::HOST_CACHED),
+    })
+}
+
+fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: Format) -> BTreeSet<FormatUse> {
+    // SAFETY: the device comes from this instance.
+    let properties = unsafe { instance.get_physical_device_format_properties(physical, resource::format(format)) };
+    let (buffer, image) = (properties.buffer_features, properties.optimal_tiling_features);
+    let sampled = image.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
+    let all = [
+        (FormatUse::UniformTexels, buffer.contains(vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER)),
+        (FormatUse::Sampled, sampled),
+        (FormatUse::SampledLinear, sampled && image.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)),
+        (FormatUse::Storage, image.contains(vk::FormatFeatureFlags::STORAGE_IMAGE)),
+    ];
+    all.into_iter().filter_map(|(usage, can)| can.then_some(usage)).collect()
 }
 
 /// Adds what only a Vulkan 1.1 device can tell.
@@ -230,11 +270,11 @@ fn subgroup_classes(operations: vk::SubgroupFeatureFlags, (rotate, rotate_cluste
 }
 
 /// Why nothing can run on the device. A timestamp period of zero is no reason: the host's timer is used then.
-fn unusable(info: &DeviceInfo, api_version: u32, memory_types: u32) -> Option<String> {
+fn unusable(info: &DeviceInfo, api_version: u32) -> Option<String> {
     if api_version < vk::API_VERSION_1_1 {
         return Some(format!("it is of Vulkan {}: 1.1 or newer is needed", version(api_version)));
     }
-    if memory_types == 0 || info.heaps.is_empty() {
+    if info.memory_types.is_empty() || info.heaps.is_empty() {
         return Some("it has no memory: a device for compiling only (RADV_FORCE_FAMILY makes such)".into());
     }
     if info.default_queue().is_none() {
@@ -260,7 +300,8 @@ mod tests {
 
     fn device() -> DeviceInfo {
         let queue = QueueFamily { index: 0, count: 1, compute: true, graphics: true, transfer: true, timestamp_valid_bits: 64 };
-        DeviceInfo { queues: vec![queue], heaps: vec![Heap { bytes: 1, device_local: true }], ..Default::default() }
+        let (heaps, memory_types) = (vec![Heap { bytes: 1, device_local: true }], DeviceInfo::mock().memory_types);
+        DeviceInfo { queues: vec![queue], heaps, memory_types, ..Default::default() }
     }
 
     #[test]
@@ -276,12 +317,12 @@ mod tests {
 
     #[test]
     fn an_unusable_device_says_why() {
-        let reason = |info: &DeviceInfo, version, types| unusable(info, version, types).unwrap_or_default();
-        assert_eq!(reason(&device(), vk::API_VERSION_1_1, 1), "");
-        assert!(reason(&device(), vk::API_VERSION_1_0, 1).contains("1.1 or newer"));
-        assert!(reason(&device(), vk::API_VERSION_1_3, 0).contains("no memory"));
+        let reason = |info: &DeviceInfo, version| unusable(info, version).unwrap_or_default();
+        assert_eq!(reason(&device(), vk::API_VERSION_1_1), "");
+        assert!(reason(&device(), vk::API_VERSION_1_0).contains("1.1 or newer"));
+        assert!(reason(&DeviceInfo { memory_types: vec![], ..device() }, vk::API_VERSION_1_3).contains("no memory"));
         let mut without_compute = device();
         without_compute.queues[0].compute = false;
-        assert!(reason(&without_compute, vk::API_VERSION_1_3, 1).contains("compute"));
+        assert!(reason(&without_compute, vk::API_VERSION_1_3).contains("compute"));
     }
 }

@@ -4,10 +4,13 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use crate::model::{Case, DeviceInfo, Kernel, Limits, Resource, Status, Step, Subgroup};
-use crate::shader::{Prepared, Specialized};
+use crate::model::{
+    Case, DeviceInfo, FormatUse, ImageRole, Kernel, Limits, Measurand, Resource, Shape, Status, Step, Subgroup,
+};
+use crate::shader::{BindingKind, Prepared, Specialized};
 
 use super::error::Error;
+use super::host;
 
 type Checked = Result<(), Error>;
 
@@ -27,15 +30,37 @@ pub(super) fn title(case: &Case) -> String {
 fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
     let case = &prepared.case;
     require(case.kernels.len() == prepared.kernels.len(), || "not every kernel was compiled".into())?;
-    resources(&case.resources, &device.limits)?;
+    resources(&case.resources, device)?;
     for (kernel, specialized) in case.kernels.iter().zip(&prepared.kernels) {
-        bindings(kernel, &case.resources, &device.limits)?;
+        bindings(kernel, specialized, &case.resources, &device.limits)?;
         limits(specialized, &device.limits)?;
         specialization(specialized)?;
         subgroup_size(specialized, &device.subgroup)?;
     }
-    steps(&case.reset, prepared, &device.limits)?;
-    steps(&case.pass, prepared, &device.limits)
+    if host::is_hosts(&case.pass) {
+        require(case.measurand == Measurand::HostPass && case.prepare.is_empty(), || {
+            "a pass of the host's is timed as another one".into()
+        })?;
+        return [&case.reset, &case.pass].into_iter().try_for_each(|program| host_steps(program, &case.resources));
+    }
+    require(case.measurand != Measurand::HostPass, || "a pass of the device's is timed as one of the host's".into())?;
+    [&case.reset, &case.prepare, &case.pass].into_iter().try_for_each(|program| steps(program, prepared, &device.limits))
+}
+
+/// Steps that the host carries out, on what it can touch.
+fn host_steps(steps: &[Step], resources: &[Resource]) -> Checked {
+    let bytes = |index: usize| match resources.get(index).map(|resource| resource.shape) {
+        Some(Shape::HostMemory { bytes }) => Ok(bytes),
+        Some(Shape::Buffer { bytes, memory }) if memory.is_mapped() => Ok(bytes),
+        _ => Err(Error::new(Status::Error, format!("a step of the host's names resource {index}, which it can't touch"))),
+    };
+    steps.iter().try_for_each(|step| match *step {
+        Step::Fill { resource, .. } => bytes(resource).map(drop),
+        Step::HostCopy { from, to } => {
+            require(from != to && bytes(from)? == bytes(to)?, || "a copy between memory of different sizes".into())
+        }
+        _ => Err(Error::new(Status::Error, "a pass of the host's has a step for the device")),
+    })
 }
 
 fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Checked {
@@ -46,20 +71,39 @@ fn at_most<T: PartialOrd + Display>(what: &str, value: T, limit: T) -> Checked {
     require(value <= limit, || format!("{what} is {value}; the device allows {limit}"))
 }
 
-fn resources(resources: &[Resource], limits: &Limits) -> Checked {
+fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
     let mut seen = HashSet::new();
     for resource in resources {
-        let Resource::Buffer { name, bytes, .. } = resource;
-        require(*bytes > 0 && bytes % 4 == 0, || {
-            format!("buffer `{name}` has {bytes} bytes: not a multiple of four above zero")
-        })?;
-        at_most(&format!("the size of buffer `{name}`"), *bytes, limits.allocation_bytes)?;
-        require(seen.insert(resource), || format!("buffer `{name}` is there twice: they would share one allocation"))?;
+        let (name, bytes) = (&resource.name, resource.bytes());
+        require(seen.insert(resource), || format!("`{name}` is there twice: they would share one allocation"))?;
+        if matches!(resource.shape, Shape::Sampler { .. }) {
+            continue;
+        }
+        require(bytes > 0 && bytes % 4 == 0, || format!("`{name}` has {bytes} bytes: not a multiple of four above zero"))?;
+        at_most(&format!("the size of `{name}`"), bytes, device.limits.allocation_bytes)?;
+        shape(name, resource.shape, device)?;
     }
     Ok(())
 }
 
-fn bindings(kernel: &Kernel, resources: &[Resource], limits: &Limits) -> Checked {
+fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
+    let supports = |format, usage: FormatUse| {
+        require(device.supports(format, usage), || format!("the format of `{name}` can't be used for {}", usage.as_str()))
+    };
+    match shape {
+        Shape::Texels { format, count } => {
+            at_most(&format!("the elements of `{name}`"), count, device.limits.texel_buffer_elements)?;
+            supports(format, FormatUse::UniformTexels)
+        }
+        Shape::Image { format, extent: [width, height], role } => {
+            at_most(&format!("the extent of `{name}`"), width.max(height), device.limits.image_dimension)?;
+            supports(format, if role == ImageRole::Sampled { FormatUse::Sampled } else { FormatUse::Storage })
+        }
+        Shape::Buffer { .. } | Shape::Sampler { .. } | Shape::HostMemory { .. } => Ok(()),
+    }
+}
+
+fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], limits: &Limits) -> Checked {
     let mut seen = HashSet::new();
     for binding in &kernel.bindings {
         let (set, at) = (binding.set, binding.binding);
@@ -69,10 +113,12 @@ fn bindings(kernel: &Kernel, resources: &[Resource], limits: &Limits) -> Checked
         let Some(resource) = resources.get(binding.resource) else {
             return Err(Error::new(Status::Error, format!("{}: there is no resource {}", place(), binding.resource)));
         };
-        match resource {
-            Resource::Buffer { bytes, .. } => {
-                at_most(&format!("the range of {}", place()), *bytes, limits.storage_buffer_range)?;
-            }
+        if let Shape::Buffer { bytes, .. } = resource.shape {
+            let infos = &specialized.module.reflection.bindings;
+            let info = infos.iter().find(|info| (info.set, info.binding) == (set, at));
+            let is_uniform = info.is_some_and(|info| info.kind == BindingKind::UniformBuffer);
+            let limit = if is_uniform { limits.uniform_buffer_range } else { limits.storage_buffer_range };
+            at_most(&format!("the range of {}", place()), bytes, limit)?;
         }
     }
     Ok(())
@@ -139,13 +185,28 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
                 }
             }
             Step::Fill { resource, .. } => {
-                let there = prepared.case.resources.get(*resource).is_some();
-                require(there, || format!("a step fills resource {resource}, which isn't there"))?;
+                require(buffer_bytes(*resource, prepared).is_some(), || {
+                    format!("a step fills resource {resource}, which isn't there or is no buffer")
+                })?;
             }
+            Step::Copy { from, to } => {
+                let bytes = [*from, *to].map(|resource| buffer_bytes(resource, prepared));
+                require(from != to && bytes[0].is_some() && bytes[0] == bytes[1], || {
+                    format!("a step copies resource {from} to {to}: two buffers of the same size are needed")
+                })?;
+            }
+            Step::HostCopy { .. } => return Err(Error::new(Status::Error, "a step of the host's among the device's")),
             Step::Barrier => {}
         }
     }
     Ok(())
+}
+
+fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {
+    match prepared.case.resources.get(resource)?.shape {
+        Shape::Buffer { bytes, .. } => Some(bytes),
+        _ => None,
+    }
 }
 
 fn push(bytes: &[u8], bound: Option<&Specialized>) -> Checked {

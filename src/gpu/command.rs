@@ -7,6 +7,7 @@ use crate::model::Step;
 use super::device::LoadedCase;
 use super::logical::Logical;
 use super::memory::Buffer;
+use super::resource::Image;
 use super::timestamps::QueryPool;
 
 /// Writes into a command buffer that is being recorded. Only [`Queue::run`](super::submit::Queue::run) makes one, and it waits for
@@ -55,9 +56,13 @@ impl<'a> Recorder<'a> {
             unsafe { self.logical.raw.cmd_reset_query_pool(self.buffer, queries.raw(), 0, 2 * sampling.samples) };
         }
         for sample in 0..sampling.samples {
-            if !case.repeatable() {
+            if case.needs_reset() {
                 self.full_barrier();
                 self.steps(case, case.reset());
+            }
+            if !case.prepare().is_empty() {
+                self.full_barrier();
+                self.steps(case, case.prepare());
             }
             if let Some(evictor) = sampling.evictor {
                 self.full_barrier();
@@ -101,11 +106,19 @@ impl<'a> Recorder<'a> {
                 // SAFETY: recording; a pipeline is bound with its descriptor sets, and the counts are within the limits.
                 Step::Dispatch { groups: [x, y, z] } => unsafe { device.cmd_dispatch(self.buffer, *x, *y, *z) },
                 Step::Fill { resource, word } => {
-                    let target = case.buffer(*resource);
-                    // SAFETY: recording; the buffer lives and its size is a multiple of four.
-                    unsafe { device.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, *word) };
+                    if let Some(target) = case.buffer(*resource) {
+                        // SAFETY: recording; the buffer lives and its size is a multiple of four.
+                        unsafe { device.cmd_fill_buffer(self.buffer, target.raw(), 0, vk::WHOLE_SIZE, *word) };
+                    }
+                }
+                Step::Copy { from, to } => {
+                    if let (Some(from), Some(to)) = (case.buffer(*from), case.buffer(*to)) {
+                        self.copy(from, to, vk::BufferCopy { src_offset: 0, dst_offset: 0, size: to.bytes() });
+                    }
                 }
                 Step::Barrier => self.shader_and_transfer_barrier(),
+                // Such programs are never recorded: the host runs them.
+                Step::HostCopy { .. } => {}
             }
         }
     }
@@ -148,6 +161,40 @@ impl<'a> Recorder<'a> {
         unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, before.0, after.0, flags, &memory, &[], &[]) };
     }
 
+    /// Brings an image into a layout. Nothing uses it meanwhile: it is made and filled by submissions of their own.
+    pub(super) fn image_barrier(&self, image: &Image, layout: vk::ImageLayout) {
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        let (before, after) = (vk::AccessFlags::MEMORY_WRITE, vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
+        let is_first = layout == vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        let old = if is_first { vk::ImageLayout::UNDEFINED } else { vk::ImageLayout::TRANSFER_DST_OPTIMAL };
+        let color = vk::ImageAspectFlags::COLOR;
+        let whole = vk::ImageSubresourceRange::default().aspect_mask(color).level_count(1).layer_count(1);
+        let barrier = vk::ImageMemoryBarrier::default()
+            .src_access_mask(before)
+            .dst_access_mask(after)
+            .old_layout(old)
+            .new_layout(layout)
+            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .image(image.raw.raw())
+            .subresource_range(whole);
+        let flags = vk::DependencyFlags::empty();
+        // SAFETY: recording; the image lives and has the usages of both layouts.
+        unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, all, all, flags, &[], &[], &[barrier]) };
+    }
+
+    /// Copies rows of texels, packed from the begin of a buffer, into an image.
+    pub(super) fn copy_rows(&self, source: &Buffer, target: &Image, first: u64, rows: u64) {
+        debug_assert!(first + rows <= u64::from(target.extent[1]) && rows * target.row_bytes() <= source.bytes());
+        let region = vk::BufferImageCopy::default()
+            .image_subresource(vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR).layer_count(1))
+            .image_offset(vk::Offset3D { y: i32::try_from(first).unwrap_or(i32::MAX), ..Default::default() })
+            .image_extent(vk::Extent3D { width: target.extent[0], height: u32::try_from(rows).unwrap_or(u32::MAX), depth: 1 });
+        let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        // SAFETY: recording; both live and have the usages for it, the image is in the layout, and the rows lie within both.
+        unsafe { self.logical.raw.cmd_copy_buffer_to_image(self.buffer, source.raw(), target.raw.raw(), layout, &[region]) };
+    }
+
     /// Copies between two buffers, which are not the same.
     pub(super) fn copy(&self, source: &Buffer, target: &Buffer, region: vk::BufferCopy) {
         debug_assert!(region.src_offset + region.size <= source.bytes() && region.dst_offset + region.size <= target.bytes());
@@ -158,8 +205,5 @@ impl<'a> Recorder<'a> {
 
 /// Whether a step writes or reads by a transfer command.
 fn transfers(step: &Step) -> bool {
-    match step {
-        Step::Fill { .. } => true,
-        Step::Bind { .. } | Step::Push { .. } | Step::Dispatch { .. } | Step::Barrier => false,
-    }
+    matches!(step, Step::Fill { .. } | Step::Copy { .. })
 }

@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{Contents, DeviceInfo, PipelineStatistics, QueueFamily, Resource, Status, Step};
+use crate::model::{self, Contents, DeviceInfo, PipelineStatistics, QueueFamily, Repeat, Status, Step};
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
 use super::check;
 use super::command::Sampling;
 use super::error::Error;
+use super::host;
 use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::memory::{self, Buffer, Staging};
 use super::pipeline::{Kernel, Source};
+use super::resource::Resource;
 use super::submit::Queue;
 use super::timestamps::QueryPool;
 
@@ -59,6 +61,8 @@ pub struct Loaded {
     /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless asked for ([`DeviceOptions`]) and
     /// where the driver tells nothing.
     pub statistics: Option<Vec<PipelineStatistics>>,
+    /// Which memory types hold buffers whose kind of memory the case asks for, in words; empty where it leaves that open.
+    pub memory_types: String,
 }
 
 /// What one submission of samples gives.
@@ -66,7 +70,8 @@ pub struct Loaded {
 pub struct Submission {
     /// The host's time from submitting to the end.
     pub host: Duration,
-    /// Start and end of each sample, as the device wrote them; empty where the queue has no timestamps.
+    /// Start and end of each sample, as the device wrote them; empty where the queue has no timestamps, and where the host did
+    /// the work.
     pub samples: Vec<(Ticks, Ticks)>,
 }
 
@@ -76,7 +81,7 @@ pub struct Device {
     generation: u64,
     // What follows is dropped in this order: users before what they use.
     cases: Vec<LoadedCase>,
-    shared: HashMap<Resource, Arc<Buffer>>,
+    shared: HashMap<model::Resource, Arc<Resource>>,
     staging: Staging,
     queries: Option<QueryPool>,
     queue: Queue,
@@ -87,10 +92,11 @@ pub struct Device {
 pub(super) struct LoadedCase {
     title: String,
     reset: Vec<Step>,
+    prepare: Vec<Step>,
     pass: Vec<Step>,
-    repeatable: bool,
+    repeat: Repeat,
     kernels: Vec<Kernel>,
-    buffers: Vec<Arc<Buffer>>,
+    resources: Vec<Arc<Resource>>,
 }
 
 impl LoadedCase {
@@ -98,12 +104,16 @@ impl LoadedCase {
         &self.reset
     }
 
+    pub(super) fn prepare(&self) -> &[Step] {
+        &self.prepare
+    }
+
     pub(super) fn pass(&self) -> &[Step] {
         &self.pass
     }
 
-    pub(super) fn repeatable(&self) -> bool {
-        self.repeatable
+    pub(super) fn needs_reset(&self) -> bool {
+        self.repeat == Repeat::AfterReset
     }
 
     /// A kernel that a checked step names.
@@ -112,8 +122,18 @@ impl LoadedCase {
     }
 
     /// A resource that a checked step names.
-    pub(super) fn buffer(&self, index: usize) -> &Buffer {
-        &self.buffers[index]
+    pub(super) fn resource(&self, index: usize) -> &Resource {
+        &self.resources[index]
+    }
+
+    /// The buffer that a step of the device's names.
+    pub(super) fn buffer(&self, index: usize) -> Option<&Buffer> {
+        self.resource(index).buffer()
+    }
+
+    /// Whether the host does the work.
+    fn is_hosts(&self) -> bool {
+        host::is_hosts(&self.pass)
     }
 }
 
@@ -166,13 +186,13 @@ impl Device {
         check::case(prepared, &self.info)?;
         let resources = &prepared.case.resources;
         let sharable = sharable(prepared);
-        let buffers = (resources.iter().zip(&sharable))
-            .map(|(resource, sharable)| self.buffer(resource, *sharable))
+        let loaded = (resources.iter().zip(&sharable))
+            .map(|(resource, sharable)| self.resource(resource, *sharable))
             .collect::<Result<Vec<_>, _>>()?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.statistics.is_some().then(Vec::new);
         for source in Source::all(prepared) {
-            let kernel = Kernel::new(&self.logical, &source, &buffers)?;
+            let kernel = Kernel::new(&self.logical, &source, &loaded)?;
             if let Some(all) = &mut statistics {
                 all.extend(kernel.statistics(&source.name)?);
             }
@@ -180,41 +200,37 @@ impl Device {
         }
         let pipeline_time = kernels.iter().map(Kernel::time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
-        let owned = resources.iter().cloned().zip(buffers.iter().cloned()).zip(sharable);
+        let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
         let title = check::title(&prepared.case);
-        let (reset, pass) = (prepared.case.reset.clone(), prepared.case.pass.clone());
+        let memory_types = memory::placements(resources.iter().zip(&loaded));
+        let model::Case { reset, prepare, pass, repeat, .. } = prepared.case.clone();
         let slot = Slot { index: self.cases.len(), generation: self.generation };
-        self.cases.push(LoadedCase { title, reset, pass, repeatable: prepared.case.repeatable, kernels, buffers });
-        Ok(Loaded { slot, pipeline_time, statistics })
+        self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, kernels, resources: loaded });
+        Ok(Loaded { slot, pipeline_time, statistics, memory_types })
     }
 
-    /// The buffer of a resource: one that is loaded already, or a new one with its contents.
-    fn buffer(&mut self, resource: &Resource, sharable: bool) -> Result<Arc<Buffer>, Error> {
-        if let Some(buffer) = self.shared.get(resource).filter(|_| sharable) {
-            return Ok(Arc::clone(buffer));
+    /// A resource: one that is loaded already, or a new one with its contents.
+    fn resource(&mut self, resource: &model::Resource, sharable: bool) -> Result<Arc<Resource>, Error> {
+        if let Some(loaded) = self.shared.get(resource).filter(|_| sharable) {
+            return Ok(Arc::clone(loaded));
         }
-        match resource {
-            Resource::Buffer { name, bytes, memory: crate::model::MemoryKind::DeviceLocal, contents } => {
-                let buffer = Buffer::storage(&self.logical, name, *bytes)?;
-                self.staging.upload(&self.logical, &mut self.queue, &buffer, contents)?;
-                Ok(Arc::new(buffer))
-            }
-        }
+        Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource).map(Arc::new)
     }
 
     /// Bytes of resources that loading the case would add now; shared ones count nothing.
     pub fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
         let resources = prepared.case.resources.iter().zip(sharable(prepared));
         let (shared, own): (Vec<_>, Vec<_>) = resources.partition(|(_, sharable)| *sharable);
-        let new: HashSet<&Resource> =
+        let new: HashSet<&model::Resource> =
             shared.into_iter().map(|(resource, _)| resource).filter(|resource| !self.shared.contains_key(*resource)).collect();
-        new.into_iter().chain(own.into_iter().map(|(resource, _)| resource)).map(Resource::bytes).sum()
+        let own = own.into_iter().map(|(resource, _)| resource);
+        new.into_iter().chain(own).map(model::Resource::device_bytes).sum()
     }
 
     /// Bytes that the resources of a block of cases may take in all, those that are loaded now included.
     pub fn memory_budget(&self) -> u64 {
-        let loaded = self.shared.keys().map(Resource::bytes).sum();
+        let loaded = self.shared.keys().map(model::Resource::device_bytes).sum();
         memory::budget(&self.logical, &self.info, loaded)
     }
 
@@ -224,6 +240,9 @@ impl Device {
     /// As [`Device::run_checked`].
     pub fn run_reset(&mut self, slot: Slot) -> Result<(), Error> {
         let case = case(&self.cases, self.generation, slot)?;
+        if case.is_hosts() {
+            return host::run(case, case.reset(), 1).map(drop);
+        }
         self.queue.run(&case.title, |recorder| recorder.reset(case)).map(drop)
     }
 
@@ -233,6 +252,9 @@ impl Device {
     /// Where the driver fails, loses the device, or doesn't end in time.
     pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
+        if case.is_hosts() {
+            return Ok(host::run(case, case.reset(), 1)? + host::run(case, case.pass(), 1)?);
+        }
         self.queue.run(&case.title, |recorder| recorder.checked_pass(case))
     }
 
@@ -242,17 +264,21 @@ impl Device {
     /// As [`Device::run_checked`], and where the case has no such resource.
     pub fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        let buffer = (case.buffers.get(resource))
-            .ok_or_else(|| Error::new(Status::Error, format!("{}: there is no resource {resource}", case.title)))?;
-        self.staging.download(&self.logical, &mut self.queue, buffer)
+        let title = &case.title;
+        match case.resources.get(resource).map(Arc::as_ref) {
+            Some(Resource::Buffer(buffer)) => self.staging.download(&self.logical, &mut self.queue, buffer),
+            Some(memory @ Resource::HostMemory(_)) => Ok(memory.with_bytes(|bytes| bytes.to_vec()).unwrap_or_default()),
+            Some(_) => Err(Error::new(Status::Error, format!("{title}: resource {resource} is no buffer: it can't be read"))),
+            None => Err(Error::new(Status::Error, format!("{title}: there is no resource {resource}"))),
+        }
     }
 
     /// Takes `samples` samples of `batch` passes each in one submission. A batch of zero is two timestamps back to back.
     ///
-    /// A pass that isn't repeatable has its reset run before each sample, outside the timestamps.
+    /// A pass that can't follow itself has its reset run before each sample, outside the timestamps.
     ///
     /// # Errors
-    /// As [`Device::run_checked`], and for a batch above one of a pass that isn't repeatable.
+    /// As [`Device::run_checked`], and for a batch above one of a pass that can't follow itself.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
         self.sample_after(None, slot, batch, samples)
     }
@@ -268,9 +294,13 @@ impl Device {
     fn sample_after(&mut self, evictor: Option<Slot>, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
         let evictor = evictor.map(|slot| case(&self.cases, self.generation, slot)).transpose()?;
         let case = case(&self.cases, self.generation, slot)?;
-        if !case.repeatable && batch > 1 {
+        if case.needs_reset() && batch > 1 {
             let title = &case.title;
             return Err(Error::new(Status::Error, format!("{title}: a batch of {batch}, but the pass can't follow itself")));
+        }
+        if case.is_hosts() {
+            let host = (0..samples).map(|_| host::run(case, case.pass(), batch)).sum::<Result<Duration, Error>>()?;
+            return Ok(Submission { host, samples: Vec::new() });
         }
         let queries = match samples.checked_mul(2) {
             Some(queries) => queries,
@@ -305,20 +335,24 @@ impl Device {
     }
 }
 
-/// Of each resource, whether other cases may use the same buffer: not an input that a kernel of this case can write to. Outputs
-/// are reset before they are checked, so they may be shared.
+/// Of each resource, whether other cases may use the same: not one that kernels of this case both write to and read, since what
+/// they read there is their own; nor an input that they can write to. What is only written is reset before it is checked.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
-    let is_written = |resource: usize| {
-        kernels().any(|(kernel, specialized)| {
-            let bound = kernel.bindings.iter().filter(|binding| binding.resource == resource);
+    let accesses = |resource: usize| {
+        kernels().flat_map(move |(kernel, specialized)| {
+            let bound = kernel.bindings.iter().filter(move |binding| binding.resource == resource);
             let infos = &specialized.module.reflection.bindings;
-            let mut at = bound.flat_map(|b| infos.iter().filter(move |info| (info.set, info.binding) == (b.set, b.binding)));
-            at.any(|info| info.access != Access::ReadOnly)
+            bound.flat_map(|b| infos.iter().filter(move |info| (info.set, info.binding) == (b.set, b.binding)))
         })
     };
     let resources = prepared.case.resources.iter().enumerate();
-    resources.map(|(index, Resource::Buffer { contents, .. })| *contents == Contents::Undefined || !is_written(index)).collect()
+    resources
+        .map(|(index, resource)| match resource.contents {
+            Contents::Undefined => accesses(index).all(|info| info.access != Access::ReadWrite),
+            Contents::Sequence(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
+        })
+        .collect()
 }
 
 /// The case of a slot. A function of the fields, so that the queue can be borrowed beside it.

@@ -178,6 +178,7 @@ impl Features {
             (Feature::Int64, on(core.shader_int64)),
             (Feature::Storage8, chain.storage8.is_some_and(|s| on(s.storage_buffer8_bit_access))),
             (Feature::Storage16, chain.storage16.is_some_and(|s| on(s.storage_buffer16_bit_access))),
+            (Feature::StorageImageExtendedFormats, on(core.shader_storage_image_extended_formats)),
             (Feature::ShaderClock, chain.clock.is_some_and(|s| on(s.shader_subgroup_clock) || on(s.shader_device_clock))),
             (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
             (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
@@ -220,6 +221,7 @@ impl Features {
             shader_float64: self.core.shader_float64,
             shader_int64: self.core.shader_int64,
             shader_int16: self.core.shader_int16,
+            shader_storage_image_extended_formats: self.core.shader_storage_image_extended_formats,
             ..Default::default()
         };
         let mut chain = self.chain;

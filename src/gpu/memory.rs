@@ -1,5 +1,7 @@
-//! Buffers, the staging buffers that fill them and read them back, and how much memory there is.
+//! Memory: buffers, the staging buffers that fill them and read them back, and how much there is.
 
+use std::ptr::NonNull;
+use std::slice;
 use std::sync::Arc;
 
 use ash::vk;
@@ -8,11 +10,12 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
 use rayon::prelude::*;
 
-use crate::model::{Contents, DeviceInfo, Sequence, Status};
+use crate::model::{self, Contents, DeviceInfo, MemoryKind, MemoryType, Sequence, Status};
 
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
+use super::resource::{Image, Resource, sequence};
 use super::submit::Queue;
 
 /// Bytes that one staging copy moves: large enough that the submission is no part of the time, small beside what is measured.
@@ -29,60 +32,177 @@ pub(super) struct Buffer {
     name: String,
 }
 
-/// Memory from the allocator, returned when dropped.
-struct Memory {
-    allocation: Option<Allocation>,
-    logical: Arc<Logical>,
+/// Memory that is returned when dropped.
+pub(super) enum Memory {
+    /// From the allocator; empty while it is returned.
+    Allocated { allocation: Option<Allocation>, logical: Arc<Logical> },
+    /// Of one type that was asked for, mapped.
+    Mapped { memory: Owned<vk::DeviceMemory>, start: Pointer, ty: MemoryType },
 }
+
+/// Where mapped memory begins for the host.
+pub(super) struct Pointer(NonNull<u8>);
+
+// SAFETY: what it points to stays mapped as long as the memory that holds it, on whichever thread that is.
+unsafe impl Send for Pointer {}
+// SAFETY: as above; `Buffer::with_mapped` says who may use it when.
+unsafe impl Sync for Pointer {}
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let Some(allocation) = self.allocation.take() else { return };
-        if self.logical.may_destroy() {
+        let Self::Allocated { allocation, logical } = self else { return };
+        let Some(allocation) = allocation.take() else { return };
+        if logical.may_destroy() {
             // An allocation of this allocator can't fail to be freed; if it did, the memory would go with the device.
-            self.logical.allocator(|allocator| allocator.free(allocation).is_ok());
+            logical.allocator(|allocator| allocator.free(allocation).is_ok());
         } else {
             std::mem::forget(allocation);
         }
     }
 }
 
-impl Buffer {
-    /// A buffer that kernels and copies use, in the device's own memory.
-    pub(super) fn storage(logical: &Arc<Logical>, name: &str, bytes: u64) -> Result<Self, Error> {
-        let usage =
-            vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
-        Self::new(logical, name, bytes, usage, MemoryLocation::GpuOnly)
+impl Memory {
+    /// From the allocator, which chooses the type by where the memory is to be.
+    fn allocate(logical: &Arc<Logical>, what: &str, desc: &AllocationCreateDesc<'_>) -> Result<Self, Error> {
+        let allocation = logical
+            .allocator(|allocator| allocator.allocate(desc))
+            .ok_or_else(|| Error::new(Status::Error, "the device is being closed"))?
+            .map_err(|error| Error::allocation(what, desc.requirements.size, &error))?;
+        Ok(Self::Allocated { allocation: Some(allocation), logical: Arc::clone(logical) })
     }
 
-    fn new(
+    /// Memory for an image, bound to it.
+    pub(super) fn of_image(logical: &Arc<Logical>, name: &str, image: &Owned<vk::Image>) -> Result<Self, Error> {
+        // SAFETY: the image lives.
+        let requirements = unsafe { logical.raw.get_image_memory_requirements(image.raw()) };
+        let (location, allocation_scheme) = (MemoryLocation::GpuOnly, AllocationScheme::DedicatedImage(image.raw()));
+        let desc = AllocationCreateDesc { name, requirements, location, linear: false, allocation_scheme };
+        let memory = Self::allocate(logical, &format!("image `{name}`"), &desc)?;
+        let (raw, offset) = memory.place();
+        // SAFETY: the memory is unbound, fits the image's requirements, and outlives it: the image's owner drops it last.
+        let bound = unsafe { logical.raw.bind_image_memory(image.raw(), raw, offset) };
+        bound.on("vkBindImageMemory", || format!("image `{name}`"))?;
+        Ok(memory)
+    }
+
+    /// Memory of a kind that the host can map, of the best type that the requirements allow and that has room.
+    fn map(
+        logical: &Arc<Logical>,
+        name: &str,
+        requirements: vk::MemoryRequirements,
+        kind: MemoryKind,
+        info: &DeviceInfo,
+    ) -> Result<Self, Error> {
+        let what = || format!("{} bytes of {} memory for buffer `{name}`", requirements.size, kind.as_str());
+        let none = || Error::new(Status::Error, format!("no memory type of the device serves as {}", what()));
+        let mut failure = None;
+        for ty in info.memory_types_for(kind, requirements.memory_type_bits) {
+            let allocate = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).memory_type_index(ty.index);
+            // SAFETY: the device lives, and the type is one of its own.
+            match unsafe { logical.raw.allocate_memory(&allocate, None) } {
+                Ok(memory) => return Self::mapped(logical, name, Owned::new(logical, memory, name), ty),
+                Err(result) => failure = Some(Error::call("vkAllocateMemory", &what(), result)),
+            }
+        }
+        Err(failure.unwrap_or_else(none))
+    }
+
+    fn mapped(logical: &Logical, name: &str, memory: Owned<vk::DeviceMemory>, ty: MemoryType) -> Result<Self, Error> {
+        // SAFETY: the memory lives, its type is visible to the host, and it isn't mapped yet. Freeing it unmaps it.
+        let start = unsafe { logical.raw.map_memory(memory.raw(), 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
+        let start = start.on("vkMapMemory", || format!("buffer `{name}`"))?;
+        match NonNull::new(start.cast()) {
+            Some(start) => Ok(Self::Mapped { memory, start: Pointer(start), ty }),
+            None => Err(Error::new(Status::Error, format!("vkMapMemory gave no address for buffer `{name}`"))),
+        }
+    }
+
+    /// The memory object, and where in it this begins.
+    fn place(&self) -> (vk::DeviceMemory, u64) {
+        match self {
+            Self::Allocated { allocation: Some(allocation), .. } => {
+                // SAFETY: the object isn't freed or mapped by whoever asks, who only binds it.
+                (unsafe { allocation.memory() }, allocation.offset())
+            }
+            Self::Allocated { allocation: None, .. } => (vk::DeviceMemory::null(), 0),
+            Self::Mapped { memory, .. } => (memory.raw(), 0),
+        }
+    }
+}
+
+impl Buffer {
+    /// A buffer in memory of a kind.
+    pub(super) fn of_kind(
+        logical: &Arc<Logical>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+        kind: MemoryKind,
+        info: &DeviceInfo,
+    ) -> Result<Self, Error> {
+        if !kind.is_mapped() {
+            return Self::new(logical, name, bytes, usage, MemoryLocation::GpuOnly);
+        }
+        let (raw, requirements) = Self::unbound(logical, name, bytes, usage)?;
+        let memory = Memory::map(logical, name, requirements, kind, info)?;
+        Self::bind(logical, raw, memory, bytes, name)
+    }
+
+    /// A buffer where the allocator puts it.
+    pub(super) fn new(
         logical: &Arc<Logical>,
         name: &str,
         bytes: u64,
         usage: vk::BufferUsageFlags,
         location: MemoryLocation,
     ) -> Result<Self, Error> {
-        let info = vk::BufferCreateInfo::default().size(bytes).usage(usage).sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the device lives, and the caller asks for at least one byte.
-        let raw = unsafe { logical.raw.create_buffer(&info, None) }.on("vkCreateBuffer", || format!("buffer `{name}`"))?;
-        let raw = Owned::new(logical, raw, name);
-        // SAFETY: the buffer lives.
-        let requirements = unsafe { logical.raw.get_buffer_memory_requirements(raw.raw()) };
+        let (raw, requirements) = Self::unbound(logical, name, bytes, usage)?;
         let allocation_scheme = if requirements.size >= DEDICATED_FROM {
             AllocationScheme::DedicatedBuffer(raw.raw())
         } else {
             AllocationScheme::GpuAllocatorManaged
         };
         let desc = AllocationCreateDesc { name, requirements, location, linear: true, allocation_scheme };
-        let allocation = logical
-            .allocator(|allocator| allocator.allocate(&desc))
-            .ok_or_else(|| Error::new(Status::Error, "the device is being closed"))?
-            .map_err(|error| Error::allocation(&format!("buffer `{name}`"), bytes, &error))?;
+        let memory = Memory::allocate(logical, &format!("buffer `{name}`"), &desc)?;
+        Self::bind(logical, raw, memory, bytes, name)
+    }
+
+    fn unbound(
+        logical: &Arc<Logical>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+    ) -> Result<(Owned<vk::Buffer>, vk::MemoryRequirements), Error> {
+        let info = vk::BufferCreateInfo::default().size(bytes).usage(usage).sharing_mode(vk::SharingMode::EXCLUSIVE);
+        // SAFETY: the device lives, and the caller asks for at least one byte.
+        let raw = unsafe { logical.raw.create_buffer(&info, None) }.on("vkCreateBuffer", || format!("buffer `{name}`"))?;
+        let raw = Owned::new(logical, raw, name);
+        // SAFETY: the buffer lives.
+        let requirements = unsafe { logical.raw.get_buffer_memory_requirements(raw.raw()) };
+        Ok((raw, requirements))
+    }
+
+    fn bind(logical: &Logical, raw: Owned<vk::Buffer>, memory: Memory, bytes: u64, name: &str) -> Result<Self, Error> {
+        let (object, offset) = memory.place();
         // SAFETY: the memory is unbound, fits the buffer's requirements, and outlives it (fields drop in order).
-        let bound = unsafe { logical.raw.bind_buffer_memory(raw.raw(), allocation.memory(), allocation.offset()) };
-        let memory = Memory { allocation: Some(allocation), logical: Arc::clone(logical) };
+        let bound = unsafe { logical.raw.bind_buffer_memory(raw.raw(), object, offset) };
         bound.on("vkBindBufferMemory", || format!("buffer `{name}`"))?;
         Ok(Self { raw, memory, bytes, name: name.to_owned() })
+    }
+
+    /// The type of its memory, where that was chosen.
+    pub(super) fn memory_type(&self) -> Option<MemoryType> {
+        if let Memory::Mapped { ty, .. } = &self.memory { Some(*ty) } else { None }
+    }
+
+    /// Lets the host work on the buffer, where it is mapped for that. While nothing runs on the device, and one caller at a time:
+    /// both hold for whoever has the device's case, which nobody shares.
+    pub(super) fn with_mapped<T>(&self, work: impl FnOnce(&mut [u8]) -> T) -> Option<T> {
+        let Memory::Mapped { start, .. } = &self.memory else { return None };
+        let length = usize::try_from(self.bytes).ok()?;
+        // SAFETY: so many bytes are mapped from there on, as long as `self` lives; every submission was waited for, and the
+        // slice doesn't leave `work`.
+        Some(work(unsafe { slice::from_raw_parts_mut(start.0.as_ptr(), length) }))
     }
 
     /// The handle, valid as long as this object.
@@ -97,7 +217,10 @@ impl Buffer {
 
     /// The first `bytes` bytes as the host sees them; for staging buffers while nothing runs on the device.
     fn mapped(&mut self, bytes: u64) -> Result<&mut [u8], Error> {
-        let slice = self.memory.allocation.as_mut().and_then(Allocation::mapped_slice_mut);
+        let slice = match &mut self.memory {
+            Memory::Allocated { allocation, .. } => allocation.as_mut().and_then(Allocation::mapped_slice_mut),
+            Memory::Mapped { .. } => None,
+        };
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         slice.and_then(|slice| slice.get_mut(..length)).ok_or_else(|| {
             Error::new(Status::Error, format!("buffer `{}` is not mapped: the driver has no memory for it", self.name))
@@ -112,15 +235,15 @@ pub(super) struct Staging {
     down: Option<Buffer>,
 }
 
-/// A range of at most [`CHUNK`] bytes.
+/// A part of something longer: bytes of a buffer, or rows of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Chunk {
     offset: u64,
-    bytes: u64,
+    length: u64,
 }
 
-fn chunks(bytes: u64) -> impl Iterator<Item = Chunk> {
-    (0..bytes.div_ceil(CHUNK)).map(move |i| Chunk { offset: i * CHUNK, bytes: CHUNK.min(bytes - i * CHUNK) })
+fn chunks(all: u64, most: u64) -> impl Iterator<Item = Chunk> {
+    (0..all.div_ceil(most)).map(move |i| Chunk { offset: i * most, length: most.min(all - i * most) })
 }
 
 impl Staging {
@@ -132,27 +255,50 @@ impl Staging {
         target: &Buffer,
         contents: &Contents,
     ) -> Result<(), Error> {
-        let sequence = match contents {
-            Contents::Undefined => return Ok(()),
-            Contents::Sequence(sequence) => sequence,
-        };
-        let staging = match &mut self.up {
-            Some(staging) => staging,
-            empty => empty.insert(Buffer::new(
+        let Some(sequence) = sequence(contents) else { return Ok(()) };
+        let staging = self.up(logical)?;
+        for chunk in chunks(target.bytes(), CHUNK) {
+            fill(staging.mapped(chunk.length)?, sequence, chunk.offset / 4);
+            let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.length };
+            // Submitting makes the host's writes visible to the device.
+            queue.run("an upload", |recorder| recorder.copy(staging, target, copy))?;
+        }
+        Ok(())
+    }
+
+    /// Fills an image with its contents, row by row, and leaves it in the layout in which kernels read it.
+    pub(super) fn upload_image(
+        &mut self,
+        logical: &Arc<Logical>,
+        queue: &mut Queue,
+        target: &Image,
+        contents: &Contents,
+    ) -> Result<(), Error> {
+        queue.run("an upload", |recorder| recorder.image_barrier(target, vk::ImageLayout::TRANSFER_DST_OPTIMAL))?;
+        if let Some(sequence) = sequence(contents) {
+            let staging = self.up(logical)?;
+            let row = target.row_bytes();
+            // Whole rows, and whole words.
+            let rows = (CHUNK / row / 4 * 4).max(4);
+            for chunk in chunks(u64::from(target.extent[1]), rows) {
+                fill(staging.mapped(chunk.length * row)?, sequence, chunk.offset * row / 4);
+                queue.run("an upload", |recorder| recorder.copy_rows(staging, target, chunk.offset, chunk.length))?;
+            }
+        }
+        queue.run("an upload", |recorder| recorder.image_barrier(target, target.layout())).map(drop)
+    }
+
+    fn up(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
+        match &mut self.up {
+            Some(staging) => Ok(staging),
+            empty => Ok(empty.insert(Buffer::new(
                 logical,
                 "staging for uploads",
                 CHUNK,
                 vk::BufferUsageFlags::TRANSFER_SRC,
                 MemoryLocation::CpuToGpu,
-            )?),
-        };
-        for chunk in chunks(target.bytes()) {
-            fill(staging.mapped(chunk.bytes)?, *sequence, chunk.offset / 4);
-            let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.bytes };
-            // Submitting makes the host's writes visible to the device.
-            queue.run("an upload", |recorder| recorder.copy(staging, target, copy))?;
+            )?)),
         }
-        Ok(())
     }
 
     /// Reads a buffer back whole.
@@ -173,22 +319,28 @@ impl Staging {
             let reason = format!("the host has no {} bytes to read buffer `{}` back into", source.bytes(), source.name);
             Error::new(Status::OutOfMemory, reason)
         })?;
-        for chunk in chunks(source.bytes()) {
-            let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.bytes };
+        for chunk in chunks(source.bytes(), CHUNK) {
+            let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.length };
             queue.run("a readback", |recorder| {
                 recorder.copy(source, staging, copy);
                 recorder.host_read_barrier();
             })?;
-            bytes.extend_from_slice(staging.mapped(chunk.bytes)?);
+            bytes.extend_from_slice(staging.mapped(chunk.length)?);
         }
         Ok(bytes)
     }
 }
 
 /// Writes a part of a sequence, from the word `first` on.
-fn fill(target: &mut [u8], sequence: Sequence, first: u64) {
+pub(super) fn fill(target: &mut [u8], sequence: Sequence, first: u64) {
     let words = target.par_chunks_exact_mut(4).enumerate();
     words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(first + index as u64).to_ne_bytes()));
+}
+
+/// Says where those buffers are whose memory type was chosen.
+pub(super) fn placements<'a>(resources: impl Iterator<Item = (&'a model::Resource, &'a Arc<Resource>)>) -> String {
+    let told = resources.filter_map(|(model, loaded)| Some(format!("{}: {}", model.name, loaded.buffer()?.memory_type()?)));
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Bytes that a block of cases may take, beside `loaded` bytes of earlier ones, which count as free. Three quarters of what the
@@ -221,11 +373,11 @@ mod tests {
 
     #[test]
     fn chunks_cover_a_buffer_without_gap() {
-        let parts: Vec<Chunk> = chunks(2 * CHUNK + 12).collect();
-        assert_eq!(parts.iter().map(|chunk| chunk.bytes).sum::<u64>(), 2 * CHUNK + 12);
-        assert!(parts.windows(2).all(|pair| pair[0].offset + pair[0].bytes == pair[1].offset));
-        assert_eq!(parts.last(), Some(&Chunk { offset: 2 * CHUNK, bytes: 12 }));
-        assert_eq!(chunks(CHUNK).count(), 1);
+        let parts: Vec<Chunk> = chunks(2 * CHUNK + 12, CHUNK).collect();
+        assert_eq!(parts.iter().map(|chunk| chunk.length).sum::<u64>(), 2 * CHUNK + 12);
+        assert!(parts.windows(2).all(|pair| pair[0].offset + pair[0].length == pair[1].offset));
+        assert_eq!(parts.last(), Some(&Chunk { offset: 2 * CHUNK, length: 12 }));
+        assert_eq!(chunks(CHUNK, CHUNK).count(), 1);
     }
 
     #[test]

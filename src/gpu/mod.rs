@@ -16,7 +16,8 @@
 //! peaks         physical limits of known devices, as data
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
-//! memory        buffers, staging, budgets
+//! resource      buffers, texel buffers, images, samplers     memory   where they live, staging, budgets
+//! host          passes that the host does by itself
 //! check         what a case must fulfil before Vulkan may see it
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
@@ -35,6 +36,7 @@ mod command;
 mod device;
 mod error;
 mod features;
+mod host;
 mod instance;
 mod logical;
 mod memory;
@@ -42,6 +44,7 @@ mod object;
 mod peaks;
 mod pipeline;
 mod quirks;
+mod resource;
 mod statistics;
 mod submit;
 mod timestamps;

@@ -28,13 +28,18 @@ macro_rules! destroy {
 
 destroy! {
     vk::Buffer: destroy_buffer,
+    vk::BufferView: destroy_buffer_view,
     vk::CommandPool: destroy_command_pool,
     vk::DescriptorPool: destroy_descriptor_pool,
     vk::DescriptorSetLayout: destroy_descriptor_set_layout,
+    vk::DeviceMemory: free_memory,
     vk::Fence: destroy_fence,
+    vk::Image: destroy_image,
+    vk::ImageView: destroy_image_view,
     vk::Pipeline: destroy_pipeline,
     vk::PipelineLayout: destroy_pipeline_layout,
     vk::QueryPool: destroy_query_pool,
+    vk::Sampler: destroy_sampler,
     vk::ShaderModule: destroy_shader_module,
 }
 

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use crate::model::{self, PipelineStatistics, Resource, Status};
+use crate::model::{self, ImageRole, PipelineStatistics, Shape, Status};
 use crate::shader::{BindingInfo, BindingKind, Prepared, Specialized};
 
 use super::check;
 use super::error::{CREATE_PIPELINES, Context, Error};
 use super::logical::Logical;
-use super::memory::Buffer;
 use super::object::Owned;
+use super::resource::Resource;
 use super::statistics;
 
 /// A kernel that can be bound.
@@ -41,7 +41,7 @@ pub(super) struct Source<'a> {
     pub(super) name: String,
     pub(super) kernel: &'a model::Kernel,
     pub(super) specialized: &'a Specialized,
-    pub(super) resources: &'a [Resource],
+    pub(super) resources: &'a [model::Resource],
 }
 
 impl<'a> Source<'a> {
@@ -88,9 +88,14 @@ fn slot(info: &BindingInfo, source: &Source<'_>) -> Result<Slot, &'static str> {
 }
 
 /// The descriptor type of what the module declares, if the resource can stand there.
-fn descriptor_type(kind: BindingKind, resource: &Resource) -> Result<vk::DescriptorType, &'static str> {
-    match (kind, resource) {
-        (BindingKind::StorageBuffer, Resource::Buffer { .. }) => Ok(vk::DescriptorType::STORAGE_BUFFER),
+fn descriptor_type(kind: BindingKind, resource: &model::Resource) -> Result<vk::DescriptorType, &'static str> {
+    match (kind, resource.shape) {
+        (BindingKind::StorageBuffer, Shape::Buffer { .. }) => Ok(vk::DescriptorType::STORAGE_BUFFER),
+        (BindingKind::UniformBuffer, Shape::Buffer { .. }) => Ok(vk::DescriptorType::UNIFORM_BUFFER),
+        (BindingKind::UniformTexelBuffer, Shape::Texels { .. }) => Ok(vk::DescriptorType::UNIFORM_TEXEL_BUFFER),
+        (BindingKind::SampledImage, Shape::Image { role: ImageRole::Sampled, .. }) => Ok(vk::DescriptorType::SAMPLED_IMAGE),
+        (BindingKind::StorageImage, Shape::Image { role: ImageRole::Storage, .. }) => Ok(vk::DescriptorType::STORAGE_IMAGE),
+        (BindingKind::Sampler, Shape::Sampler { .. }) => Ok(vk::DescriptorType::SAMPLER),
         _ => Err("the resource that the case binds is of another kind"),
     }
 }
@@ -118,10 +123,10 @@ impl Compiled {
 }
 
 impl Kernel {
-    /// Makes the kernel, with the buffers of its case.
-    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>, buffers: &[Arc<Buffer>]) -> Result<Self, Error> {
+    /// Makes the kernel, with the resources of its case.
+    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>, resources: &[Arc<Resource>]) -> Result<Self, Error> {
         let compiled = Compiled::new(logical, source)?;
-        let (pool, sets) = descriptor_sets(&compiled, buffers, &source.name)?;
+        let (pool, sets) = descriptor_sets(&compiled, resources, &source.name)?;
         Ok(Self { compiled, sets, _pool: pool })
     }
 
@@ -234,7 +239,7 @@ fn pipeline(
 
 type Sets = (Option<Owned<vk::DescriptorPool>>, Vec<vk::DescriptorSet>);
 
-fn descriptor_sets(compiled: &Compiled, buffers: &[Arc<Buffer>], name: &str) -> Result<Sets, Error> {
+fn descriptor_sets(compiled: &Compiled, resources: &[Arc<Resource>], name: &str) -> Result<Sets, Error> {
     let Compiled { set_layouts: layouts, slots, logical, .. } = compiled;
     if layouts.is_empty() {
         return Ok((None, Vec::new()));
@@ -254,15 +259,36 @@ fn descriptor_sets(compiled: &Compiled, buffers: &[Arc<Buffer>], name: &str) -> 
     let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || name.to_owned())?;
     for (set, slots) in sets.iter().zip(slots) {
         logical.name(*set, name);
-        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, buffers[slot.resource].raw()));
+        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, &resources[slot.resource]));
     }
     Ok((Some(pool), sets))
 }
 
-fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, buffer: vk::Buffer) {
-    let range = [vk::DescriptorBufferInfo::default().buffer(buffer).range(vk::WHOLE_SIZE)];
-    let write =
-        vk::WriteDescriptorSet::default().dst_set(set).dst_binding(slot.binding).descriptor_type(slot.kind).buffer_info(&range);
-    // SAFETY: set and buffer live, the layout has this binding with this type, and nothing uses the set yet.
+fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, resource: &Resource) {
+    let whole = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
+    let mut write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(slot.binding).descriptor_type(slot.kind);
+    write.descriptor_count = 1;
+    let (buffer, texels, image);
+    match resource {
+        Resource::Buffer(bound) => {
+            buffer = whole.buffer(bound.raw());
+            write = write.buffer_info(std::slice::from_ref(&buffer));
+        }
+        Resource::Texels { view, .. } => {
+            texels = view.raw();
+            write = write.texel_buffer_view(std::slice::from_ref(&texels));
+        }
+        Resource::Image(bound) => {
+            image = vk::DescriptorImageInfo::default().image_view(bound.view.raw()).image_layout(bound.layout());
+            write = write.image_info(std::slice::from_ref(&image));
+        }
+        Resource::Sampler(sampler) => {
+            image = vk::DescriptorImageInfo::default().sampler(sampler.raw());
+            write = write.image_info(std::slice::from_ref(&image));
+        }
+        // No type of descriptor takes it: the layout wasn't made.
+        Resource::HostMemory(_) => return,
+    }
+    // SAFETY: set and resource live, the layout has this binding with this type, and nothing uses the set yet.
     unsafe { logical.raw.update_descriptor_sets(&[write], &[]) };
 }

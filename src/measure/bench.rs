@@ -204,6 +204,8 @@ pub struct Loaded {
     pub pipeline_time: Duration,
     /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
     pub statistics: Option<Vec<PipelineStatistics>>,
+    /// Which memory types hold buffers whose kind of memory the case asks for, in words.
+    pub memory_types: String,
     /// Why the base of its pair can't be measured, where it can't.
     pub unpaired: Option<Failure>,
 }

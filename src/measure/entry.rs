@@ -27,6 +27,7 @@ pub(super) struct Entry<'c> {
     pub(super) unpaired: Option<Failure>,
     pub(super) pipeline_time: Duration,
     pub(super) statistics: Option<Vec<PipelineStatistics>>,
+    pub(super) memory_types: String,
     pub(super) overhead: Option<Nanos>,
     /// What was kept of each round.
     pub(super) visits: Vec<Visit>,
@@ -58,6 +59,7 @@ impl<'c> Entry<'c> {
             unpaired: None,
             pipeline_time: Duration::ZERO,
             statistics: None,
+            memory_types: String::new(),
             overhead: None,
             visits: Vec::new(),
             conditions: Vec::new(),
@@ -77,7 +79,7 @@ impl<'c> Entry<'c> {
         self.task.case
     }
 
-    /// Whether it is about the device's work, and not about its timer.
+    /// Whether it is about the device's work, and not about its timer or the host.
     pub(super) fn is_pass(&self) -> bool {
         self.case().measurand == Measurand::Pass
     }
@@ -127,6 +129,7 @@ impl<'c> Entry<'c> {
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
                     (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
+                    self.memory_types = loaded.memory_types;
                 }
                 if let Some(failure) = loaded.unpaired.filter(|_| self.unpaired.is_none()) {
                     self.part_from_base(failure);
@@ -242,13 +245,14 @@ impl Session<'_> {
             stop,
             overhead: entry.overhead,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
-            clock_ratio: flags::clock_ratio(&entry.conditions),
+            clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| case.measurand != Measurand::HostPass),
             pipeline_time: entry.pipeline_time,
             pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
             unpaired: entry.unpaired,
             flags: flags(&subject),
             implausible: None,
             statistics: entry.statistics,
+            memory_types: entry.memory_types,
             rounds,
         };
         let implausible = entry.visits.iter().find_map(|visit| visit.implausible.clone()).or_else(beyond_limit);
@@ -267,8 +271,10 @@ impl Session<'_> {
     /// What a measurand is timed by: the device's timestamps themselves are read even where they are not believed.
     fn timer_of(&self, measurand: Measurand) -> Result<Timer, Failure> {
         let timer = self.pool.instrument().timer;
-        if measurand == Measurand::Pass {
-            return Ok(timer);
+        match measurand {
+            Measurand::Pass => return Ok(timer),
+            Measurand::HostPass => return Ok(Timer::Host),
+            Measurand::TimerStep | Measurand::TimerFloor | Measurand::ClockRate => {}
         }
         self.pool
             .instrument()

@@ -11,7 +11,7 @@ use super::rig::{Conditions, Rig};
 use super::visit::{Sizes, Subject, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::gpu::Slot;
-use crate::model::{Case, DeviceInfo, Failure, Measurand, PipelineStatistics, Status};
+use crate::model::{Case, DeviceInfo, Failure, Measurand, Repeat, Status};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::validate::Verdict;
@@ -119,7 +119,7 @@ impl<'a> LocalBench<'a> {
         *shader = ShaderFacts::of(&prepared);
         let base = job.base.as_ref().map(|key| self.prepare_base(key));
         self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
-        let (subject, pipeline_time, statistics) = self.load_alone(&prepared, job.is_checked)?;
+        let (subject, loaded) = self.load_alone(&prepared, job.is_checked)?;
         let (mut place, mut unpaired) = (None, None);
         match base.map(|base| base.and_then(|base| self.load_base(job, base))) {
             None => {}
@@ -137,7 +137,7 @@ impl<'a> LocalBench<'a> {
             }
         }
         self.cases.push(Some(case));
-        Ok(Loaded { pipeline_time, statistics, unpaired })
+        Ok(Loaded { unpaired, ..loaded })
     }
 
     /// The base of a pair: one that is loaded, or a new one, compiled.
@@ -168,7 +168,7 @@ impl<'a> LocalBench<'a> {
             Base::Known(place) => Ok(place),
             Base::New(key, prepared) => {
                 let subject = match self.load_alone(&prepared, job.is_checked) {
-                    Ok((subject, ..)) => subject,
+                    Ok((subject, _)) => subject,
                     Err(Refusal::Full) => return Err(Failure::new(Status::OutOfMemory, "it doesn't fit beside the others")),
                     Err(Refusal::Failed(failure)) => return Err(failure),
                 };
@@ -181,7 +181,11 @@ impl<'a> LocalBench<'a> {
     /// Loads a case, runs one pass after a reset, and compares the results: only what is right is timed at all. Gives the time
     /// that its pipelines and its first dispatch took as well.
     fn load_alone(&mut self, prepared: &Rc<Prepared>, is_checked: bool) -> Result<LoadedAlone, Refusal> {
-        if !prepared.case.repeatable && self.rig.instrument.timer == Timer::Host {
+        if prepared.case.measurand == Measurand::HostPass && self.rig.is_cold() {
+            let reason = "cold mode evicts the device's caches, not those that the host works in";
+            return Err(Failure::new(Status::Skipped, reason).into());
+        }
+        if prepared.case.repeat == Repeat::AfterReset && self.rig.instrument.timer == Timer::Host {
             let reason = "it needs the device's timestamps: the host's clock can't leave out the reset before each sample";
             return Err(Failure::new(Status::Skipped, reason).into());
         }
@@ -195,7 +199,9 @@ impl<'a> LocalBench<'a> {
             self.compare(&prepared.case, loaded.slot, "after one pass")?;
         }
         let subject = Subject { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
-        Ok((subject, loaded.pipeline_time + first_pass, loaded.statistics))
+        let pipeline_time = loaded.pipeline_time + first_pass;
+        let crate::gpu::Loaded { statistics, memory_types, .. } = loaded;
+        Ok((subject, Loaded { pipeline_time, statistics, memory_types, unpaired: None }))
     }
 
     fn compare(&mut self, case: &Case, slot: Slot, when: &str) -> Result<(), Failure> {
@@ -238,8 +244,11 @@ impl<'a> LocalBench<'a> {
 
     /// Visits a case, and again where clocks were down or others took the processor, as long as its time allows.
     fn visit(&mut self, call: Call) -> Result<Visited, Failure> {
-        self.rig.warm_up_if_idle()?;
         let (subject, base) = self.subjects(call)?;
+        if subject.measurand() == Measurand::HostPass {
+            return self.visit_host(&subject);
+        }
+        self.rig.warm_up_if_idle()?;
         let left = call.left;
         let base = base.map(|base| self.bases[base].subject.clone());
         let started = self.rig.device.now();
@@ -264,6 +273,15 @@ impl<'a> LocalBench<'a> {
                 self.rig.warm_up()?;
             }
         }
+    }
+
+    /// Visits a case that the host works on: how the device is meanwhile doesn't matter to it, but it will idle.
+    fn visit_host(&mut self, subject: &Subject) -> Result<Visited, Failure> {
+        let started = self.rig.device.now();
+        let visit = self.rig.visit(subject, self.max_time)?;
+        self.rig.was_idle();
+        let conditions = Conditions { clock: 1.0, lost: None };
+        Ok(Visited { visit, conditions, spent: self.rig.device.now().saturating_sub(started) })
     }
 
     /// The time of an empty pass in each batch size, visited in each round as the cases are; then works on until the round is long
@@ -346,7 +364,7 @@ impl<'a> LocalBench<'a> {
     }
 }
 
-type LoadedAlone = (Subject, Duration, Option<Vec<PipelineStatistics>>);
+type LoadedAlone = (Subject, Loaded);
 
 enum Base {
     Known(usize),

@@ -289,7 +289,7 @@ fn step_ns(step: &Step) -> f64 {
     match step {
         Step::Dispatch { .. } => DISPATCH_NS,
         Step::Barrier => BARRIER_NS,
-        Step::Bind { .. } | Step::Push { .. } | Step::Fill { .. } => 0.0,
+        Step::Bind { .. } | Step::Push { .. } | Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } => 0.0,
     }
 }
 
@@ -335,7 +335,8 @@ impl Dispatcher for Mock {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
         }
         let statistics = self.statistics.then(|| prepared.case.kernels.iter().map(|_| statistics()).collect());
-        Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics })
+        let memory_types = String::new();
+        Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics, memory_types })
     }
 
     fn run_reset(&mut self, _: Slot) -> Result<(), Failure> {
@@ -365,9 +366,11 @@ impl Dispatcher for Mock {
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
         self.misbehave(slot);
         let case = &self.slots[slot.index()];
-        let is_timer = case.measurand != Measurand::Pass;
+        let is_timer = !case.measurand.is_pass();
         let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
-        Ok(self.simulate(0.0, work, samples))
+        let submission = self.simulate(0.0, work, samples);
+        let is_hosts = self.slots[slot.index()].measurand == Measurand::HostPass;
+        Ok(if is_hosts { Submission { samples: Vec::new(), ..submission } } else { submission })
     }
 
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {

@@ -102,6 +102,8 @@ pub struct Measured {
     pub pipeline_time: Duration,
     /// What the driver tells of each kernel's pipeline, in the case's order, where it was asked.
     pub statistics: Option<Vec<PipelineStatistics>>,
+    /// Which memory types hold buffers whose kind of memory the case asks for, in words.
+    pub memory_types: String,
     /// Clock rate beside the visits over that at the start.
     pub clock_ratio: Option<f64>,
     /// Of a case that was measured alternately with its base: its time over the base's, of each pair of samples.

@@ -110,6 +110,11 @@ impl<'a> Rig<'a> {
         self.last_busy = self.device.now();
     }
 
+    /// Notes that the device has had nothing to do for a while.
+    pub(super) fn was_idle(&mut self) {
+        self.last_busy = Duration::ZERO;
+    }
+
     /// Samples in the form in which they are timed.
     pub(super) fn take(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
         match self.tools.evictor {

@@ -5,18 +5,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Timer;
 use super::instrument::{self, FLOORS_PER_SAMPLE};
 use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
+use super::{Instrument, Timer};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Failure, Measurand, Status, real};
+use crate::model::{Failure, Measurand, Repeat, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
 
 /// One submission stays below this: graphics watchdogs end those that last seconds.
 const MAX_SUBMISSION: Nanos = Nanos(100e6);
+
+/// What a sample of the host's own work takes at least: many times what reading its clock does.
+const HOST_SAMPLE: Nanos = Nanos(100e3);
 
 /// Beyond this many passes per sample nothing is gained: a pass that short is all launch.
 const MAX_BATCH: u32 = 1024;
@@ -83,8 +86,16 @@ pub struct Visit {
 }
 
 impl Subject {
-    fn measurand(&self) -> Measurand {
+    pub(super) fn measurand(&self) -> Measurand {
         self.prepared.case.measurand
+    }
+
+    /// What its times are to be believed by: the least that a sample can show, and where they come from.
+    fn timing(&self, instrument: &Instrument) -> (Nanos, Timer) {
+        match self.measurand() {
+            Measurand::HostPass => (Nanos(0.0), Timer::Host),
+            _ => (instrument.floor, instrument.timer),
+        }
     }
 }
 
@@ -92,19 +103,22 @@ impl Rig<'_> {
     /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
     /// all rounds fit the case's time.
     pub(super) fn choose_sizes(&mut self, subject: &Subject, max_time: Duration) -> Result<Sizes, Failure> {
-        if subject.measurand() != Measurand::Pass {
+        if !subject.measurand().is_pass() {
             let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
             let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
             return Ok(Sizes { batch: 0, samples, samples_at_once: samples + 1, sample_time: time });
         }
-        self.warm_up_if_idle()?;
-        let target = FLOORS_PER_SAMPLE * self.instrument.floor.0;
-        let may_batch = subject.prepared.case.repeatable && !self.is_cold();
+        let is_hosts = subject.measurand() == Measurand::HostPass;
+        if !is_hosts {
+            self.warm_up_if_idle()?;
+        }
+        let target = if is_hosts { HOST_SAMPLE.0 } else { FLOORS_PER_SAMPLE * self.instrument.floor.0 };
+        let may_batch = subject.prepared.case.repeat != Repeat::AfterReset && !self.is_cold();
         let mut batch = 1;
-        let mut time = self.sample_time(subject.slot, batch)?;
+        let mut time = self.sample_time(subject, batch)?;
         while may_batch && time < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
             batch = next_batch(batch, time, target);
-            time = self.sample_time(subject.slot, batch)?;
+            time = self.sample_time(subject, batch)?;
         }
         let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
         let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
@@ -114,11 +128,11 @@ impl Rig<'_> {
 
     /// The time that one sample of the chosen batch takes, by the timer, but by the host's clock where caches are evicted
     /// before it, outside the timestamps. The least of three, so that a disturbed one doesn't choose the batch.
-    fn sample_time(&mut self, slot: Slot, batch: u32) -> Result<f64, Failure> {
-        let timer = if self.is_cold() { Timer::Host } else { self.instrument.timer };
+    fn sample_time(&mut self, subject: &Subject, batch: u32) -> Result<f64, Failure> {
+        let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
         let mut least = f64::INFINITY;
         for _ in 0..3 {
-            let submission = self.take(slot, batch, 1)?;
+            let submission = self.take(subject.slot, batch, 1)?;
             least = timer.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
         }
         self.was_busy();
@@ -128,7 +142,7 @@ impl Rig<'_> {
     /// One visit: a discarded sample, then the case's number of samples.
     pub(super) fn visit(&mut self, subject: &Subject, max_time: Duration) -> Result<Visit, Failure> {
         let visit = match subject.measurand() {
-            Measurand::Pass => self.sample_passes(subject)?,
+            Measurand::Pass | Measurand::HostPass => self.sample_passes(subject)?,
             Measurand::TimerFloor => self.sample_floor(subject)?,
             Measurand::TimerStep => self.sample_step(subject)?,
             Measurand::ClockRate => self.sample_clock(max_time)?,
@@ -139,13 +153,14 @@ impl Rig<'_> {
 
     fn sample_passes(&mut self, subject: &Subject) -> Result<Visit, Failure> {
         let mut visit = Visit::default();
+        let (floor, timer) = subject.timing(&self.instrument);
         let wanted = subject.sizes.samples as usize + 1;
         while visit.samples.len() < wanted {
             let left = u32::try_from(wanted - visit.samples.len()).unwrap_or(u32::MAX);
-            let at_once = if self.instrument.timer == Timer::Host { 1 } else { left.min(subject.sizes.samples_at_once) };
+            let at_once = if timer == Timer::Host { 1 } else { left.min(subject.sizes.samples_at_once) };
             self.sample_into(&mut visit, subject, at_once)?;
         }
-        finish(&mut visit, subject.sizes.batch, self.instrument.floor);
+        finish(&mut visit, subject.sizes.batch, floor);
         self.was_busy();
         Ok(visit)
     }
@@ -153,9 +168,10 @@ impl Rig<'_> {
     /// Takes samples in one submission, and judges whether they can be right.
     pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &Subject, samples: u32) -> Result<(), Failure> {
         let submission = self.take(subject.slot, subject.sizes.batch, samples)?;
-        let times = self.instrument.timer.durations(&submission);
+        let (_, timer) = subject.timing(&self.instrument);
+        let times = timer.durations(&submission);
         let host = Nanos::from_duration(submission.host);
-        if let Timer::Device(scale) = self.instrument.timer {
+        if let Timer::Device(scale) = timer {
             outlasts_timestamps(&submission, scale)?;
             let device = Nanos(times.iter().map(|time| time.0).sum());
             visit.implausible = visit.implausible.take().or_else(|| more_than_the_hosts(device, host));

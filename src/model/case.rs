@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Contents, Point, Sequence};
+use super::{Contents, Format, MemoryKind, Point, Sequence};
 
 /// One configuration of one experiment, ready to be compiled and measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +23,13 @@ pub struct Case {
     pub resources: Vec<Resource>,
     /// Run before each checked pass: brings everything that the pass writes to a known state that is not the result.
     pub reset: Vec<Step>,
+    /// Run before each sample, outside its timestamps: brings caches into the state that is to be measured. It writes nothing that
+    /// the pass reads.
+    pub prepare: Vec<Step>,
     /// What is timed, `batch` times between two timestamps.
     pub pass: Vec<Step>,
-    /// Whether the pass may follow itself without a reset: it overwrites its outputs whole, from inputs that nobody writes.
-    /// One that isn't is measured with a batch of one and a reset before every sample, outside the timestamps.
-    pub repeatable: bool,
+    /// Whether the pass may follow itself without a reset.
+    pub repeat: Repeat,
     /// What one pass does.
     pub work: Work,
     /// The figure that the row leads with.
@@ -39,6 +41,17 @@ pub struct Case {
     /// Loop iterations of one invocation, all its loops summed up, where an axis can make them many: some drivers end loops
     /// silently (see [`Quirk::most_iterations`](super::Quirk::most_iterations)).
     pub iterations: u64,
+}
+
+/// How a pass may follow itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// It overwrites its outputs whole, from inputs that nobody writes: any number of passes leave what one leaves.
+    Overwrites,
+    /// It goes on from where the last one stopped, and counts the passes: its check tells by that what they must leave.
+    Resumes,
+    /// It may not. It is measured with a batch of one, and its reset runs before every sample, outside the timestamps.
+    AfterReset,
 }
 
 /// A part of the device that the useful bytes of a pass must all go through.
@@ -72,18 +85,31 @@ impl Case {
         }
         pass.push(Step::Dispatch { groups });
         Self {
-            experiment: experiment.to_owned(),
-            variant: String::new(),
-            point: point.clone(),
-            measurand: Measurand::Pass,
             kernels: vec![kernel],
             resources,
             reset: outputs.iter().map(|&resource| Step::Fill { resource, word: POISON }).collect(),
             pass,
-            repeatable: true,
+            check: Check::Twin(outputs),
+            ..Self::new(experiment, point)
+        }
+    }
+
+    /// A case that does nothing, to be filled in.
+    pub fn new(experiment: &str, point: &Point) -> Self {
+        Self {
+            experiment: experiment.to_owned(),
+            variant: String::new(),
+            point: point.clone(),
+            measurand: Measurand::Pass,
+            kernels: Vec::new(),
+            resources: Vec::new(),
+            reset: Vec::new(),
+            prepare: Vec::new(),
+            pass: Vec::new(),
+            repeat: Repeat::Overwrites,
             work: Work::default(),
             headline: Headline::TIME,
-            check: Check::Twin(outputs),
+            check: Check::Nothing("nothing is computed"),
             bound: None,
             iterations: 0,
         }
@@ -101,12 +127,21 @@ impl Case {
 pub enum Measurand {
     /// The case's pass, by the device's timestamps.
     Pass,
+    /// The case's pass, which the host does by itself, by the host's clock.
+    HostPass,
     /// The step in which the device's timestamps were seen to count.
     TimerStep,
     /// The time between two timestamps with nothing in between: the least that a sample can show.
     TimerFloor,
     /// The device clock's rate over the host clock's.
     ClockRate,
+}
+
+impl Measurand {
+    /// Whether it is the case's pass, and not the timer itself.
+    pub fn is_pass(self) -> bool {
+        matches!(self, Self::Pass | Self::HostPass)
+    }
 }
 
 /// The SPIR-V version and environment a kernel is compiled for.
@@ -173,42 +208,79 @@ pub enum Scalar {
     F64(f64),
 }
 
-/// Where a buffer lives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MemoryKind {
-    /// Memory that the device reaches fastest; filled and read back through staging buffers.
-    #[default]
-    DeviceLocal,
-}
-
 /// Something that kernels and steps work on. Equal resources of different cases may share one allocation, unless
 /// it is an input that a kernel can write to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Resource {
-    /// A storage buffer.
+pub struct Resource {
+    /// Its name in captures and validation messages; unique within the case.
+    pub name: Cow<'static, str>,
+    /// What it is.
+    pub shape: Shape,
+    /// What it holds before anything runs.
+    pub contents: Contents,
+}
+
+/// What a resource is, and how large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A buffer, which kernels bind as a storage buffer or as a uniform one.
     Buffer {
-        /// Its name in captures and validation messages; unique within the case.
-        name: Cow<'static, str>,
         /// Its size, a multiple of four.
         bytes: u64,
         /// Where it lives.
         memory: MemoryKind,
-        /// What it holds before anything runs.
-        contents: Contents,
     },
+    /// A device-local buffer whose elements kernels read as a uniform texel buffer.
+    Texels {
+        /// What an element is.
+        format: Format,
+        /// How many there are, whole words in all.
+        count: u32,
+    },
+    /// A device-local two-dimensional image with one level, optimally tiled, which kernels read.
+    Image {
+        /// What a texel is.
+        format: Format,
+        /// Width and height, whole words in all.
+        extent: [u32; 2],
+        /// How they read it.
+        role: ImageRole,
+    },
+    /// How images are sampled. Beyond an edge the texels at the edge repeat.
+    Sampler {
+        /// Whether neighbouring texels are mixed (bilinearly), or the nearest is taken.
+        is_linear: bool,
+    },
+    /// Plain memory of the process, which only steps of the host touch.
+    HostMemory {
+        /// Its size, a multiple of four.
+        bytes: u64,
+    },
+}
+
+/// How kernels read an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageRole {
+    /// Through the texture units: fetched, or sampled.
+    Sampled,
+    /// As a storage image.
+    Storage,
 }
 
 impl Resource {
     /// A device-local buffer of 32-bit words. A size beyond 64 bits saturates: no device has that much, so the plan skips it.
     pub fn words(name: &'static str, words: u64, contents: Contents) -> Self {
-        Self::Buffer { name: Cow::Borrowed(name), bytes: words.saturating_mul(4), memory: MemoryKind::DeviceLocal, contents }
+        Self::words_in(MemoryKind::DeviceLocal, name, words, contents)
     }
 
-    /// Its name.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Buffer { name, .. } => name,
-        }
+    /// The same in memory of some kind.
+    pub fn words_in(memory: MemoryKind, name: &'static str, words: u64, contents: Contents) -> Self {
+        Self::new(name, Shape::Buffer { bytes: words.saturating_mul(4), memory }, contents)
+    }
+
+    /// A resource.
+    pub fn new(name: &'static str, shape: Shape, contents: Contents) -> Self {
+        Self { name: Cow::Borrowed(name), shape, contents }
     }
 
     /// The sequence that it is filled with.
@@ -216,16 +288,30 @@ impl Resource {
     /// # Panics
     /// Where it is filled with none: a twin asks only for its experiment's inputs.
     pub fn sequence(&self) -> Sequence {
-        match self {
-            Self::Buffer { contents: Contents::Sequence(sequence), .. } => *sequence,
-            Self::Buffer { name, .. } => panic!("`{name}` holds no sequence"),
+        match self.contents {
+            Contents::Sequence(sequence) => sequence,
+            Contents::Undefined => panic!("`{}` holds no sequence", self.name),
         }
     }
 
-    /// Bytes that it occupies.
+    /// Bytes of its contents.
     pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Buffer { bytes, .. } => *bytes,
+        match self.shape {
+            Shape::Buffer { bytes, .. } | Shape::HostMemory { bytes } => bytes,
+            Shape::Texels { format, count } => u64::from(format.bytes()) * u64::from(count),
+            Shape::Image { format, extent: [width, height], .. } => {
+                u64::from(format.bytes()) * u64::from(width) * u64::from(height)
+            }
+            Shape::Sampler { .. } => 0,
+        }
+    }
+
+    /// Bytes of the device's own memory that it occupies, but for what an image is padded by.
+    pub fn device_bytes(&self) -> u64 {
+        match self.shape {
+            Shape::HostMemory { .. } => 0,
+            Shape::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => 0,
+            _ => self.bytes(),
         }
     }
 }
@@ -278,12 +364,27 @@ pub enum Step {
         /// Workgroups in x, y and z.
         groups: [u32; 3],
     },
-    /// Fill a buffer with one word.
+    /// Fill a buffer with one word. In a pass of the host's, the host does it.
     Fill {
         /// Index into [`Case::resources`].
         resource: usize,
         /// The word.
         word: u32,
+    },
+    /// Copy the whole of a buffer to another one of the same size.
+    Copy {
+        /// Index into [`Case::resources`].
+        from: usize,
+        /// The same.
+        to: usize,
+    },
+    /// Let the host copy: between memory of the process and a buffer that it sees. A pass with such a step has no other kind of
+    /// step, and is timed by the host's clock.
+    HostCopy {
+        /// Index into [`Case::resources`].
+        from: usize,
+        /// The same.
+        to: usize,
     },
     /// Make all writes so far, by shaders and by transfers, visible to all that follows.
     Barrier,
@@ -314,6 +415,8 @@ pub struct Work {
 pub enum Metric {
     /// Time per pass.
     Time,
+    /// Time per item.
+    TimePerItem,
     /// Bytes per second.
     Bandwidth,
     /// Floating-point operations per second.
@@ -342,6 +445,8 @@ pub struct Headline {
 impl Headline {
     /// Time per pass in nanoseconds.
     pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
+    /// Time per dependent access in nanoseconds; accesses are the items.
+    pub const LATENCY: Self = Self { metric: Metric::TimePerItem, name: "latency", unit: "ns", better: "lower" };
     /// Useful bytes over time, in 10^9 bytes per second.
     pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", better: "higher" };
     /// Floating-point operations over time, in 10^9 per second.

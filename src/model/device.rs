@@ -1,13 +1,13 @@
 //! What is known about a device before anything is dispatched on it.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Bound, Case, real};
+use super::{Bound, Case, Format, FormatUse, MemoryType, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +113,10 @@ pub struct DeviceInfo {
     pub timestamp_period: f64,
     /// All memory heaps.
     pub heaps: Vec<Heap>,
+    /// The memory types that can hold buffers.
+    pub memory_types: Vec<MemoryType>,
+    /// What the texel formats that Lanescope knows can be used for.
+    pub formats: BTreeMap<Format, BTreeSet<FormatUse>>,
     /// Known driver faults that apply to it.
     pub quirks: Vec<Quirk>,
     /// What it can physically do at most, where that is published.
@@ -199,6 +203,12 @@ pub struct Limits {
     pub shared_bytes: u32,
     /// `maxStorageBufferRange`, bytes
     pub storage_buffer_range: u64,
+    /// `maxUniformBufferRange`, bytes
+    pub uniform_buffer_range: u64,
+    /// `maxTexelBufferElements`
+    pub texel_buffer_elements: u32,
+    /// `maxImageDimension2D`
+    pub image_dimension: u32,
     /// `maxPushConstantsSize`, bytes
     pub push_constant_bytes: u32,
     /// `maxBoundDescriptorSets`
@@ -263,6 +273,8 @@ pub enum Feature {
     Storage8,
     /// `storageBuffer16BitAccess`
     Storage16,
+    /// `shaderStorageImageExtendedFormats`
+    StorageImageExtendedFormats,
     /// `shaderSubgroupClock` or `shaderDeviceClock`
     ShaderClock,
     /// `VK_KHR_cooperative_matrix`
@@ -332,6 +344,9 @@ impl DeviceInfo {
                 workgroup_count: [u32::MAX >> 1, 65_535, 65_535],
                 shared_bytes: 48 << 10,
                 storage_buffer_range: u32::MAX.into(),
+                uniform_buffer_range: 64 << 10,
+                texel_buffer_elements: 1 << 27,
+                image_dimension: 16_384,
                 push_constant_bytes: 256,
                 descriptor_sets: 8,
                 allocation_bytes: 4 << 30,
@@ -347,9 +362,21 @@ impl DeviceInfo {
                 timestamp_valid_bits: 64,
             }],
             timestamp_period: 1.0,
-            heaps: vec![Heap { bytes: 16 << 30, device_local: true }],
+            heaps: vec![Heap { bytes: 16 << 30, device_local: true }, Heap { bytes: 16 << 30, device_local: false }],
+            memory_types: vec![
+                MemoryType { index: 0, heap: 0, device_local: true, host_visible: false, host_cached: false },
+                MemoryType { index: 1, heap: 1, device_local: false, host_visible: true, host_cached: false },
+                MemoryType { index: 2, heap: 1, device_local: false, host_visible: true, host_cached: true },
+                MemoryType { index: 3, heap: 0, device_local: true, host_visible: true, host_cached: false },
+            ],
+            formats: Format::ALL.into_iter().map(|format| (format, FormatUse::ALL.into())).collect(),
             ..Self::default()
         }
+    }
+
+    /// Whether a format can be used in a way.
+    pub fn supports(&self, format: Format, usage: FormatUse) -> bool {
+        self.formats.get(&format).is_some_and(|uses| uses.contains(&usage))
     }
 
     /// Whether a feature is there.

@@ -5,6 +5,8 @@ mod cache;
 mod case;
 mod derived;
 mod device;
+mod format;
+mod memory;
 mod outcome;
 mod permutation;
 mod preset;
@@ -15,13 +17,15 @@ mod statistics;
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Headline, Kernel, Measurand, MemoryKind, Metric, POISON, Resource, Scalar, Skip, SpirvTarget,
-    Step, Work,
+    Binding, Bound, Case, Check, Headline, ImageRole, Kernel, Measurand, Metric, POISON, Repeat, Resource, Scalar, Shape, Skip,
+    SpirvTarget, Step, Work,
 };
 pub use derived::{Derived, Figure, Finished};
 pub use device::{
     DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
 };
+pub use format::{Format, FormatUse, Precision};
+pub use memory::{MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Status};
 pub use permutation::Permutation;
 pub use preset::Preset;

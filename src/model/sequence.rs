@@ -120,7 +120,7 @@ impl Sequence {
             Self::WholeFloats { seed, magnitude } => (whole(random(seed, index), magnitude) as f32).to_bits(),
             Self::WholeHalves { .. } => {
                 let [low, high] = [2 * index, 2 * index + 1].map(|i| u32::from(self.half(i).to_bits()));
-                low | high << 16
+                low | (high << 16)
             }
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
             Self::Shuffled(shuffled) => shuffled.at(index) as u32,
@@ -137,7 +137,7 @@ impl Sequence {
     pub fn double(self, index: u64) -> f64 {
         match self {
             Self::WholeDoubles { seed, magnitude } => f64::from(whole(random(seed, index), magnitude)),
-            _ => f64::from_bits(u64::from(self.word(2 * index)) | u64::from(self.word(2 * index + 1)) << 32),
+            _ => f64::from_bits(u64::from(self.word(2 * index)) | (u64::from(self.word(2 * index + 1)) << 32)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The limits that every case must keep, whatever its experiment.
 
-use crate::model::{Case, DeviceInfo, Kernel, Resource, Skip, Step};
+use crate::model::{Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, Shape, Skip, Step};
 
 /// Whether the device can run the case at all.
 ///
@@ -9,7 +9,8 @@ use crate::model::{Case, DeviceInfo, Kernel, Resource, Skip, Step};
 pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.kernels.iter().try_for_each(|kernel| kernel_limits(kernel, device))?;
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;
-    case.reset.iter().chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
+    filter_limits(&case.resources, device)?;
+    case.reset.iter().chain(&case.prepare).chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
     at_most("the largest memory heap (bytes)", total_bytes(case), device.local_heap_bytes())
 }
 
@@ -21,21 +22,71 @@ fn kernel_limits(kernel: &Kernel, device: &DeviceInfo) -> Result<(), Skip> {
 }
 
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
-    let Resource::Buffer { bytes, .. } = resource;
-    at_most("maxStorageBufferRange", *bytes, device.limits.storage_buffer_range)?;
-    at_most("maxMemoryAllocationSize", *bytes, device.limits.allocation_bytes)
+    let limits = &device.limits;
+    match resource.shape {
+        Shape::Buffer { bytes, memory } => {
+            at_most("maxStorageBufferRange", bytes, limits.storage_buffer_range)?;
+            has_memory(memory, device)?;
+        }
+        Shape::Texels { format, count } => {
+            at_most("maxTexelBufferElements", count.into(), limits.texel_buffer_elements.into())?;
+            supports(device, format, FormatUse::UniformTexels)?;
+        }
+        Shape::Image { format, extent, role } => {
+            (0..2).try_for_each(|i| at_most("maxImageDimension2D", extent[i].into(), limits.image_dimension.into()))?;
+            image_role(format, role, device)?;
+        }
+        Shape::Sampler { .. } | Shape::HostMemory { .. } => {}
+    }
+    at_most("maxMemoryAllocationSize", resource.bytes(), limits.allocation_bytes)
+}
+
+fn has_memory(kind: MemoryKind, device: &DeviceInfo) -> Result<(), Skip> {
+    // What isn't mapped is the allocator's choice: it takes whatever there is.
+    let is_there = !kind.is_mapped() || !device.memory_types_for(kind, u32::MAX).is_empty();
+    if is_there { Ok(()) } else { Err(Skip::new(format!("the device has no memory type that is {}", kind.as_str()))) }
+}
+
+fn supports(device: &DeviceInfo, format: Format, usage: FormatUse) -> Result<(), Skip> {
+    if device.supports(format, usage) {
+        return Ok(());
+    }
+    Err(Skip::new(format!("the format {} can't be used for {}", format.as_str(), usage.as_str())))
+}
+
+fn image_role(format: Format, role: ImageRole, device: &DeviceInfo) -> Result<(), Skip> {
+    match role {
+        ImageRole::Sampled => supports(device, format, FormatUse::Sampled),
+        ImageRole::Storage if format.is_extended() && !device.has(Feature::StorageImageExtendedFormats) => {
+            let format = format.as_str();
+            Err(Skip::new(format!("shaderStorageImageExtendedFormats is missing, which images of {format} need")))
+        }
+        ImageRole::Storage => supports(device, format, FormatUse::Storage),
+    }
+}
+
+/// What a linear sampler filters must be filterable.
+fn filter_limits(resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
+    let is_linear = |resource: &Resource| matches!(resource.shape, Shape::Sampler { is_linear: true });
+    if !resources.iter().any(is_linear) {
+        return Ok(());
+    }
+    resources.iter().try_for_each(|resource| match resource.shape {
+        Shape::Image { format, role: ImageRole::Sampled, .. } => supports(device, format, FormatUse::SampledLinear),
+        _ => Ok(()),
+    })
 }
 
 fn step_limits(step: &Step, device: &DeviceInfo) -> Result<(), Skip> {
     match step {
         Step::Dispatch { groups } => each_dimension("maxComputeWorkGroupCount", *groups, device.limits.workgroup_count),
         Step::Push { bytes } => at_most("maxPushConstantsSize", bytes.len() as u64, device.limits.push_constant_bytes.into()),
-        Step::Bind { .. } | Step::Fill { .. } | Step::Barrier => Ok(()),
+        Step::Bind { .. } | Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } | Step::Barrier => Ok(()),
     }
 }
 
 fn total_bytes(case: &Case) -> u64 {
-    case.resources.iter().fold(0, |total, resource| total.saturating_add(resource.bytes()))
+    case.resources.iter().fold(0, |total, resource| total.saturating_add(resource.device_bytes()))
 }
 
 fn each_dimension(limit: &str, asked: [u32; 3], allowed: [u32; 3]) -> Result<(), Skip> {

@@ -258,6 +258,7 @@ impl Record {
         self.batch = (measured.batch > 0).then(|| measured.batch.into());
         self.stop = measured.stop.as_str().to_owned();
         self.clock_ratio = measured.clock_ratio;
+        self.memory_types.clone_from(&measured.memory_types);
         self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
     }
 
@@ -284,6 +285,10 @@ impl Record {
         let amount = match case.headline.metric {
             Metric::Time | Metric::ClockRate => {
                 return self.headline(time, interval.map(|Interval { low, high }| (low, high)));
+            }
+            Metric::TimePerItem => {
+                let per_item = |time: f64| rate(case.work.items, time).map_or(f64::NAN, f64::recip);
+                return self.headline(per_item(time), interval.map(|Interval { low, high }| (per_item(low), per_item(high))));
             }
             Metric::Bandwidth => case.work.bytes,
             Metric::Flops => case.work.flops,

@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v1.1";
+pub const SCHEMA_VERSION: &str = "v1.2";
 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
 const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
@@ -157,6 +157,7 @@ columns! {
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
+        memory_types: text, "Which memory types and heaps hold the buffers whose kind of memory the case asks for.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
         registers: integer, "Registers per invocation of the first kernel (AMD: vector registers), as the driver's compiler tells with --stats.";
@@ -249,7 +250,7 @@ mod tests {
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
     fn the_columns_are_those_of_version_1_1() {
-        assert_eq!(SCHEMA_VERSION, "v1.1");
+        assert_eq!(SCHEMA_VERSION, "v1.2");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -265,7 +266,7 @@ mod tests {
         case: row_kind experiment variant case_id axes source_hash spirv_hash local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed plan_id plan_cases plan_index
         outcome: status reason flags checked check_note
         time: time_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns ci_low_ns ci_high_ns noise overhead_ns host_time_ns
-        how: timer processes rounds samples batch stop clock_ratio clock_mhz compile_ms pipeline_ms pipeline_cache_hit statistics registers spill_bytes shared_bytes code_bytes
+        how: timer processes rounds samples batch stop clock_ratio clock_mhz compile_ms pipeline_ms memory_types pipeline_cache_hit statistics registers spill_bytes shared_bytes code_bytes
         work: bytes flops ops items gb_per_s gflop_per_s gop_per_s gitems_per_s
         headline: metric value unit better value_ci_low value_ci_high relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
         ");
@@ -293,7 +294,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("schema", "v1.1"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
+        let expected = [("schema", "v1.2"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

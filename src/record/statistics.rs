@@ -131,26 +131,11 @@ fn insert(object: &mut Map<String, Value>, name: &str, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Check, Headline, Kernel, Measurand, Point, StatValue, Work};
+    use crate::model::{Kernel, Point, StatValue};
 
     fn case(sources: &[&'static str]) -> Case {
         let kernel = |source: &&'static str| Kernel::new(source, [64, 1, 1], 0);
-        Case {
-            experiment: "test/statistics".to_owned(),
-            variant: String::new(),
-            point: Point::default(),
-            measurand: Measurand::Pass,
-            kernels: sources.iter().map(kernel).collect(),
-            resources: Vec::new(),
-            reset: Vec::new(),
-            pass: Vec::new(),
-            repeatable: true,
-            work: Work::default(),
-            headline: Headline::TIME,
-            check: Check::Nothing("a test"),
-            bound: None,
-            iterations: 0,
-        }
+        Case { kernels: sources.iter().map(kernel).collect(), ..Case::new("test/statistics", &Point::default()) }
     }
 
     fn executable(name: &str, subgroup_size: u32, counts: &[(&str, u64)]) -> Executable {

@@ -1,6 +1,6 @@
 //! Specialization constants by name, workgroup sizes, bindings, and whole cases.
 
-use lanescope::model::{Binding, Case, Check, Headline, Kernel, Measurand, Point, Scalar, SpirvTarget, Status, Step, Work};
+use lanescope::model::{Binding, Case, Kernel, Point, Scalar, SpirvTarget, Status, Step};
 use lanescope::shader::{ScalarType, SpecializationEntry, SpecializeError, prepare, specialize};
 
 use crate::support::{HEAD, PATH, compiled, compiled_for, compiler, kernel};
@@ -151,20 +151,9 @@ fn a_descriptor_array_keeps_its_length() {
 
 fn case(kernel: Kernel) -> Case {
     Case {
-        experiment: "test/snippet".to_owned(),
-        variant: String::new(),
-        point: Point::default(),
-        measurand: Measurand::Pass,
         kernels: vec![kernel],
-        resources: Vec::new(),
-        reset: Vec::new(),
         pass: vec![Step::Bind { kernel: 0 }, Step::Dispatch { groups: [1, 1, 1] }],
-        repeatable: true,
-        work: Work::default(),
-        headline: Headline::TIME,
-        check: Check::Nothing("nothing is written"),
-        bound: None,
-        iterations: 0,
+        ..Case::new("test/snippet", &Point::default())
     }
 }
 

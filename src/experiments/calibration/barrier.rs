@@ -1,7 +1,7 @@
 //! `calibration/barrier`: the cost of a barrier with nothing in flight.
 
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Check, Headline, Measurand, Point, Skip, Step, Work};
+use crate::model::{Axis, Case, Point, Skip, Step, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -35,20 +35,9 @@ impl Experiment for Barrier {
 
     fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
         Ok(Case {
-            experiment: self.name().to_owned(),
-            variant: String::new(),
-            point: point.clone(),
-            measurand: Measurand::Pass,
-            kernels: Vec::new(),
-            resources: Vec::new(),
-            reset: Vec::new(),
             pass: vec![Step::Barrier; BARRIERS as usize],
-            repeatable: true,
             work: Work { items: Some(u64::from(BARRIERS) + 1), ..Work::default() },
-            headline: Headline::TIME,
-            check: Check::Nothing("nothing is computed"),
-            bound: None,
-            iterations: 0,
+            ..Case::new(self.name(), point)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::experiments::{Experiment, Setting, fold_groups};
 use crate::model::{
-    Axis, AxisKind, Binding, Case, Check, Contents, Headline, Kernel, Measurand, Point, Preset, Resource, Skip, Step, Work,
+    Axis, AxisKind, Binding, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Skip, Step, Work,
 };
 use crate::validate::Expected;
 
@@ -64,10 +64,6 @@ impl Experiment for Evict {
             [Step::Bind { kernel: index }, Step::push_words(&[n]), Step::Dispatch { groups }]
         };
         Ok(Case {
-            experiment: self.name().to_owned(),
-            variant: String::new(),
-            point: point.clone(),
-            measurand: Measurand::Pass,
             kernels: (0..buffers.len()).map(kernel).collect(),
             resources: buffers
                 .iter()
@@ -76,12 +72,11 @@ impl Experiment for Evict {
                 .collect(),
             reset: (0..buffers.len()).map(|resource| Step::Fill { resource, word: 0 }).collect(),
             pass: buffers.iter().enumerate().flat_map(steps).collect(),
-            repeatable: false,
+            repeat: Repeat::AfterReset,
             work: Work { bytes: words.checked_mul(8), ..Work::default() },
             headline: Headline::BANDWIDTH,
             check: Check::Twin((0..buffers.len()).collect()),
-            bound: None,
-            iterations: 0,
+            ..Case::new(self.name(), point)
         })
     }
 

@@ -1,7 +1,7 @@
 //! `calibration/timer`: what the device's timestamps can resolve.
 
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Check, Headline, Measurand, Point, Skip, Work};
+use crate::model::{Axis, Case, Headline, Measurand, Point, Skip};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -58,20 +58,5 @@ pub(super) fn instrument_case(
     headline: Headline,
 ) -> Result<Case, Skip> {
     setting.require_timestamps()?;
-    Ok(Case {
-        experiment: experiment.to_owned(),
-        variant: variant.to_owned(),
-        point: point.clone(),
-        measurand,
-        kernels: Vec::new(),
-        resources: Vec::new(),
-        reset: Vec::new(),
-        pass: Vec::new(),
-        repeatable: true,
-        work: Work::default(),
-        headline,
-        check: Check::Nothing("nothing is computed"),
-        bound: None,
-        iterations: 0,
-    })
+    Ok(Case { variant: variant.to_owned(), measurand, headline, ..Case::new(experiment, point) })
 }

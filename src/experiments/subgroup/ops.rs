@@ -174,7 +174,7 @@ impl Experiment for Ops {
         let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let recorded: Vec<u32> = recorded.chunks_exact(4).map(word).collect();
         match results(case, &recorded) {
-            Ok(results) => compare(case.resources[0].name(), got, &expected_results(case, results)),
+            Ok(results) => compare(&case.resources[0].name, got, &expected_results(case, results)),
             Err(mismatch) => Verdict::Wrong(mismatch),
         }
     }
@@ -285,7 +285,7 @@ fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u32>, Mismatch> {
     let total = case.resources[1].bytes() / 4;
     let mismatch = |index: usize, fault: Fault| {
         let (got, expected, index) = (fault.got, fault.expected, index as u64);
-        Mismatch { output: case.resources[1].name().to_owned(), index, got, expected, wrong: 1, total }
+        Mismatch { output: case.resources[1].name.to_string(), index, got, expected, wrong: 1, total }
     };
     if recorded.len() as u64 != total {
         let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {total}"));

@@ -1,0 +1,140 @@
+//! Kinds of memory, and which of a device's memory types serves each.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::DeviceInfo;
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// Memory that the device reaches fastest; filled and read back through staging buffers.
+    #[default]
+    DeviceLocal,
+    /// The host's memory as the device sees it, which the host writes past its caches where there is such.
+    HostVisible,
+    /// The host's memory as the device sees it, which the host's caches hold.
+    HostCached,
+    /// The device's own memory as the host sees it.
+    DeviceHostVisible,
+}
+
+/// A memory type of a device. Only those are listed that a program may use as plain memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryType {
+    /// Its index among the device's types.
+    pub index: u32,
+    /// The heap that it takes from.
+    pub heap: u32,
+    /// Whether that is the device's own.
+    pub device_local: bool,
+    /// Whether the host can map it, without having to flush anything (`HOST_VISIBLE` and `HOST_COHERENT`).
+    pub host_visible: bool,
+    /// Whether the host's caches hold it.
+    pub host_cached: bool,
+}
+
+impl MemoryKind {
+    /// All that the host can map.
+    pub const MAPPED: [Self; 3] = [Self::HostVisible, Self::HostCached, Self::DeviceHostVisible];
+
+    /// As axes and rows call it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DeviceLocal => "device_local",
+            Self::HostVisible => "host_visible",
+            Self::HostCached => "host_cached",
+            Self::DeviceHostVisible => "device_host_visible",
+        }
+    }
+
+    /// The kind that an axis names.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::DeviceLocal, Self::HostVisible, Self::HostCached, Self::DeviceHostVisible]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether the host can map it.
+    pub fn is_mapped(self) -> bool {
+        self != Self::DeviceLocal
+    }
+
+    /// How well a type serves: nothing where it doesn't, else the less the better.
+    fn rank(self, ty: &MemoryType) -> Option<u32> {
+        let MemoryType { device_local, host_visible, host_cached, .. } = *ty;
+        match self {
+            Self::DeviceLocal => device_local.then_some(u32::from(host_visible)),
+            // On devices that share the host's memory all types are the device's own as well.
+            Self::HostVisible => host_visible.then_some(2 * u32::from(device_local) + u32::from(host_cached)),
+            Self::HostCached => (host_visible && host_cached).then_some(u32::from(device_local)),
+            Self::DeviceHostVisible => (device_local && host_visible).then_some(u32::from(host_cached)),
+        }
+    }
+}
+
+impl DeviceInfo {
+    /// The memory types that serve a kind, the best first. Only those whose bit is set in `allowed`.
+    pub fn memory_types_for(&self, kind: MemoryKind, allowed: u32) -> Vec<MemoryType> {
+        let is_allowed = |ty: &&MemoryType| allowed.checked_shr(ty.index).is_some_and(|bits| bits & 1 == 1);
+        let mut types: Vec<(u32, MemoryType)> =
+            self.memory_types.iter().filter(is_allowed).filter_map(|ty| Some((kind.rank(ty)?, *ty))).collect();
+        types.sort_by_key(|(rank, ty)| (*rank, ty.index));
+        types.into_iter().map(|(_, ty)| ty).collect()
+    }
+}
+
+/// `type 3 of heap 1 (device_local, host_visible)`
+impl fmt::Display for MemoryType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let properties =
+            [(self.device_local, "device_local"), (self.host_visible, "host_visible"), (self.host_cached, "host_cached")];
+        let properties: Vec<&str> = properties.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
+        write!(f, "type {} of heap {} ({})", self.index, self.heap, properties.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(list: &[(bool, bool, bool)]) -> DeviceInfo {
+        let ty = |(index, &(device_local, host_visible, host_cached)): (u32, &(bool, bool, bool))| MemoryType {
+            index,
+            heap: u32::from(!device_local),
+            device_local,
+            host_visible,
+            host_cached,
+        };
+        DeviceInfo { memory_types: (0..).zip(list).map(ty).collect(), ..DeviceInfo::default() }
+    }
+
+    fn chosen(info: &DeviceInfo, kind: MemoryKind) -> Option<u32> {
+        info.memory_types_for(kind, u32::MAX).first().map(|ty| ty.index)
+    }
+
+    #[test]
+    fn a_discrete_device_has_a_type_for_each_kind() {
+        let info = types(&[(true, false, false), (false, true, false), (false, true, true), (true, true, false)]);
+        let kinds = [MemoryKind::DeviceLocal, MemoryKind::HostVisible, MemoryKind::HostCached, MemoryKind::DeviceHostVisible];
+        assert_eq!(kinds.map(|kind| chosen(&info, kind)), [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(kinds.map(|kind| MemoryKind::named(kind.as_str())), kinds.map(Some));
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_not_made_up() {
+        let software = types(&[(true, true, true)]);
+        assert_eq!(chosen(&software, MemoryKind::HostVisible), Some(0));
+        let without_window = types(&[(true, false, false), (false, true, true)]);
+        assert_eq!(chosen(&without_window, MemoryKind::DeviceHostVisible), None);
+        assert_eq!(chosen(&without_window, MemoryKind::HostVisible), Some(1));
+        assert!(without_window.memory_types_for(MemoryKind::HostVisible, 0b01).is_empty(), "a resource may forbid a type");
+    }
+
+    #[test]
+    fn a_type_says_what_it_is() {
+        let info = types(&[(true, true, false)]);
+        assert_eq!(info.memory_types[0].to_string(), "type 0 of heap 0 (device_local, host_visible)");
+    }
+}
