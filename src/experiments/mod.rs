@@ -131,7 +131,8 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream, stride;
+    memory: stream, stride, host_visible;
+    transfer: copy;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;

@@ -108,8 +108,8 @@ fn buffer_view(
 ) -> Result<Owned<vk::BufferView>, Error> {
     let info = vk::BufferViewCreateInfo::default().buffer(buffer.raw()).format(format).range(vk::WHOLE_SIZE);
     // SAFETY: the buffer lives and has the usage; `check` found that the format can be used so and the elements within the limit.
-    let view =
-        unsafe { logical.raw.create_buffer_view(&info, None) }.on("vkCreateBufferView", || format!("buffer `{name}`"))?;
+    let view = unsafe { logical.raw.create_buffer_view(&info, None) };
+    let view = view.on("vkCreateBufferView", || format!("buffer `{name}`"))?;
     Ok(Owned::new(logical, view, name))
 }
 

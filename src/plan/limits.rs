@@ -11,7 +11,16 @@ pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;
     filter_limits(&case.resources, device)?;
     case.reset.iter().chain(&case.prepare).chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
-    at_most("the largest memory heap (bytes)", total_bytes(case), device.local_heap_bytes())
+    at_most("the largest memory heap (bytes)", total_bytes(case), device.local_heap_bytes())?;
+    MemoryKind::MAPPED.into_iter().try_for_each(|kind| heap_limits(case, kind, device))
+}
+
+/// What lies in one kind of memory must fit the heap of its best type.
+fn heap_limits(case: &Case, kind: MemoryKind, device: &DeviceInfo) -> Result<(), Skip> {
+    let is_there = |resource: &&Resource| matches!(resource.shape, Shape::Buffer { memory, .. } if memory == kind);
+    let bytes = case.resources.iter().filter(is_there).fold(0_u64, |total, resource| total.saturating_add(resource.bytes()));
+    let heap = device.memory_types_for(kind, u32::MAX).first().and_then(|ty| device.heaps.get(ty.heap as usize));
+    heap.map_or(Ok(()), |heap| at_most(&format!("the heap of {} memory (bytes)", kind.as_str()), bytes, heap.bytes))
 }
 
 fn kernel_limits(kernel: &Kernel, device: &DeviceInfo) -> Result<(), Skip> {

@@ -1,0 +1,90 @@
+//! `memory/host_visible`: what does it cost a shader that a buffer lies where the host sees it?
+
+use super::stream;
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, AxisKind, Case, MemoryKind, Point, Preset, Resource, Shape, Skip};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &HostVisible;
+
+/// The kinds of memory, as [`MemoryKind`] calls them.
+const KINDS: &[&str] = &["device_local", "host_visible", "host_cached", "device_host_visible"];
+
+/// Operations of `memory/stream`.
+const OPS: &[&str] = &["read", "init", "copy"];
+
+struct HostVisible;
+
+impl Experiment for HostVisible {
+    fn name(&self) -> &'static str {
+        "memory/host_visible"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading and writing buffers in memory that the host sees"
+    }
+
+    fn description(&self) -> &'static str {
+        "The kernels of `memory/stream` (read, init, copy), all arrays of a case lying in one kind of memory: `device_local`, what \
+         the device reaches fastest; `host_visible`, the host's memory past the host's caches; `host_cached`, the host's memory \
+         through the host's caches; `device_host_visible`, the device's own memory through the window that the host sees it by. \
+         The column memory_types says which memory type and heap that was. A kind that the device lacks is skipped; where one \
+         type serves several kinds, their rows are alike.\n\
+         \n\
+         How to read it: `relative` compares with device-local memory. On a discrete GPU the host's memory lies behind the bus, \
+         and reading it is as fast as the bus, some twenty to sixty times slower than the device's own; nothing of it stays in \
+         the device's caches on many devices, so that what is read twice costs twice. `device_host_visible` should cost the \
+         device nothing. Where host and device share their memory, differences between kinds are those of caching: \
+         memory that the host's caches hold may have to be asked after there."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        // On a GPU far beyond its last cache, though the bus needs 5 to 20 ms for it.
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 26) };
+        let ops = if quick { &OPS[..1] } else { OPS };
+        vec![
+            Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("memory", "where the arrays lie", AxisKind::Words(KINDS), KINDS.iter().copied())
+                .relative_to("device_local"),
+            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
+            Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [8_u64]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let kind = MemoryKind::named(point.word("memory")).unwrap_or_default();
+        let case = stream::EXPERIMENT.case(variant, point, setting)?;
+        let moved = |resource: Resource| match resource.shape {
+            Shape::Buffer { bytes, .. } => Resource { shape: Shape::Buffer { bytes, memory: kind }, ..resource },
+            _ => resource,
+        };
+        // The limit that is known is that of the device's own memory.
+        let bound = case.bound.filter(|_| kind == MemoryKind::DeviceLocal);
+        Ok(Case {
+            experiment: self.name().to_owned(),
+            resources: case.resources.into_iter().map(moved).collect(),
+            bound,
+            ..case
+        })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        stream::EXPERIMENT.expected(case)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_memory_has_its_word() {
+        let kinds: Vec<MemoryKind> = KINDS.iter().filter_map(|word| MemoryKind::named(word)).collect();
+        assert_eq!(kinds.len(), KINDS.len());
+        assert!(MemoryKind::MAPPED.iter().all(|kind| kinds.contains(kind)) && kinds.contains(&MemoryKind::DeviceLocal));
+    }
+}

@@ -1,0 +1,142 @@
+//! `transfer/copy`: how fast do bytes get to the device, back, and from one place on it to another?
+
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{
+    Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Resource, Scalar,
+    Sequence, Shape, Skip, Step, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Copy;
+
+/// From where to where.
+const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device"];
+
+/// Who copies.
+const MEANS: &[&str] = &["command", "shader", "mapped"];
+
+/// Bytes of the elements that the shader copies.
+const ELEMENT: u64 = 16;
+
+/// Elements per invocation of the shader, a workgroup apart.
+const UNROLL: u32 = 4;
+
+const LOCAL_SIZE: u64 = 256;
+
+struct Copy;
+
+impl Experiment for Copy {
+    fn name(&self) -> &'static str {
+        "transfer/copy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bandwidth between host and device, and within the device"
+    }
+
+    fn description(&self) -> &'static str {
+        "One buffer is copied to another: from the host's memory to the device's, back, or within the device's. `command` is \
+         vkCmdCopyBuffer, `shader` a kernel that copies 16 bytes at a time, both timed by the device; `mapped` is the host itself, \
+         copying through a mapped pointer between its own memory and memory of the device that it sees, timed by the host \
+         (column timer). Data come from memory that the host writes past its caches and go to memory that its caches hold, where \
+         the device has such types; column memory_types says which they were.\n\
+         \n\
+         How to read it: to and from the host every byte counts once, as it crosses the bus once; within the device it counts \
+         twice, as in `memory/stream`. Small copies are all overhead: T = a + bytes / b, and bandwidth reaches half its best where \
+         the two are alike. Large ones show the bus; 4.0 x16 reaches about 25 GB/s, 5.0 x16 about 55 GB/s. `shader` that is slower \
+         than `command` says that copy engines do better; some drivers use a kernel for both. `mapped` from the device \
+         is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word. A device that \
+         lacks memory that both see skips `mapped`."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let sizes: Vec<u64> = match setting.preset {
+            Preset::Quick => vec![setting.by_class(1 << 20, 1 << 26)],
+            Preset::Default => powers_of_two(1 << 12, setting.by_class(1 << 24, 1 << 28)).step_by(4).collect(),
+            Preset::Thorough => powers_of_two(1 << 10, setting.by_class(1 << 26, 1 << 30)).collect(),
+        };
+        let means = if quick { &MEANS[..1] } else { MEANS };
+        vec![
+            Axis::new("direction", "from where to where", AxisKind::Words(DIRECTIONS), DIRECTIONS.iter().copied()),
+            Axis::new("by", "who copies", AxisKind::Words(MEANS), means.iter().copied()).relative_to("command"),
+            Axis::new("transfer_bytes", "bytes to copy", AxisKind::AtLeast(ELEMENT), sizes).of_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (bytes, by) = (point.integer("transfer_bytes"), point.word("by"));
+        if bytes % ELEMENT != 0 {
+            return Err(Skip::new(format!("transfer_bytes={bytes} is not a whole number of elements of {ELEMENT} bytes")));
+        }
+        let ends = ends(point.word("direction"), by, setting)?;
+        let contents = Contents::Sequence(Sequence::Words { seed: setting.seed });
+        let [from, to] = ends.map(|end| end.shape(bytes));
+        let case = Case {
+            resources: vec![Resource::new("source", from, contents), Resource::new("target", to, Contents::Undefined)],
+            reset: vec![Step::Fill { resource: 1, word: POISON }],
+            work: work(point.word("direction"), bytes),
+            headline: Headline::BANDWIDTH,
+            check: Check::Twin(vec![1]),
+            ..Case::new(self.name(), point)
+        };
+        Ok(match by {
+            "mapped" => Case { measurand: Measurand::HostPass, pass: vec![Step::HostCopy { from: 0, to: 1 }], ..case },
+            "command" => Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case },
+            _ => by_shader(case, bytes, setting),
+        })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let source = case.resources[0].sequence();
+        vec![Expected::words(case.point.integer("transfer_bytes") / 4, move |word| source.word(word))]
+    }
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy)]
+enum End {
+    Memory(MemoryKind),
+    /// Memory of the process.
+    Process,
+}
+
+impl End {
+    fn shape(self, bytes: u64) -> Shape {
+        match self {
+            Self::Memory(memory) => Shape::Buffer { bytes, memory },
+            Self::Process => Shape::HostMemory { bytes },
+        }
+    }
+}
+
+fn ends(direction: &str, by: &str, setting: &Setting) -> Result<[End; 2], Skip> {
+    let device = End::Memory(MemoryKind::DeviceLocal);
+    let window = End::Memory(MemoryKind::DeviceHostVisible);
+    // A device may have no memory that the host's caches hold.
+    let cached = !setting.device.memory_types_for(MemoryKind::HostCached, u32::MAX).is_empty();
+    let back = End::Memory(if cached { MemoryKind::HostCached } else { MemoryKind::HostVisible });
+    match (by, direction) {
+        ("mapped", "host_to_device") => Ok([End::Process, window]),
+        ("mapped", "device_to_host") => Ok([window, End::Process]),
+        ("mapped", _) => Err(Skip::new("through a mapped pointer nothing is copied within the device")),
+        (_, "host_to_device") => Ok([End::Memory(MemoryKind::HostVisible), device]),
+        (_, "device_to_host") => Ok([device, back]),
+        _ => Ok([device, device]),
+    }
+}
+
+fn work(direction: &str, bytes: u64) -> Work {
+    let moved = if direction == "device_to_device" { bytes.checked_mul(2) } else { Some(bytes) };
+    Work { bytes: moved, ..Work::default() }
+}
+
+fn by_shader(case: Case, bytes: u64, setting: &Setting) -> Case {
+    let elements = bytes / ELEMENT;
+    let groups = fold_groups(elements.div_ceil(LOCAL_SIZE * u64::from(UNROLL)), setting.device.limits.workgroup_count[0]);
+    let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1], 2).constant("UNROLL", Scalar::U32(UNROLL));
+    let count = u32::try_from(elements).unwrap_or(u32::MAX);
+    let pass = vec![Step::Bind { kernel: 0 }, Step::push_words(&[count]), Step::Dispatch { groups }];
+    Case { kernels: vec![kernel], pass, ..case }
+}
