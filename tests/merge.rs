@@ -648,8 +648,7 @@ fn rows_take_little_memory() {
         let mut line = String::new();
         (0..=cases - UNREAD).for_each(|_| assert!(reader.read_line(&mut line).unwrap() > 0));
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let peak: u64 =
-            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok()).unwrap();
+        let peak = peak_kilobytes(&status).unwrap();
         reader.read_to_string(&mut line).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(0));
         peak * 1024
@@ -658,4 +657,10 @@ fn rows_take_little_memory() {
     let (few, many) = (peak(1000), peak(CASES));
     let each = (many - few) / (CASES - 1000);
     assert!(each < 2048, "{each} bytes for each row");
+}
+
+/// The most memory that a process had, of what /proc says about it.
+fn peak_kilobytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
 }

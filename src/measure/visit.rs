@@ -10,7 +10,7 @@ use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Failure, Measurand, Repeat, Status, real};
+use crate::model::{Case, Failure, Measurand, Repeat, Status, real};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
@@ -113,7 +113,8 @@ impl Rig<'_> {
             self.warm_up_if_idle()?;
         }
         let target = if is_hosts { HOST_SAMPLE.0 } else { FLOORS_PER_SAMPLE * self.instrument.floor.0 };
-        let may_batch = subject.prepared.case.repeat != Repeat::AfterReset && !self.is_cold();
+        let Case { repeat, prepare, .. } = &subject.prepared.case;
+        let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
         let mut batch = 1;
         let mut time = self.sample_time(subject, batch)?;
         while may_batch && time < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {

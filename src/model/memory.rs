@@ -90,7 +90,10 @@ impl fmt::Display for MemoryType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let properties =
             [(self.device_local, "device_local"), (self.host_visible, "host_visible"), (self.host_cached, "host_cached")];
-        let properties: Vec<&str> = properties.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
+        let mut properties: Vec<&str> = properties.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
+        if properties.is_empty() {
+            properties.push("no properties");
+        }
         write!(f, "type {} of heap {} ({})", self.index, self.heap, properties.join(", "))
     }
 }

@@ -1,5 +1,6 @@
 //! `transfer/copy`: how fast do bytes get to the device, back, and from one place on it to another?
 
+use crate::experiments::calibration::evict;
 use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Resource, Scalar,
@@ -18,6 +19,9 @@ const MEANS: &[&str] = &["command", "shader", "mapped"];
 
 /// Bytes of the elements that the shader copies.
 const ELEMENT: u64 = 16;
+
+/// The most that is read through a mapped pointer on a device with memory of its own: some such windows let through 30 MB/s.
+const MOST_MAPPED_READ: u64 = 1 << 20;
 
 /// Elements per invocation of the shader, a workgroup apart.
 const UNROLL: u32 = 4;
@@ -39,15 +43,16 @@ impl Experiment for Copy {
         "One buffer is copied to another: from the host's memory to the device's, back, or within the device's. `command` is \
          vkCmdCopyBuffer, `shader` a kernel that copies 16 bytes at a time, both timed by the device; `mapped` is the host itself, \
          copying through a mapped pointer between its own memory and memory of the device that it sees, timed by the host \
-         (column timer). Data come from memory that the host writes past its caches and go to memory that its caches hold, where \
+         (column timer). Before each copy that the device times, a GPU's caches are swept by copying something else, since \
+         GPUs keep even the host's memory in their caches as long as nothing is submitted anew. Data come from memory that the host writes past its caches and go to memory that its caches hold, where \
          the device has such types; column memory_types says which they were.\n\
          \n\
          How to read it: to and from the host every byte counts once, as it crosses the bus once; within the device it counts \
          twice, as in `memory/stream`. Small copies are all overhead: T = a + bytes / b, and bandwidth reaches half its best where \
          the two are alike. Large ones show the bus; 4.0 x16 reaches about 25 GB/s, 5.0 x16 about 55 GB/s. `shader` that is slower \
          than `command` says that copy engines do better; some drivers use a kernel for both. `mapped` from the device \
-         is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word. A device that \
-         lacks memory that both see skips `mapped`."
+         is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word, so that \
+         more than 1 MiB of them is skipped there. A device that lacks memory that both see skips `mapped`."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
@@ -73,6 +78,12 @@ impl Experiment for Copy {
         let ends = ends(point.word("direction"), by, setting)?;
         let contents = Contents::Sequence(Sequence::Words { seed: setting.seed });
         let [from, to] = ends.map(|end| end.shape(bytes));
+        if by == "mapped" && point.word("direction") == "device_to_host" && bytes > setting.by_class(u64::MAX, MOST_MAPPED_READ)
+        {
+            let reason =
+                format!("reading more than {MOST_MAPPED_READ} bytes through a mapped pointer may take minutes on a GPU");
+            return Err(Skip::new(reason));
+        }
         let case = Case {
             resources: vec![Resource::new("source", from, contents), Resource::new("target", to, Contents::Undefined)],
             reset: vec![Step::Fill { resource: 1, word: POISON }],
@@ -83,8 +94,8 @@ impl Experiment for Copy {
         };
         Ok(match by {
             "mapped" => Case { measurand: Measurand::HostPass, pass: vec![Step::HostCopy { from: 0, to: 1 }], ..case },
-            "command" => Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case },
-            _ => by_shader(case, bytes, setting),
+            "command" => swept(Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case }, setting),
+            _ => swept(by_shader(case, bytes, setting), setting),
         })
     }
 
@@ -130,6 +141,21 @@ fn ends(direction: &str, by: &str, setting: &Setting) -> Result<[End; 2], Skip> 
 fn work(direction: &str, bytes: u64) -> Work {
     let moved = if direction == "device_to_device" { bytes.checked_mul(2) } else { Some(bytes) };
     Work { bytes: moved, ..Work::default() }
+}
+
+/// The same with the caches of a GPU swept before each sample. Software devices copy in the host's caches, as programs do that
+/// use them.
+fn swept(mut case: Case, setting: &Setting) -> Case {
+    if setting.device.is_cpu() {
+        return case;
+    }
+    let words = evict::default_bytes(None, setting.device.local_heap_bytes()) / 8;
+    let contents = Contents::Sequence(Sequence::Words { seed: !setting.seed });
+    let from = case.resources.len();
+    case.resources.push(Resource::words("ballast", words, contents));
+    case.resources.push(Resource::words("ballast's copy", words, Contents::Undefined));
+    case.prepare = vec![Step::Copy { from, to: from + 1 }];
+    case
 }
 
 fn by_shader(case: Case, bytes: u64, setting: &Setting) -> Case {
