@@ -660,6 +660,7 @@ fn rows_take_little_memory() {
 }
 
 /// The most memory that a process had, of what /proc says about it.
+#[cfg(target_os = "linux")]
 fn peak_kilobytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
