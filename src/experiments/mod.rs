@@ -3,11 +3,13 @@
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
+mod elements;
 mod grid;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
 
+pub use elements::Elements;
 pub use grid::{fold_groups, powers_of_two};
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
@@ -131,7 +133,7 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream, stride;
+    memory: stream, stride, gather, scatter;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;

@@ -1,0 +1,75 @@
+//! `memory/scatter`: what does it cost to write words in another order than they lie in?
+
+use super::gather::{BEYOND_CACHES, FEW_PATTERNS, PATTERNS, indexes};
+use crate::experiments::{Elements, Experiment, Setting};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Scatter;
+
+struct Scatter;
+
+impl Experiment for Scatter {
+    fn name(&self) -> &'static str {
+        "memory/scatter"
+    }
+
+    fn summary(&self) -> &'static str {
+        "writing words through a list of indexes: in order, shuffled blockwise, at random"
+    }
+
+    fn description(&self) -> &'static str {
+        "n 4-byte words are read in order and written, each to a place of its own, which a list of n indexes says; the list is \
+         read in order as well. The patterns are those of memory/gather: `sequential` is a copy; in shuffled_16, shuffled_64 \
+         and shuffled_1024 each block of so many words is in a random order of its own; in `random` all words are. So every \
+         pattern does the same, with other numbers in the list. Each invocation handles `unroll` words, which lie a workgroup \
+         apart.\n\
+         \n\
+         How to read it: bytes are useful bytes: 4 for each index, 4 for each word read and 4 for each word written. \
+         `relative` compares with `sequential`. A cache that writes back collects the words of a sector until it has to make \
+         room: the blocks of the shuffled patterns are whole by then, and cost what the merging of a subgroup's writes loses. \
+         In `random`, where n is many times the last cache, a sector leaves with one word in it, and the device writes 32 \
+         bytes for 4, or has to read the sector before, to fill the rest: a sixth of `sequential` is no surprise. Where \
+         drivers run on a processor, sizes are small enough to stay in cache, and figures differ little."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        // 512 MiB of values: ten times the last cache of a large GPU of today.
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+        let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
+        vec![
+            Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())
+                .relative_to("sequential"),
+            Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [8_u64]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let n = point.integer("n");
+        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0]);
+        let kernel = Kernel::new("memory/scatter.comp", [point.u32("local_size_x"), 1, 1], 3)
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
+        let resources = vec![
+            Resource::words("target", n, Contents::Undefined),
+            Resource::words("indexes", n, indexes(point, setting.seed)),
+            Resource::words("source", n, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &[point.u32("n")], resources, vec![0]);
+        let work = Work { bytes: n.checked_mul(3 * 4), items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let Sequence::Shuffled(indexes) = case.resources[1].sequence() else { panic!("the indexes are shuffled") };
+        let source = case.resources[2].sequence();
+        // The word that went to a place is the one that has its index.
+        vec![Expected::words(case.point.integer("n"), move |place| source.word(indexes.position(place)))]
+    }
+}
