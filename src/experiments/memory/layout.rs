@@ -1,0 +1,163 @@
+//! `memory/layout`: how should the fields of many records lie in memory?
+
+use std::ops::Add;
+
+use crate::experiments::{Elements, Experiment, Setting};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Layout;
+
+/// Vertices of which one field alone is more than any cache of today holds: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// Sums of 64 vertices of 3 fields stay below 2^24, where every whole number is an exact f32.
+const MAGNITUDE: u32 = 1 << 16;
+
+struct Layout;
+
+impl Experiment for Layout {
+    fn name(&self) -> &'static str {
+        "memory/layout"
+    }
+
+    fn summary(&self) -> &'static str {
+        "arrays of structs, structs of arrays, and what lies between"
+    }
+
+    fn description(&self) -> &'static str {
+        "n vertices have three fields, the floats x, y and z, and `fields_used` of them are read and summed up: x alone, or \
+         all. The variants are ways to lay them out. `soa`: three arrays, all x, then all y, then all z. `aos`: an array of \
+         structs, x y z x y z, 12 bytes from vertex to vertex. `padded`: the same in vec4s, as std430 lays out an array of \
+         vec3, 16 bytes from vertex to vertex. `aosoa8` and `aosoa32`: blocks of 8 or 32 vertices, in each all x, then all y, \
+         then all z. Neighbouring invocations read neighbouring vertices, field by field; an invocation's own `unroll` \
+         vertices lie a workgroup apart, and it writes one sum.\n\
+         \n\
+         How to read it: bytes are useful bytes, those of the fields that are used, and the sums; `relative` compares with \
+         `soa`. Memory moves in whole sectors, of 32 bytes on most GPUs. With one field used, `aos` fetches the other two \
+         along and costs three times what `soa` does, and `padded` four times, where n is many times the last cache. Blocks \
+         bring that back to one: the eight floats of aosoa8 are a sector, the 32 of aosoa32 a line of 128 bytes, all of them \
+         used. A device that fetches more than a sector at once shows it in the difference between these two. With all fields \
+         used every byte of `aos` and of the blocks is useful, and only `padded` still moves a third more; what else `aos` \
+         loses is the cost of accesses whose lanes lie apart: each of them touches three times the lines that one of `soa` \
+         does, twice in vain unless the first cache keeps them, or the driver's compiler reads the fields of a vertex \
+         together. On processors, sizes are small enough to stay in cache: there the figure is the cost of gathering."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["soa", "aos", "padded", "aosoa8", "aosoa32"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("soa")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let on_gpu = vertices_on(setting.device);
+        let n = if quick { setting.by_class(1 << 18, on_gpu) } else { setting.by_class(1 << 20, on_gpu) };
+        let fields: &[u64] = if quick { &[1] } else { &[1, 3] };
+        let unroll = setting.by_class(8_u64, 32);
+        vec![
+            Axis::new("fields_used", "fields that are read, of 3", AxisKind::Numbers(&[1, 3]), fields.iter().copied()),
+            Axis::new("n", "vertices", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "vertices per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (n, fields) = (point.integer("n"), point.integer("fields_used"));
+        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0]);
+        let sums = elements.invocations();
+        let kernel = Kernel::new("memory/layout.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
+            .constant("FIELDS", Scalar::U32(point.u32("fields_used")));
+        let kernel = match variant {
+            "aos" => kernel.define("AOS", ""),
+            "padded" => kernel.define("PADDED", ""),
+            "aosoa8" => kernel.define("AOSOA", 8),
+            "aosoa32" => kernel.define("AOSOA", 32),
+            _ => kernel,
+        };
+        let data = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
+        let resources =
+            vec![Resource::words("sums", sums, Contents::Undefined), Resource::words("data", words(variant, n), data)];
+        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &[point.u32("n")], resources, vec![0]);
+        let bytes = n.checked_mul(fields).and_then(|read| read.checked_add(sums)?.checked_mul(4));
+        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let (n, fields) = (case.point.integer("n"), case.point.integer("fields_used"));
+        let elements = Elements::of_case(n, case);
+        let data = case.resources[1].sequence();
+        let vertex = move |i| (0..fields).map(move |field| data.float(place(&case.variant, n, i, field)));
+        // Not sum(), whose neutral element is -0.0.
+        let sum = move |invocation| elements.of(invocation).flat_map(vertex).fold(0.0, f32::add);
+        vec![Expected::floats(elements.invocations(), sum)]
+    }
+}
+
+/// On a GPU, 512 MiB for each field, ten times the last cache of a large one of today; less where the device can't bind that
+/// much, padding included.
+fn vertices_on(device: &DeviceInfo) -> u64 {
+    let most = device.limits.storage_buffer_range.min(device.limits.allocation_bytes) / 16;
+    1 << most.clamp(1, 1 << 27).ilog2()
+}
+
+/// Words that n vertices take.
+fn words(variant: &str, n: u64) -> u64 {
+    let of_blocks = |block: u64| n.div_ceil(block).saturating_mul(3 * block);
+    match variant {
+        "padded" => n.saturating_mul(4),
+        "aosoa8" => of_blocks(8),
+        "aosoa32" => of_blocks(32),
+        _ => n.saturating_mul(3),
+    }
+}
+
+/// The word that holds a field of a vertex: the shader's X, Y and Z.
+fn place(variant: &str, n: u64, vertex: u64, field: u64) -> u64 {
+    let in_blocks = |block: u64| vertex / block * 3 * block + field * block + vertex % block;
+    match variant {
+        "aos" => 3 * vertex + field,
+        "padded" => 4 * vertex + field,
+        "aosoa8" => in_blocks(8),
+        "aosoa32" => in_blocks(32),
+        _ => field * n + vertex,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_a_place_of_its_own() {
+        for n in [1, 8, 31, 100] {
+            for variant in Layout.variants() {
+                let mut places: Vec<u64> = (0..n).flat_map(|i| (0..3).map(move |field| place(variant, n, i, field))).collect();
+                places.sort_unstable();
+                places.dedup();
+                assert_eq!(places.len() as u64, 3 * n, "{variant}");
+                assert!(places.iter().all(|place| *place < words(variant, n)), "{variant}");
+            }
+        }
+    }
+
+    #[test]
+    fn vertices_fit_into_what_a_device_can_bind() {
+        let mock = DeviceInfo::mock();
+        let with = |range| {
+            let limits = crate::model::Limits { storage_buffer_range: range, ..mock.limits };
+            vertices_on(&DeviceInfo { limits, ..mock.clone() })
+        };
+        assert_eq!([1 << 32, 1 << 31, (1 << 30) - 1, 16, 0].map(with), [1 << 27, 1 << 27, 1 << 25, 1, 1]);
+    }
+}
