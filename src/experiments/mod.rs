@@ -133,7 +133,7 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column;
+    memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
