@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
-    Case, Check, Contents, DeviceInfo, ImageRole, Kernel, POISON, Preset, Repeat, Resource, Scalar, Shape, SpirvTarget, Step,
-    Subgroup, SubgroupClass,
+    Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, POISON, Preset, Repeat, Resource, Scalar, Shape,
+    SpirvTarget, Step, Subgroup, SubgroupClass,
 };
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{
     self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Prepared,
-    Reflection, ScalarType, SpecConstant, SpecValues, Specialized, TypeLayout,
+    Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
-use support::{PRESETS, device_classes, little_work, spirv_tool, to_bytes, to_words};
+use support::{PRESETS, device_classes, every_type, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// Specializations of one module that go through the optimizer and the validator; each is two processes.
 const VALIDATED_PER_MODULE: usize = 6;
@@ -194,15 +194,6 @@ fn bits(scalar: Scalar) -> u64 {
     }
 }
 
-/// The bits that a pipeline is given for a constant.
-fn given(specialized: &Specialized, id: u32) -> Option<u64> {
-    let entry = specialized.entries.iter().find(|entry| entry.id == id)?;
-    let (start, size) = (entry.offset as usize, entry.size as usize);
-    let mut bytes = [0; 8];
-    bytes[..size].copy_from_slice(&specialized.data[start..start + size]);
-    Some(u64::from_le_bytes(bytes))
-}
-
 /// The constants that an experiment names exist, with its values' types, and the pipeline is given exactly these values.
 fn check_constants(kernel: &Kernel, specialized: &Specialized, name: &str) {
     let constants = &specialized.module.reflection.spec_constants;
@@ -298,6 +289,46 @@ fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
     assert_eq!(declared, all_but_basic.collect());
 }
 
+/// The capabilities that a device has by a feature; none for what is no matter of types.
+fn capabilities_of(feature: Feature) -> &'static [Capability] {
+    match feature {
+        Feature::Float16 => &[Capability::Float16],
+        Feature::Float64 => &[Capability::Float64],
+        Feature::Int8 => &[Capability::Int8],
+        Feature::Int16 => &[Capability::Int16],
+        Feature::Int64 => &[Capability::Int64],
+        Feature::Storage8 => &[Capability::StorageBuffer8BitAccess],
+        Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
+        _ => &[],
+    }
+}
+
+#[test]
+fn a_module_declares_no_type_that_its_device_lacks() {
+    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+    let all: BTreeSet<&Capability> = every_type().into_iter().flat_map(capabilities_of).collect();
+    let mut declared = BTreeSet::new();
+    for feature in [None].into_iter().chain(every_type().into_iter().map(Some)) {
+        let device = DeviceInfo { features: feature.into_iter().collect(), ..device_classes().remove(0) };
+        let setting = Setting { queue: None, device: &device, preset: Preset::Thorough, seed: 1 };
+        let allowed = feature.map_or(&[][..], capabilities_of);
+        let plan = Plan::new(&Request::default(), setting).unwrap();
+        let mut seen = BTreeSet::new();
+        for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
+            if !seen.insert((kernel.source.clone(), kernel.macros.clone())) {
+                continue;
+            }
+            let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+            for capability in module.reflection.capabilities.iter().filter(|capability| all.contains(capability)) {
+                assert!(allowed.contains(capability), "{kernel:?} declares {capability:?}, where there is only {feature:?}");
+                declared.insert(feature);
+            }
+        }
+    }
+    let used = [Feature::Float64, Feature::Int64, Feature::Storage8, Feature::Storage16];
+    assert_eq!(declared, used.map(Some).into(), "a feature that no module needs any more, or a new one");
+}
+
 #[test]
 fn every_module_is_valid_before_and_after_specialization() {
     let mut by_module: BTreeMap<String, Vec<(Kernel, Specialized)>> = BTreeMap::new();
@@ -312,27 +343,13 @@ fn every_module_is_valid_before_and_after_specialization() {
         // Spread over all forms: the first and the last are the edges of the sweep.
         let count = forms.len().min(VALIDATED_PER_MODULE);
         for (kernel, specialized) in (0..count).map(|i| &forms[i * (forms.len() - 1) / (count - 1).max(1)]) {
-            let frozen = frozen(specialized);
+            let frozen = optimized(specialized, &[]);
             validate(&frozen, kernel);
             let reflection = Reflection::of(&frozen).unwrap();
             assert_eq!(reflection.spec_constants, [], "{kernel:?}");
             assert_eq!(reflection.entry_points[0].local_size, kernel.local_size.map(Extent::Literal), "{kernel:?}");
         }
     }
-}
-
-/// The module with the pipeline's values in place of its specialization constants, as an optimizer that is not ours makes it.
-fn frozen(specialized: &Specialized) -> Vec<u32> {
-    let constants = &specialized.module.reflection.spec_constants;
-    let value = |constant: &SpecConstant| given(specialized, constant.id).unwrap_or(constant.default_bits);
-    let text = |constant: &SpecConstant| match constant.ty {
-        ScalarType::Bool => (value(constant) != 0).to_string(),
-        _ => value(constant).to_string(),
-    };
-    let values: Vec<String> = constants.iter().map(|constant| format!("{}:{}", constant.id, text(constant))).collect();
-    let values = format!("--set-spec-const-default-value={}", values.join(" "));
-    let arguments = [values.as_str(), "--freeze-spec-const", "-", "-o", "-"];
-    to_words(&spirv_tool("spirv-opt", &arguments, &to_bytes(&specialized.module.words)).unwrap())
 }
 
 #[test]

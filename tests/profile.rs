@@ -142,6 +142,30 @@ fn sizes_that_no_workgroup_divides_are_right() {
     }
 }
 
+/// Sizes that fill no workgroup, and a grid that is folded where the device's x is short, in all that reads and writes memory.
+#[test]
+fn memory_of_any_size_is_right() {
+    for device in devices() {
+        let arrays = ["gather", "scatter", "layout", "dtype", "misaligned"].map(|name| format!("memory/{name}"));
+        let arrays: Vec<&str> = arrays.iter().map(String::as_str).collect();
+        let partly_filled = ["-a", "n=8,1000", "-a", "local_size_x=7,48", "-a", "unroll=8"];
+        let folded = ["-a", "n=70000", "-a", "local_size_x=1", "-a", "unroll=1"];
+        for axes in [&partly_filled[..], &folded] {
+            let rows = profile(&device, &[&arrays[..], axes].concat());
+            let lacks = |row: &Record| row.status == "skipped" && row.reason.contains("is missing");
+            assert!(rows.iter().all(|row| row.status == "ok" || lacks(row)), "on {}", device.driver);
+            let measured: BTreeSet<&str> = rows.iter().filter(|row| row.status == "ok").map(|row| &*row.experiment).collect();
+            assert_eq!(measured, arrays.iter().copied().collect(), "on {}", device.driver);
+        }
+        let edges = ["-a", "matrix_size=1,70", "-a", "local_size_x=1,7,64", "-a", "unroll=1,8"];
+        let rows = profile(&device, &[&["memory/row_column"], &edges[..]].concat());
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 3 * 12);
+        let largest = format!("local_size_x=1,48,{}", device.largest_workgroup);
+        let rows = profile(&device, &["memory/reuse", "-a", "groups=3", "-a", "reuse=1,64", "-a", &largest]);
+        assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 6);
+    }
+}
+
 #[test]
 fn a_size_beyond_the_limit_is_skipped() {
     for device in devices() {

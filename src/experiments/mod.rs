@@ -133,7 +133,7 @@ macro_rules! registry {
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
-    memory: stream, stride, gather, scatter, layout, host_visible;
+    memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     transfer: copy;
     shared: bank_conflict;
     subgroup: ops;

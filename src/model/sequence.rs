@@ -157,7 +157,8 @@ fn random(seed: u64, index: u64) -> u32 {
 
 #[expect(clippy::cast_possible_wrap, reason = "magnitudes are below 2^31")]
 fn whole(word: u32, magnitude: u32) -> i32 {
-    (word % (2 * magnitude + 1)) as i32 - magnitude as i32
+    // The difference fits where its first part alone doesn't.
+    ((word % (2 * magnitude + 1)) as i32).wrapping_sub(magnitude as i32)
 }
 
 /// What a buffer holds before anything runs.
@@ -192,6 +193,16 @@ mod tests {
         assert!(values.iter().any(|v| *v < 0.0) && values.iter().any(|v| *v > 0.0));
         let same = |value: &dyn Fn(u64) -> f64| (0..1000).map(value).eq(values.iter().copied());
         assert!(same(&|i| halves.half(i).to_f64()) && same(&|i| doubles.double(i)));
+    }
+
+    #[test]
+    fn the_largest_magnitudes_have_both_signs() {
+        let magnitude = (1 << 31) - 1;
+        let doubles = Sequence::WholeDoubles { seed: 3, magnitude };
+        let values: Vec<f64> = (0..1000).map(|i| doubles.double(i)).collect();
+        let large = f64::from(magnitude) / 2.0;
+        assert!(values.iter().all(|value| value.abs() <= f64::from(magnitude)));
+        assert!(values.iter().any(|value| *value < -large) && values.iter().any(|value| *value > large));
     }
 
     #[test]

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisKind, AxisValue, DeviceInfo, DeviceKind, Limits, Point, Preset, Subgroup, SubgroupClass};
+use lanescope::model::{AxisKind, AxisValue, DeviceInfo, DeviceKind, Feature, Limits, Point, Preset, Subgroup, SubgroupClass};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
+use lanescope::shader::{ScalarType, SpecConstant, Specialized};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
@@ -152,8 +153,8 @@ pub fn devices() -> Vec<Found> {
 
 // ---- the catalogue --------------------------------------------------------------------------------------------------------
 
-/// Devices unlike each other in all that experiments look at: a processor with common limits and every subgroup operation, one
-/// with the least that drivers have, and a large GPU that lets subgroup sizes be chosen.
+/// Devices unlike each other in all that experiments look at: a processor with common limits, every type and every subgroup
+/// operation, one with the least that drivers have, and a large GPU with every type that lets subgroup sizes be chosen.
 pub fn device_classes() -> Vec<DeviceInfo> {
     let mock = DeviceInfo::mock;
     let small = Limits {
@@ -171,16 +172,23 @@ pub fn device_classes() -> Vec<DeviceInfo> {
     };
     let whole = Subgroup { classes: every_class(), ..mock().subgroup };
     let chosen = Subgroup { min_size: 32, max_size: 64, max_workgroup_subgroups: 32, size_control: true, ..whole.clone() };
+    let features: BTreeSet<Feature> = mock().features.union(&every_type()).copied().collect();
     vec![
-        DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, subgroup: whole, ..mock() },
+        DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, subgroup: whole, features: features.clone(), ..mock() },
         DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
-        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup: chosen, ..mock() },
+        DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup: chosen, features, ..mock() },
     ]
 }
 
 fn every_class() -> BTreeSet<SubgroupClass> {
     use SubgroupClass::{Arithmetic, Ballot, Basic, Clustered, Quad, Rotate, RotateClustered, Shuffle, ShuffleRelative, Vote};
     [Basic, Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative, Clustered, Quad, Rotate, RotateClustered].into()
+}
+
+/// The features that let shaders hold and compute with more types.
+pub fn every_type() -> BTreeSet<Feature> {
+    use Feature::{Float16, Float64, Int8, Int16, Int64, Storage8, Storage16};
+    [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16].into()
 }
 
 /// Every preset.
@@ -243,4 +251,28 @@ pub fn to_bytes(words: &[u32]) -> Vec<u8> {
 /// Bytes as words.
 pub fn to_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+}
+
+/// The bits that a pipeline is given for a constant.
+pub fn given(specialized: &Specialized, id: u32) -> Option<u64> {
+    let entry = specialized.entries.iter().find(|entry| entry.id == id)?;
+    let (start, size) = (entry.offset as usize, entry.size as usize);
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&specialized.data[start..start + size]);
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// The module with the pipeline's values in place of its specialization constants, and what further passes of an optimizer that is
+/// not ours make of it.
+pub fn optimized(specialized: &Specialized, passes: &[&str]) -> Vec<u32> {
+    let constants = &specialized.module.reflection.spec_constants;
+    let value = |constant: &SpecConstant| given(specialized, constant.id).unwrap_or(constant.default_bits);
+    let text = |constant: &SpecConstant| match constant.ty {
+        ScalarType::Bool => (value(constant) != 0).to_string(),
+        _ => value(constant).to_string(),
+    };
+    let values: Vec<String> = constants.iter().map(|constant| format!("{}:{}", constant.id, text(constant))).collect();
+    let values = format!("--set-spec-const-default-value={}", values.join(" "));
+    let arguments = [&[values.as_str(), "--freeze-spec-const"], passes, &["-", "-o", "-"]].concat();
+    to_words(&spirv_tool("spirv-opt", &arguments, &to_bytes(&specialized.module.words)).unwrap())
 }

@@ -1,0 +1,204 @@
+//! `memory/dtype`: does it matter in what types the same bytes are read?
+
+use std::ops::Add;
+
+use crate::experiments::{Elements, Experiment, Setting};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Dtype;
+
+/// The types, by size.
+const TYPES: &[&str] = &["u8", "u16", "f16", "u32", "f32", "u64", "f64"];
+
+/// Words from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// Sums of 64 vectors of 4 stay below 2^24, where every whole number is an exact f32: halves are summed up as f32.
+const FLOAT_MAGNITUDE: u32 = 1 << 15;
+/// Below 2^11, up to which every whole number is an exact f16.
+const HALF_MAGNITUDE: u32 = 1 << 10;
+/// Sums of 256 stay far below 2^53.
+const DOUBLE_MAGNITUDE: u32 = (1 << 31) - 1;
+
+struct Dtype;
+
+impl Experiment for Dtype {
+    fn name(&self) -> &'static str {
+        "memory/dtype"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading the same bytes as values of 8 to 64 bits, one by one or in vectors"
+    }
+
+    fn description(&self) -> &'static str {
+        "The same n words of memory are read as values of `type`, one by one or in vectors of `width`: so narrow types are \
+         more values in the same bytes. Each invocation reads `unroll` vectors, which lie a workgroup apart, so that \
+         neighbouring lanes read neighbouring vectors, and writes one sum. Values of 8 and 16 bits are widened to 32 as they \
+         are read, for which a device needs them in buffers only; those of 64 bits are summed up as what they are.\n\
+         \n\
+         How to read it: bytes are useful bytes, with the sums, and give the headline; items are values, so that gitems_per_s \
+         says what narrow types save. `relative` compares with u32 at the same width. Where memory is the limit, every type \
+         and width is as fast as u32: half the bits are twice the values. A narrow type that is slower by itself but not in \
+         vectors says that the device needs more bytes per access: 32 lanes that read a byte each ask for one sector of 32 \
+         bytes at a time, and have a quarter of the bytes on their way that words have. If it is slower in vectors as well, the \
+         widening costs more than the reading, or the driver takes vectors apart. f64 pays for its sums as well where the \
+         device does them slowly. On processors, sizes are small enough to stay in cache, and every value is some \
+         instructions: there narrow types are slower, by as many times as they are narrower at most."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
+        let types = if quick { &["u8", "f16", "u32"] } else { TYPES };
+        let widths: &[u64] = if quick { &[1] } else { &[1, 2, 4] };
+        // On a GPU, as many as it takes to make the sums few even beside bytes.
+        let unroll = setting.by_class(16_u64, 64);
+        vec![
+            Axis::new("type", "what is read", AxisKind::Words(TYPES), types.iter().copied()).relative_to("u32"),
+            Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+            Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "vectors per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (n, ty) = (point.integer("n"), point.word("type"));
+        if let Some((feature, name)) = needs(ty) {
+            if !setting.device.has(feature) {
+                return Err(Skip::new(format!("{name} is missing: the case needs it")));
+            }
+        }
+        let vector = bytes_of(ty) * point.integer("width");
+        if n.saturating_mul(4) % vector != 0 {
+            return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
+        }
+        let elements = Elements::new(vectors(point), point, setting.device.limits.workgroup_count[0]);
+        let sums = elements.invocations();
+        let kernel = Kernel::new("memory/dtype.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .define(&ty.to_uppercase(), "")
+            .define("WIDTH", point.integer("width"))
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
+        let resources = vec![
+            Resource::words("sums", sums, Contents::Undefined),
+            Resource::words("data", n, Contents::Sequence(data(ty, setting.seed))),
+        ];
+        let push = [u32::try_from(elements.count).unwrap_or(u32::MAX)];
+        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &push, resources, vec![0]);
+        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
+        let items = elements.count.checked_mul(point.integer("width"));
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work: Work { bytes, items, ..Work::default() }, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let (ty, width) = (case.point.word("type"), case.point.integer("width"));
+        let elements = Elements::of_case(vectors(&case.point), case);
+        let data = case.resources[1].sequence();
+        let values = move |invocation| {
+            elements.of(invocation).flat_map(move |vector| (0..width).map(move |component| vector * width + component))
+        };
+        vec![Expected::words(elements.invocations(), move |invocation| sum(ty, data, values(invocation)))]
+    }
+}
+
+/// The feature without which a device can't read a type, as Vulkan calls it.
+fn needs(ty: &str) -> Option<(Feature, &'static str)> {
+    match ty {
+        "u8" => Some((Feature::Storage8, "storageBuffer8BitAccess")),
+        "u16" | "f16" => Some((Feature::Storage16, "storageBuffer16BitAccess")),
+        "u64" => Some((Feature::Int64, "shaderInt64")),
+        "f64" => Some((Feature::Float64, "shaderFloat64")),
+        _ => None,
+    }
+}
+
+fn bytes_of(ty: &str) -> u64 {
+    match ty {
+        "u8" => 1,
+        "u16" | "f16" => 2,
+        "u32" | "f32" => 4,
+        _ => 8,
+    }
+}
+
+/// The vectors that the point's words hold.
+fn vectors(point: &Point) -> u64 {
+    point.integer("n").saturating_mul(4) / (bytes_of(point.word("type")) * point.integer("width"))
+}
+
+fn data(ty: &str, seed: u64) -> Sequence {
+    match ty {
+        "f16" => Sequence::WholeHalves { seed, magnitude: HALF_MAGNITUDE },
+        "f32" => Sequence::WholeFloats { seed, magnitude: FLOAT_MAGNITUDE },
+        "f64" => Sequence::WholeDoubles { seed, magnitude: DOUBLE_MAGNITUDE },
+        _ => Sequence::Words { seed },
+    }
+}
+
+/// What the shader makes of the sum of these values. Floats are not summed up by sum(), whose neutral element is -0.0.
+fn sum(ty: &str, data: Sequence, values: impl Iterator<Item = u64>) -> u32 {
+    match ty {
+        "u64" => both_halves(values.map(|i| wide(data, i)).fold(0, u64::wrapping_add)),
+        "f64" => both_halves(values.map(|i| data.double(i)).fold(0.0, f64::add).to_bits()),
+        "f32" => values.map(|i| data.float(i)).fold(0.0, f32::add).to_bits(),
+        "f16" => values.map(|i| data.half(i).to_f32()).fold(0.0, f32::add).to_bits(),
+        _ => values.map(|i| narrow(bytes_of(ty), data, i)).fold(0, u32::wrapping_add),
+    }
+}
+
+/// The shader's WORD, for 64 bits.
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn both_halves(sum: u64) -> u32 {
+    (sum as u32).wrapping_add(((sum >> 32) as u32).wrapping_mul(3))
+}
+
+/// The value of 64 bits at an index.
+fn wide(data: Sequence, index: u64) -> u64 {
+    u64::from(data.word(2 * index)) | u64::from(data.word(2 * index + 1)) << 32
+}
+
+/// The value of so many bytes, four at most, at an index.
+fn narrow(bytes: u64, data: Sequence, index: u64) -> u32 {
+    let in_word = 4 / bytes;
+    (data.word(index / in_word) >> (8 * bytes * (index % in_word))) & (u32::MAX >> (32 - 8 * bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_in_words_as_the_device_reads_them() {
+        let data = Sequence::Words { seed: 1 };
+        let bytes: Vec<u8> = (0..6).flat_map(|i| data.word(i).to_le_bytes()).collect();
+        for (i, byte) in bytes.iter().enumerate() {
+            assert_eq!(narrow(1, data, i as u64), u32::from(*byte));
+        }
+        for (i, pair) in bytes.chunks_exact(2).enumerate() {
+            assert_eq!(narrow(2, data, i as u64), u32::from(u16::from_le_bytes([pair[0], pair[1]])));
+        }
+        for (i, eight) in bytes.chunks_exact(8).enumerate() {
+            assert_eq!(narrow(4, data, i as u64), data.word(i as u64));
+            assert_eq!(wide(data, i as u64), u64::from_le_bytes(eight.try_into().unwrap()));
+        }
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_named() {
+        let device = crate::model::DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
+        let reasons = TYPES.iter().map(|ty| {
+            let axes = Dtype.axes(&setting).into_iter();
+            let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("type", &(*ty).into());
+            Dtype.case("", &point, &setting).err().map_or_else(String::new, |skip| skip.reason)
+        });
+        let named = ["storageBuffer8", "storageBuffer16", "storageBuffer16", "", "", "shaderInt64", "shaderFloat64"];
+        assert!(reasons.zip(named).all(|(reason, name)| reason.starts_with(name) && reason.is_empty() == name.is_empty()));
+    }
+}

@@ -1,0 +1,127 @@
+//! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
+
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Reuse;
+
+/// Words of a workgroup's tile.
+const TILE: u64 = 2048;
+/// Loads of one turn of the inner loop.
+const UNROLL: u64 = 8;
+
+struct Reuse;
+
+impl Experiment for Reuse {
+    fn name(&self) -> &'static str {
+        "memory/reuse"
+    }
+
+    fn summary(&self) -> &'static str {
+        "using the same words many times: read again each time, or staged in workgroup memory"
+    }
+
+    fn description(&self) -> &'static str {
+        "Every workgroup has a tile of 2048 words of its own in memory, 8 KiB, and uses each word of it `reuse` times. In \
+         `global` it reads them from the buffer each time; in `shared` it copies them to workgroup memory once, waits at a \
+         barrier, and reads them there. Turn by turn, the words of every 64 are dealt to other lanes, so that no lane reads a \
+         word twice that it could have kept, and all lanes of a subgroup still read whole lines, and no two of them the same \
+         bank. Each invocation writes one word.\n\
+         \n\
+         How to read it: bytes are useful bytes: each word as often as it is used, and the results; the copy to workgroup \
+         memory doesn't count. So the figure may rise far above what memory gives. `relative` compares with `global` at the \
+         same reuse: above 1, staging pays. With reuse=1 it can't: `shared` does the same and a copy more. As reuse grows, \
+         `shared` comes near what workgroup memory gives (shared/bank_conflict at stride 1), and `global` near what the first \
+         cache gives, which holds the tile as long as the tiles of all workgroups of a processor fit. Where both are one \
+         memory, as on many GPUs of today, staging gains little by itself; where reads of buffers bypass the first cache, it \
+         gains most. Workgroup memory also takes room: fewer workgroups run at once. On processors both are ordinary memory in \
+         cache, and staging is a copy for nothing."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["global", "shared"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        // On a GPU 512 MiB of tiles: ten times the last cache of a large one of today.
+        let groups = setting.by_class(16_u64, 1 << 16);
+        let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
+        vec![
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+            Axis::new("reuse", "uses of each word", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), reuses),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| point.integer(axis));
+        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        // The grid may be larger than asked for; each of its workgroups has a tile.
+        let all_groups = groups.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into()));
+        let [words, results] = [TILE, local_size].map(|each| all_groups.saturating_mul(each));
+        let kernel = Kernel::new("memory/reuse.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("REUSE", Scalar::U32(point.u32("reuse")));
+        let kernel = if variant == "shared" { kernel.define("SHARED", "") } else { kernel };
+        let resources = vec![
+            Resource::words("results", results, Contents::Undefined),
+            Resource::words("source", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
+        let uses = words.checked_mul(reuse);
+        let bytes = uses.and_then(|uses| uses.checked_add(results)?.checked_mul(4));
+        // Those of the outer loop, of the inner one in each of them, and of the copy.
+        let of_tile = TILE.div_ceil(UNROLL.saturating_mul(local_size));
+        let iterations = reuse + (reuse + 1) * of_tile;
+        let work = Work { bytes, items: uses, ..Work::default() };
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, iterations, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| case.point.integer(axis));
+        let source = case.resources[1].sequence();
+        let result = move |invocation: u64| {
+            let (group, lane) = (invocation / local_size, invocation % local_size);
+            let sum = |turn| places(lane, local_size, turn).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add);
+            (0..reuse).fold(0_u32, |result, turn| result.wrapping_mul(3).wrapping_add(sum(turn)))
+        };
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// The places in the tile that a lane reads in a turn.
+fn places(lane: u64, local_size: u64, turn: u64) -> impl Iterator<Item = u64> {
+    (lane..TILE).step_by(usize::try_from(local_size).unwrap_or(usize::MAX)).map(move |i| i ^ turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_turn_uses_each_word_once() {
+        for (local_size, turn) in [(256, 0), (256, 63), (1, 5), (48, 17), (1024, 32), (4096, 1)] {
+            let mut used: Vec<u64> = (0..local_size).flat_map(|lane| places(lane, local_size, turn)).collect();
+            used.sort_unstable();
+            assert!(used.into_iter().eq(0..TILE), "local_size {local_size}, turn {turn}");
+        }
+    }
+
+    /// What the description says: nothing that a lane has read comes to it again, so that it can't be kept.
+    #[test]
+    fn no_lane_reads_a_word_twice() {
+        for local_size in [64, 128, 256, 512, 1024] {
+            let read: Vec<u64> = (0..64).flat_map(|turn| places(3, local_size, turn)).collect();
+            let mut distinct = read.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert_eq!(distinct.len(), read.len(), "local_size {local_size}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `memory/row_column`: what does it matter whether lanes walk a matrix along its rows or down its columns?
+
+use crate::experiments::{Elements, Experiment, Setting};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &RowColumn;
+
+/// The values of the shader's specialization constant, in this order.
+const WALKS: &[&str] = &["row", "column", "linear"];
+
+/// Words per matrix from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+struct RowColumn;
+
+/// The sizes that a point stands for.
+struct Shape {
+    size: u64,
+    /// Workgroups that walk one row or column; all of them where one index goes over the whole.
+    walk: Elements,
+    groups: [u32; 3],
+    local_size: u64,
+}
+
+impl Shape {
+    fn new(point: &Point, limit_x: u32) -> Self {
+        let size = point.integer("matrix_size");
+        let local_size = point.integer("local_size_x");
+        if point.word("walk") == "linear" {
+            let walk = Elements::new(size.saturating_mul(size), point, limit_x);
+            return Self { size, walk, groups: walk.groups, local_size };
+        }
+        // Longer than any limit of x: the plan skips what doesn't fit.
+        let walk = Elements::new(size, point, u32::MAX);
+        Self { size, walk, groups: [walk.groups[0], point.u32("matrix_size"), 1], local_size }
+    }
+
+    /// Invocations of the whole grid.
+    fn invocations(&self) -> u64 {
+        self.groups.iter().fold(self.local_size, |product, &count| product.saturating_mul(count.into()))
+    }
+
+    /// The words that one invocation takes.
+    fn words(&self, walk: &str, invocation: u64) -> impl Iterator<Item = u64> + use<> {
+        let size = self.size;
+        let in_line = self.walk.invocations();
+        // A line is a row or a column; there is but one where one index goes over the whole.
+        let (line, along) = (invocation / in_line, invocation % in_line);
+        let [from_line, from_place] = if walk == "column" { [1, size] } else { [size, 1] };
+        self.walk.of(along).map(move |at| line * from_line + at * from_place)
+    }
+}
+
+impl Experiment for RowColumn {
+    fn name(&self) -> &'static str {
+        "memory/row_column"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading a matrix along its rows, down its columns, or by one index"
+    }
+
+    fn description(&self) -> &'static str {
+        "A square, row-major matrix of 4-byte words is read, each word once. In `row` neighbouring lanes read neighbours in a \
+         row, in `column` neighbours in a column, which lie a whole row apart in memory; x of the grid goes along the row or \
+         down the column, and y tells which one it is. In `linear` one index goes over the whole matrix as it lies in memory, \
+         and workgroups know of no rows. Each invocation handles `unroll` words, which lie a workgroup apart, and writes one \
+         sum.\n\
+         \n\
+         How to read it: bytes are useful bytes, with the sums; `relative` compares with `row`. In `column` each lane's read \
+         is a line of its own: 32 accesses instead of one, and of each sector of 32 bytes, one word in eight is used at once. \
+         The next columns use the others, if a cache keeps them until then: a factor of eight or more says that none does, \
+         less that the last cache serves what memory needn't, at its own pace. Rows whose length is a power of two put all \
+         words of a column on few sets of a cache and few channels of memory: try matrix_size=16320 beside 16384. `linear` is \
+         as fast as `row` where rows are long; short rows leave lanes idle at their ends, which one index doesn't. On \
+         processors, a column is slower by what it costs to fetch a line for each word; small matrices stay in cache."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let size = if quick { setting.by_class(512_u64, 16_384) } else { setting.by_class(1024_u64, 16_384) };
+        let unroll = setting.by_class(2_u64, 16);
+        vec![
+            Axis::new("walk", "where neighbouring lanes read", AxisKind::Words(WALKS), WALKS.iter().copied())
+                .relative_to("row"),
+            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let words = shape.size.saturating_mul(shape.size);
+        let sums = shape.invocations();
+        let walk = (0..).zip(WALKS).find(|(_, name)| **name == point.word("walk")).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("memory/row_column.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("WALK", Scalar::U32(walk))
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
+        let resources = vec![
+            Resource::words("sums", sums, Contents::Undefined),
+            Resource::words("matrix", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let push = [point.u32("matrix_size")];
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        let bytes = words.checked_add(sums).and_then(|words| words.checked_mul(4));
+        let work = Work { bytes, items: Some(words), ..Work::default() };
+        let bound = (words >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let shape = Shape::new(&case.point, case.groups()[0]);
+        let matrix = case.resources[1].sequence();
+        let walk = case.point.word("walk");
+        let invocations = shape.invocations();
+        let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
+        vec![Expected::words(invocations, sum)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_once() {
+        for (size, local_size, unroll) in [(1_u64, 64_u64, 2_u64), (70, 16, 2), (70, 7, 1), (64, 32, 2)] {
+            for walk in WALKS {
+                let point = Point::new([
+                    ("walk".into(), (*walk).into()),
+                    ("matrix_size".into(), size.into()),
+                    ("local_size_x".into(), local_size.into()),
+                    ("unroll".into(), unroll.into()),
+                ]);
+                let shape = Shape::new(&point, 65_535);
+                let mut words: Vec<u64> = (0..shape.invocations()).flat_map(|i| shape.words(walk, i)).collect();
+                words.sort_unstable();
+                assert!(words.into_iter().eq(0..size * size), "{point}");
+            }
+        }
+    }
+}
