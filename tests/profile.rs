@@ -10,7 +10,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
-use lanescope::model::{AxisKind, DeviceInfo, Preset};
+use lanescope::model::{AxisKind, AxisValue, DeviceInfo, Preset};
 use lanescope::record::Record;
 use support::{Found, devices, little_work, ran, rows};
 
@@ -89,6 +89,20 @@ fn the_catalogue_is_right_on_every_driver() {
     }
     let torn: Vec<_> = ids.iter().filter(|(_, ids)| ids.len() != 1).collect();
     assert!(torn.is_empty(), "a case has several ids: {torn:#?}");
+}
+
+/// What the overview leaves out: operations of each class, in subgroups that lack lanes as well.
+#[test]
+fn every_class_of_subgroup_operations_is_right() {
+    let ops = "op=elect,broadcast,shuffle_xor,shuffle_up,rotate,rotate_clustered,clustered_add,quad_swap_horizontal";
+    for device in devices() {
+        let rows = profile(&device, &["subgroup/ops", "-a", ops, "-a", "chain=32"]);
+        let ok: BTreeSet<&AxisValue> = rows.iter().filter(|row| row.status == "ok").map(|row| &row.axis_values["op"]).collect();
+        assert!(ok.len() >= 5, "on {}: {ok:?}", device.driver);
+        for row in rows.iter().filter(|row| row.status != "skipped") {
+            assert_eq!(row.status, "ok", "{} {} on {}: {}", row.variant, row.axes, device.driver, row.reason);
+        }
+    }
 }
 
 /// Every experiment, variant and word of an axis that the overview has was measured; of what the device lacks, every row says so.

@@ -11,8 +11,8 @@ use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 
 use lanescope::experiments::{CATALOGUE, Setting};
-use lanescope::model::{Axis, AxisKind, AxisValue};
-use lanescope::plan;
+use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
+use lanescope::plan::{self, Plan, Request};
 use lanescope::record::schema::may_name_axis;
 use lanescope::shader::Library;
 
@@ -407,6 +407,16 @@ fn an_experiment_is_the_file_of_its_name() {
     assert_eq!(place_faults(&names, &of_families), Vec::<String>::new());
 }
 
+/// The overview is a cross-section that a user waits for.
+#[test]
+fn a_quick_run_has_few_cases() {
+    for device in support::device_classes() {
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let cases = Plan::new(&Request::default(), setting).unwrap().len();
+        assert!(cases <= 150, "{cases} on {}", device.name);
+    }
+}
+
 #[test]
 fn a_misplaced_experiment_is_found() {
     assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs"]), Vec::<String>::new());
@@ -433,7 +443,7 @@ fn every_shader_is_used_by_an_experiment_of_its_family() {
     for device in support::device_classes() {
         for preset in support::PRESETS {
             let setting = Setting { queue: None, device: &device, preset, seed: 1 };
-            let plan = plan::Plan::new(&plan::Request::default(), setting).unwrap();
+            let plan = Plan::new(&Request::default(), setting).unwrap();
             for planned in plan.iter() {
                 let kernels = planned.case.map(|case| case.kernels).unwrap_or_default();
                 used.extend(

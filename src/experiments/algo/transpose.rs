@@ -60,11 +60,8 @@ impl Experiment for Transpose {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };
-        let (widths, heights) = match (quick, setting.device.is_cpu()) {
-            (true, true) => (vec![8, 16, 32], vec![8]),
-            (true, false) => (vec![32], vec![4, 8, 16]),
-            (false, _) => (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()),
-        };
+        let (widths, heights) =
+            if quick { (vec![32], vec![8]) } else { (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()) };
         vec![
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),

@@ -53,7 +53,7 @@ impl Experiment for Dtype {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };
         let types = if quick { &["u8", "f16", "u32"] } else { TYPES };
         let widths: &[u64] = if quick { &[1] } else { &[1, 2, 4] };
         // On a GPU, as many as it takes to make the sums few even beside bytes.

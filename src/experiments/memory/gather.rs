@@ -50,7 +50,7 @@ impl Experiment for Gather {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
         let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
         let unroll = setting.by_class(8_u64, 32);
         vec![

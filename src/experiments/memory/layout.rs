@@ -58,7 +58,7 @@ impl Experiment for Layout {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let on_gpu = vertices_on(setting.device);
-        let n = if quick { setting.by_class(1 << 18, on_gpu) } else { setting.by_class(1 << 20, on_gpu) };
+        let n = if quick { setting.by_class(1 << 18, on_gpu / 4) } else { setting.by_class(1 << 20, on_gpu) };
         let fields: &[u64] = if quick { &[1] } else { &[1, 3] };
         let unroll = setting.by_class(8_u64, 32);
         vec![

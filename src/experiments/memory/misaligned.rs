@@ -51,7 +51,7 @@ impl Experiment for Misaligned {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB on a GPU: ten times the last cache of a large one of today.
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
         let offsets: Vec<u64> = if quick { vec![0, 1] } else { (0..=LARGEST).collect() };
         let widths: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4] } else { &[4] };
         let unroll = setting.by_class(8_u64, 16);

@@ -51,7 +51,7 @@ impl Experiment for Reuse {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // On a GPU 512 MiB of tiles: ten times the last cache of a large one of today.
-        let groups = setting.by_class(16_u64, 1 << 16);
+        let groups = setting.by_class(16_u64, if quick { 1 << 15 } else { 1 << 16 });
         let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
         vec![
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),

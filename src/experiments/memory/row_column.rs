@@ -82,7 +82,7 @@ impl Experiment for RowColumn {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
-        let size = if quick { setting.by_class(512_u64, 16_384) } else { setting.by_class(1024_u64, 16_384) };
+        let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };
         let unroll = setting.by_class(2_u64, 16);
         vec![
             Axis::new("walk", "where neighbouring lanes read", AxisKind::Words(WALKS), WALKS.iter().copied())

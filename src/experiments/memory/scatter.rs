@@ -39,7 +39,7 @@ impl Experiment for Scatter {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.
-        let n = if quick { setting.by_class(1_u64 << 18, 1 << 27) } else { setting.by_class(1_u64 << 20, 1 << 27) };
+        let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
         let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
         vec![
             Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())

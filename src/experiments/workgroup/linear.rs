@@ -41,12 +41,12 @@ impl Experiment for Linear {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
-        let n = match setting.preset {
-            Preset::Quick => setting.by_class(1_u64 << 14, 1 << 24),
-            _ => setting.by_class(1_u64 << 16, 1 << 24),
-        };
+        let quick = setting.preset == Preset::Quick;
+        let n = if quick { setting.by_class(1_u64 << 14, 1 << 24) } else { setting.by_class(1_u64 << 16, 1 << 24) };
+        let is_taken = |size: &u64| !quick || [1, 32, 256, 1024].contains(size);
+        let sizes = powers_of_two(1, largest.into()).filter(is_taken);
         vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), powers_of_two(1, largest.into())),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("n", "elements", AxisKind::AtLeast(1), [n]).of_work(),
         ]
     }

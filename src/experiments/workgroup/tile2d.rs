@@ -32,8 +32,13 @@ impl Experiment for Tile2d {
         let limits = &setting.device.limits;
         let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
         let quick = setting.preset == Preset::Quick;
-        let sizes =
-            |axis: usize| -> Vec<u64> { if quick { vec![1, 8, 16, 32] } else { powers_of_two(1, largest(axis)).collect() } };
+        let sizes = |axis: usize| -> Vec<u64> {
+            match (quick, axis) {
+                (true, 0) => vec![1, 8, 32],
+                (true, _) => vec![1, 8],
+                (false, _) => powers_of_two(1, largest(axis)).collect(),
+            }
+        };
         let size = if quick { setting.by_class(128_u64, 8192) } else { setting.by_class(256_u64, 8192) };
         vec![
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
