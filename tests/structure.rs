@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
-use lanescope::plan::{self, Plan, Request};
+use lanescope::plan::{Plan, Request};
 use lanescope::record::schema::may_name_axis;
 use lanescope::shader::Library;
 

@@ -160,7 +160,7 @@ fn both_halves(sum: u64) -> u32 {
 
 /// The value of 64 bits at an index.
 fn wide(data: Sequence, index: u64) -> u64 {
-    u64::from(data.word(2 * index)) | u64::from(data.word(2 * index + 1)) << 32
+    u64::from(data.word(2 * index)) | (u64::from(data.word(2 * index + 1)) << 32)
 }
 
 /// The value of so many bytes, four at most, at an index.
