@@ -48,7 +48,10 @@ impl Experiment for Dtype {
          bytes at a time, and have a quarter of the bytes on their way that words have. If it is slower in vectors as well, the \
          widening costs more than the reading, or the driver takes vectors apart. f64 pays for its sums as well where the \
          device does them slowly. On processors, sizes are small enough to stay in cache, and every value is some \
-         instructions: there narrow types are slower, by as many times as they are narrower at most."
+         instructions: there narrow types are slower, by as many times as they are narrower at most.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 1 GiB: one byte an access 2160 GB/s, two bytes 2770, four 2993, eight \
+         3017, and up to 3074 at 32 bytes. The type itself makes no difference."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -44,7 +44,10 @@ impl Experiment for Gather {
          of shuffled_1024 4 KiB, which a cache holds while a workgroup reads them. What these patterns lose is not memory's \
          bandwidth but the merging of a subgroup's reads into few: 32 lanes that read one line in any order are one access on \
          most GPUs, and as many as they touch lines otherwise. Where drivers run on a processor, sizes are small enough to \
-         stay in cache, and reads are gathered word by word in any pattern: figures differ little."
+         stay in cache, and reads are gathered word by word in any pattern: figures differ little.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 3001 GB/s, shuffled within 16 and within 64 \
+         words the same, within 1024 words 4 % less, random 257 GB/s, 8.6 % of sequential."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -36,7 +36,11 @@ impl Experiment for HostVisible {
          and reading it is as fast as the bus, some twenty to sixty times slower than the device's own; nothing of it stays in \
          the device's caches on many devices, so that what is read twice costs twice. `device_host_visible` should cost the \
          device nothing. Where host and device share their memory, differences between kinds are those of caching: \
-         memory that the host's caches hold may have to be asked after there."
+         memory that the host's caches hold may have to be asked after there.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): read 52.6 GB/s and init 52.4 GB/s in the host's memory, \
+         whatever caches it, both ways at once (copy) 83 GB/s; in its own memory through the window 2910 and 3015 GB/s, \
+         as in device-local memory."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

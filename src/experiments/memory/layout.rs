@@ -44,7 +44,11 @@ impl Experiment for Layout {
          used every byte of `aos` and of the blocks is useful, and only `padded` still moves a third more; what else `aos` \
          loses is the cost of accesses whose lanes lie apart: each of them touches three times the lines that one of `soa` \
          does, twice in vain unless the first cache keeps them, or the driver's compiler reads the fields of a vertex \
-         together. On processors, sizes are small enough to stay in cache: there the figure is the cost of gathering."
+         together. On processors, sizes are small enough to stay in cache: there the figure is the cost of gathering.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), one field of three used, per useful byte: `aos` costs 2.94 times what \
+         `soa` does, `padded` 3.83 times, `aosoa32` 1.08 times, and `aosoa8` 2.09 times: its sectors of 32 bytes come \
+         from memory in pairs."
     }
 
     fn variants(&self) -> &[&str] {

@@ -41,7 +41,10 @@ impl Experiment for Misaligned {
          element at once, if it knows that the element is aligned: the offset is a constant, so that it does know. Then \
          offsets that are multiples of 4 are the fast ones, those of 2 come next, and all others pay for four reads instead of \
          one. A flat figure says that the device takes unaligned accesses as they come, or that its memory is the limit either \
-         way. On processors, sizes are small enough to stay in cache, and lanes are gathered at any offset."
+         way. On processors, sizes are small enough to stay in cache, and lanes are gathered at any offset.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 512 MiB: words at any offset read 2 % slower than at 0 (2962 GB/s), bytes \
+         3 % slower (2070 GB/s), the same at all offsets: the cache hides what neighbours share."
     }
 
     fn variants(&self) -> &[&str] {

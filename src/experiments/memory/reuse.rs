@@ -37,7 +37,10 @@ impl Experiment for Reuse {
          cache gives, which holds the tile as long as the tiles of all workgroups of a processor fit. Where both are one \
          memory, as on many GPUs of today, staging gains little by itself; where reads of buffers bypass the first cache, it \
          gains most. Workgroup memory also takes room: fewer workgroups run at once. On processors both are ordinary memory in \
-         cache, and staging is a copy for nothing."
+         cache, and staging is a copy for nothing.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): `global` levels off at 12 437 GB/s, which its first cache gives, `shared` \
+         at 16 218; staging costs 10 % at reuse=4 and gains 8 % at 8, 23 % at 16 and 30 % at 64."
     }
 
     fn variants(&self) -> &[&str] {

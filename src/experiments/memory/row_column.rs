@@ -77,7 +77,10 @@ impl Experiment for RowColumn {
          less that the last cache serves what memory needn't, at its own pace. Rows whose length is a power of two put all \
          words of a column on few sets of a cache and few channels of memory: try matrix_size=16320 beside 16384. `linear` is \
          as fast as `row` where rows are long; short rows leave lanes idle at their ends, which one index doesn't. On \
-         processors, a column is slower by what it costs to fetch a line for each word; small matrices stay in cache."
+         processors, a column is slower by what it costs to fetch a line for each word; small matrices stay in cache.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 16384 x 16384 words: by rows and by one index 3030 GB/s, by columns 517 \
+         GB/s, 17 % of that."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

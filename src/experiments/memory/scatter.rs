@@ -33,7 +33,10 @@ impl Experiment for Scatter {
          room: the blocks of the shuffled patterns are whole by then, and cost what the merging of a subgroup's writes loses. \
          In `random`, where n is many times the last cache, a sector leaves with one word in it, and the device writes 32 \
          bytes for 4, or has to read the sector before, to fill the rest: a sixth of `sequential` is no surprise. Where \
-         drivers run on a processor, sizes are small enough to stay in cache, and figures differ little."
+         drivers run on a processor, sizes are small enough to stay in cache, and figures differ little.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 2429 GB/s, shuffled within 64 words 1.5 % \
+         less, within 1024 words 967 GB/s, random 162 GB/s, 6.7 % of sequential."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

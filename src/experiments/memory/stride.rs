@@ -94,7 +94,11 @@ impl Experiment for Stride {
          strides 2 to 8 worse for `write` than for `read`. This holds where n is many times the last cache; on processors, \
          sizes are small enough to stay in cache, and the figure shows the cost of gathering and scattering there. A sweep of \
          small n rarely fills its last workgroups: strides that don't divide n by a whole number of workgroups idle a little, \
-         up to a quarter at the smallest sizes."
+         up to a quarter at the smallest sizes.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), per useful byte: read costs 7.6 times as much at stride 8 as at stride 1, \
+         which are its sectors of 32 bytes, and 16.6 times at stride 32: its memory gives 64 bytes at least, two sectors. \
+         `write` costs 16.7 and 41 times, as parts of sectors are read to be filled up."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

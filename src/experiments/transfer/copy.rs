@@ -52,7 +52,11 @@ impl Experiment for Copy {
          the two are alike. Large ones show the bus; 4.0 x16 reaches about 25 GB/s, 5.0 x16 about 55 GB/s. `shader` that is slower \
          than `command` says that copy engines do better; some drivers use a kernel for both. `mapped` from the device \
          is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word, so that \
-         more than 1 MiB of them is skipped there. A device that lacks memory that both see skips `mapped`."
+         more than 1 MiB of them is skipped there. A device that lacks memory that both see skips `mapped`.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), 256 MiB: 51.0 GB/s to the device, 52.4 GB/s back, by \
+         command and by shader alike; 1 MiB 42.7 and 48.3. Within the device a shader reaches 2939 GB/s, vkCmdCopyBuffer \
+         848. Through the mapped pointer 11 to 17 GB/s to the device and 0.03 to 0.06 GB/s back."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
