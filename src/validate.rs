@@ -50,6 +50,8 @@ pub struct Expected<'a> {
 enum Kind {
     Word,
     Float,
+    /// Floats that may differ by so much.
+    Near(f32),
 }
 
 impl<'a> Expected<'a> {
@@ -63,6 +65,12 @@ impl<'a> Expected<'a> {
         Self { elements, kind: Kind::Float, at: Box::new(move |index| at(index).to_bits()) }
     }
 
+    /// `f32` values that may differ from the twin's by a tolerance: for results that no rule makes exact, such as a sampler's,
+    /// where the experiment derives how far they can be off.
+    pub fn near(elements: u64, tolerance: f32, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
+        Self { elements, kind: Kind::Near(tolerance), at: Box::new(move |index| at(index).to_bits()) }
+    }
+
     /// The bytes that a right device would write.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.elements).flat_map(|index| (self.at)(index).to_ne_bytes()).collect()
@@ -71,7 +79,22 @@ impl<'a> Expected<'a> {
     fn show(&self, bits: u32) -> String {
         match self.kind {
             Kind::Word => format!("{bits:#010x}"),
-            Kind::Float => format!("{:?}", f32::from_bits(bits)),
+            Kind::Float | Kind::Near(_) => format!("{:?}", f32::from_bits(bits)),
+        }
+    }
+
+    fn show_expected(&self, bits: u32) -> String {
+        match self.kind {
+            Kind::Near(tolerance) => format!("{} within {tolerance:?}", self.show(bits)),
+            Kind::Word | Kind::Float => self.show(bits),
+        }
+    }
+
+    fn accepts(&self, got: u32, expected: u32) -> bool {
+        match self.kind {
+            Kind::Word | Kind::Float => got == expected,
+            // Not what is farther: neither is what is no number at all, nor an infinity.
+            Kind::Near(tolerance) => (f32::from_bits(got) - f32::from_bits(expected)).abs() <= tolerance,
         }
     }
 }
@@ -82,7 +105,7 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
         let start = usize::try_from(index).ok()?.checked_mul(4)?;
         got.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     };
-    let is_wrong = |index: &u64| element(*index) != Some((expected.at)(*index));
+    let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, (expected.at)(*index)));
     let missing_or_more = (got.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
     // Two passes only where something is wrong: the first wrong element costs order.
     let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
@@ -95,7 +118,7 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
         output: output.to_owned(),
         index,
         got: element(index).map_or_else(beyond, |bits| expected.show(bits)),
-        expected: if index < expected.elements { expected.show((expected.at)(index)) } else { beyond() },
+        expected: if index < expected.elements { expected.show_expected((expected.at)(index)) } else { beyond() },
         wrong: wrong.max(missing_or_more),
         total: expected.elements,
     })
@@ -125,6 +148,16 @@ mod tests {
         assert_eq!((mismatch.index, mismatch.wrong, mismatch.got.as_str()), (1, 1, "nothing"));
         let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 2, 3]), &expected) else { panic!("a long output passes") };
         assert_eq!((mismatch.index, mismatch.wrong, mismatch.expected.as_str()), (2, 1, "nothing"));
+    }
+
+    #[test]
+    fn near_floats_differ_by_no_more_than_the_tolerance() {
+        let verdict = |got: f32| compare("out", &got.to_ne_bytes(), &Expected::near(1, 0.5, |_| 8.0));
+        assert!([7.5, 8.0, 8.5].into_iter().all(|got| verdict(got) == Verdict::Right));
+        for got in [7.4375, 8.5625, -8.0, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
+            let Verdict::Wrong(mismatch) = verdict(got) else { panic!("{got} passes") };
+            assert_eq!((mismatch.got, mismatch.expected.as_str()), (format!("{got:?}"), "8.0 within 0.5"));
+        }
     }
 
     #[test]

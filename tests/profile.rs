@@ -111,7 +111,7 @@ fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
     let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
     for experiment in CATALOGUE {
         let own: Vec<&Record> = rows.iter().filter(|row| row.experiment == experiment.name()).collect();
-        for variant in experiment.variants() {
+        for variant in experiment.quick_variants() {
             assert!(own.iter().any(|row| row.variant == *variant), "no {}:{variant} on {driver}", experiment.name());
         }
         for axis in experiment.axes(&setting) {
@@ -177,6 +177,19 @@ fn memory_of_any_size_is_right() {
         let largest = format!("local_size_x=1,48,{}", device.largest_workgroup);
         let rows = profile(&device, &["memory/reuse", "-a", "groups=3", "-a", "reuse=1,64", "-a", &largest]);
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 2 * 6);
+    }
+}
+
+/// The overview has a few of the many paths by which a shader can read. All others are held to the same.
+#[test]
+fn every_path_is_right() {
+    for device in devices() {
+        let small = ["-a", "n=1000", "-a", "local_size_x=48", "-a", "loads=32", "-a", "pattern=linear"];
+        let rows = profile(&device, &[&["load/path:*"], &small[..]].concat());
+        let lacks = |row: &&Record| row.status == "skipped" && row.reason.contains("format");
+        assert_eq!(rows.len(), 57);
+        assert!(rows.iter().all(|row| row.status == "ok" || lacks(&row)), "on {}", device.driver);
+        assert!(rows.iter().filter(lacks).count() < 20, "on {}", device.driver);
     }
 }
 

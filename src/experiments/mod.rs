@@ -67,6 +67,12 @@ pub trait Experiment: Sync {
         &[""]
     }
 
+    /// Those of them that the quick overview measures: all, unless they are too many for it. A filter that names variants has
+    /// the ones that it names.
+    fn quick_variants(&self) -> &[&str] {
+        self.variants()
+    }
+
     /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
     fn base_variant(&self) -> Option<&str> {
         None
@@ -134,6 +140,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
+    load: path;
     transfer: copy;
     shared: bank_conflict;
     subgroup: ops;
