@@ -3,6 +3,7 @@
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
+mod chase;
 mod elements;
 mod grid;
 
@@ -105,24 +106,28 @@ pub trait Experiment: Sync {
 
     /// Compares the outputs, in the order of the case's check, with what they must hold.
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name.as_ref());
-        let expected = self.expected(case);
-        // Fewer of either, and what is left over would pass unseen.
-        assert!(
-            expected.len() == names.len() && outputs.len() == names.len() && !outputs.is_empty(),
-            "{}: {} outputs, of which {} were read and the twin tells {}",
-            case.experiment,
-            names.len(),
-            outputs.len(),
-            expected.len()
-        );
-        names
-            .zip(outputs)
-            .zip(expected)
-            .map(|((name, got), expected)| compare(name, got, &expected))
-            .find(|verdict| *verdict != Verdict::Right)
-            .unwrap_or(Verdict::Right)
+        compare_all(case, outputs, self.expected(case))
     }
+}
+
+/// Compares each output with what it must hold.
+fn compare_all(case: &Case, outputs: &[Vec<u8>], expected: Vec<Expected>) -> Verdict {
+    let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name.as_ref());
+    // Fewer of either, and what is left over would pass unseen.
+    assert!(
+        expected.len() == names.len() && outputs.len() == names.len() && !outputs.is_empty(),
+        "{}: {} outputs, of which {} were read and the twin tells {}",
+        case.experiment,
+        names.len(),
+        outputs.len(),
+        expected.len()
+    );
+    names
+        .zip(outputs)
+        .zip(expected)
+        .map(|((name, got), expected)| compare(name, got, &expected))
+        .find(|verdict| *verdict != Verdict::Right)
+        .unwrap_or(Verdict::Right)
 }
 
 /// Declares the modules and the catalogue, in catalogue order.
@@ -141,6 +146,7 @@ registry! {
     workgroup: linear, tile2d;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     load: path;
+    cache: latency;
     transfer: copy;
     shared: bank_conflict;
     subgroup: ops;

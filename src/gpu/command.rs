@@ -41,10 +41,14 @@ impl<'a> Recorder<'a> {
         self.steps(case, case.reset());
     }
 
-    /// Reset, then one pass.
+    /// Reset, then one pass, with what prepares it.
     pub(super) fn checked_pass(&self, case: &LoadedCase) {
         self.steps(case, case.reset());
         self.full_barrier();
+        if !case.prepare().is_empty() {
+            self.steps(case, case.prepare());
+            self.full_barrier();
+        }
         self.steps(case, case.pass());
     }
 

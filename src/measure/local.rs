@@ -185,8 +185,13 @@ impl<'a> LocalBench<'a> {
             let reason = "cold mode evicts the device's caches, not those that the host works in";
             return Err(Failure::new(Status::Skipped, reason).into());
         }
-        if prepared.case.repeat == Repeat::AfterReset && self.rig.instrument.timer == Timer::Host {
-            let reason = "it needs the device's timestamps: the host's clock can't leave out the reset before each sample";
+        let before_samples = match &*prepared.case.prepare {
+            [] => (prepared.case.repeat == Repeat::AfterReset).then_some("the reset"),
+            _ => Some("what prepares the caches"),
+        };
+        if let Some(what) = before_samples.filter(|_| self.rig.instrument.timer == Timer::Host) {
+            let reason =
+                format!("the case needs the device's timestamps: the host's clock can't leave out {what} before each sample");
             return Err(Failure::new(Status::Skipped, reason).into());
         }
         let loaded = match self.rig.device.load(prepared) {

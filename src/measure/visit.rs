@@ -121,6 +121,10 @@ impl Rig<'_> {
             batch = next_batch(batch, time, target);
             time = self.sample_time(subject, batch)?;
         }
+        if !subject.prepared.case.prepare.is_empty() {
+            // What runs before each sample, outside its timestamps, takes of the case's time as well.
+            time = self.least_sample(subject, batch, Timer::Host)?;
+        }
         let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
         let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
         let samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(samples + 1));
@@ -128,9 +132,14 @@ impl Rig<'_> {
     }
 
     /// The time that one sample of the chosen batch takes, by the timer, but by the host's clock where caches are evicted
-    /// before it, outside the timestamps. The least of three, so that a disturbed one doesn't choose the batch.
+    /// before it, outside the timestamps.
     fn sample_time(&mut self, subject: &Subject, batch: u32) -> Result<f64, Failure> {
         let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
+        self.least_sample(subject, batch, timer)
+    }
+
+    /// The least of three, so that a disturbed one doesn't choose the batch.
+    fn least_sample(&mut self, subject: &Subject, batch: u32, timer: Timer) -> Result<f64, Failure> {
         let mut least = f64::INFINITY;
         for _ in 0..3 {
             let submission = self.take(subject.slot, batch, 1)?;

@@ -23,8 +23,9 @@ pub struct Case {
     pub resources: Vec<Resource>,
     /// Run before each checked pass: brings everything that the pass writes to a known state that is not the result.
     pub reset: Vec<Step>,
-    /// Run before each sample, outside its timestamps: brings caches into the state that is to be measured. It writes nothing that
-    /// the pass reads. A sample is one pass then: what follows would find the caches as the pass left them.
+    /// Run before each sample, outside its timestamps, and before a checked pass: brings caches into the state that is to be
+    /// measured. It writes nothing that the pass reads; what it does write is checked as the pass's outputs are. A sample is one
+    /// pass then: what follows would find the caches as the pass left them.
     pub prepare: Vec<Step>,
     /// What is timed, `batch` times between two timestamps.
     pub pass: Vec<Step>,

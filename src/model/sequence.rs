@@ -84,13 +84,28 @@ pub struct Chain {
     pub stride: u64,
     /// Words from a node's first word to a second one, below the stride: the walk leads over both. 0 for none.
     pub detour: u64,
+    /// Lines of 16 words into which a node's first word may fall, each node's into another one, all within the stride; at most
+    /// 2^16. With one, all begin where their stride does. Where strides are large powers of two, words at the same place of each
+    /// would share one set of a cache, which is soon full.
+    pub places: u64,
 }
 
+/// Words of the lines that a node's first word may fall into.
+const PLACE_WORDS: u64 = 16;
+
 impl Chain {
+    /// The index of a node's first word.
+    pub fn first_word(self, node: u64) -> u64 {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): neighbours are far apart, and all places come up.
+        #[expect(clippy::cast_possible_truncation, reason = "nodes are fewer than 2^32")]
+        let hash = u64::from((node as u32).wrapping_mul(2_654_435_761) >> 16);
+        node * self.stride + ((hash * self.places) >> 16) * PLACE_WORDS
+    }
+
     /// The index of the word that a walk from the cycle's beginning is at after so many hops.
     pub fn after(self, hops: u64) -> u64 {
         let (visits, is_halfway) = if self.detour == 0 { (hops, false) } else { (hops / 2, hops % 2 == 1) };
-        let first = self.order().at(visits % self.nodes) * self.stride;
+        let first = self.first_word(self.order().at(visits % self.nodes));
         first + if is_halfway { self.detour } else { 0 }
     }
 
@@ -98,14 +113,19 @@ impl Chain {
         Permutation::new(self.seed, self.nodes)
     }
 
+    /// The first word of the node that follows a node.
+    fn next(self, node: u64) -> u64 {
+        let order = self.order();
+        self.first_word(order.at((order.position(node) + 1) % self.nodes))
+    }
+
     fn word(self, index: u64) -> Option<u64> {
-        let (node, offset) = (index / self.stride, index % self.stride);
-        let next = || self.order().at((self.order().position(node) + 1) % self.nodes) * self.stride;
+        let node = index / self.stride;
+        let offset = index.checked_sub(self.first_word(node)).filter(|_| node < self.nodes)?;
         match offset {
-            _ if node >= self.nodes => None,
             0 if self.detour > 0 => Some(index + self.detour),
-            0 => Some(next()),
-            detour if detour == self.detour => Some(next()),
+            0 => Some(self.next(node)),
+            detour if detour == self.detour => Some(self.next(node)),
             _ => None,
         }
     }
@@ -232,17 +252,35 @@ mod tests {
 
     #[test]
     fn a_chain_leads_through_all_its_nodes() {
-        for (nodes, stride, detour) in [(1, 16, 0), (37, 16, 0), (64, 1, 0), (50, 32, 8)] {
-            let chain = Chain { seed: 5, nodes, stride, detour };
+        for (nodes, stride, detour, places) in
+            [(1, 16, 0, 1), (37, 16, 0, 1), (64, 1, 0, 1), (50, 32, 8, 1), (50, 128, 0, 8), (50, 128, 24, 6)]
+        {
+            let chain = Chain { seed: 5, nodes, stride, detour, places };
             let length = if detour == 0 { nodes } else { 2 * nodes };
             let mut seen = std::collections::BTreeSet::new();
             let mut at = u32::try_from(chain.after(0)).unwrap();
             for hop in 0..length {
                 assert_eq!(u64::from(at), chain.after(hop));
-                assert!([0, detour].contains(&(u64::from(at) % stride)) && seen.insert(at));
+                let node = u64::from(at) / stride;
+                assert!([0, detour].contains(&(u64::from(at) - chain.first_word(node))) && seen.insert(at));
                 at = Sequence::Chain(chain).word(at.into());
             }
             assert_eq!((u64::from(at), seen.len() as u64), (chain.after(0), length), "back at the beginning");
+        }
+    }
+
+    #[test]
+    fn nodes_fall_into_all_their_places_alike() {
+        for places in [1, 3, 64, 32_768] {
+            let chain = Chain { seed: 5, nodes: 4 * places, stride: 16 * places, detour: 0, places };
+            let mut found = std::collections::BTreeMap::new();
+            for node in 0..chain.nodes {
+                let offset = chain.first_word(node) - node * chain.stride;
+                assert!(offset % 16 == 0 && offset < chain.stride);
+                *found.entry(offset).or_insert(0) += 1;
+            }
+            let most = found.values().max().unwrap();
+            assert!(found.len() as u64 >= places * 9 / 10 && *most <= 8, "{places}: {} with up to {most}", found.len());
         }
     }
 }

@@ -263,7 +263,7 @@ fn the_host_copies_through_mapped_memory() {
 }
 
 #[test]
-fn what_is_prepared_is_not_timed_but_done_before_each_sample() {
+fn what_is_prepared_is_done_before_each_sample_and_each_checked_pass() {
     on_each_device(|device| {
         let counts = Resource::words("counts", 64, Contents::Undefined);
         let mut prepared = Builder::new(vec![input(1000), output(1000), counts])
@@ -275,8 +275,9 @@ fn what_is_prepared_is_not_timed_but_done_before_each_sample() {
         prepared.case.prepare = dispatch(1, 1);
         let slot = load(device, &prepared);
         device.run_checked(slot).unwrap();
+        assert_eq!(words(&device.read(slot, 2).unwrap()), [1; 64], "a checked pass is prepared as well");
         device.sample(slot, 4, 5).unwrap();
-        assert_eq!(words(&device.read(slot, 2).unwrap()), [5; 64]);
+        assert_eq!(words(&device.read(slot, 2).unwrap()), [1 + 5; 64]);
     });
 }
 

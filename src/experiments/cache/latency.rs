@@ -1,0 +1,259 @@
+//! `cache/latency`: how long does a load take, and which caches shorten it?
+
+mod fit;
+mod inference;
+
+use std::collections::BTreeMap;
+
+use crate::experiments::chase::{self, Sweep, Walk};
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
+use crate::validate::{Expected, Verdict};
+use inference::{Estimate, Finding, MOST_LEVELS, infer};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Latency;
+
+/// What figures on caches are reported under.
+const LEVELS: &str = "cache/levels";
+
+/// Bytes from node to node by default: one cache line of most devices.
+const LINE_BYTES: u64 = 64;
+
+/// The first cache of no device of today is larger; on processors, which keep what they hold from dispatch to dispatch, it is the
+/// second one, that of the processor on which the walk runs.
+const PRELOADED_BYTES: (u64, u64) = (2 << 20, 1 << 20);
+
+/// Names of the derived rows of each level.
+const CAPACITIES: [&str; MOST_LEVELS] = ["capacity_1", "capacity_2", "capacity_3", "capacity_4", "capacity_5"];
+const LATENCIES: [&str; MOST_LEVELS] = ["latency_1", "latency_2", "latency_3", "latency_4", "latency_5"];
+
+struct Latency;
+
+impl Experiment for Latency {
+    fn name(&self) -> &'static str {
+        "cache/latency"
+    }
+
+    fn summary(&self) -> &'static str {
+        "time per dependent load by working set, and the caches it shows"
+    }
+
+    fn description(&self) -> &'static str {
+        "One invocation walks through memory: each word that it loads is the index of the next one, so that no load can begin \
+         before the one before it has ended. The nodes are `line_bytes` apart and fill the working set; the order in which the \
+         walk visits them is random, one cycle through all, so that nobody can foresee it, and a pass goes on from where the last \
+         one stopped. Before each sample, outside its timestamps, all nodes are read once by many workgroups: the last cache holds \
+         what it can of them. GPUs empty their first cache when a dispatch begins, so the walk's own workgroup loads small sets \
+         (up to 1 MiB; on processors, where the walk may have moved to another one, 2 MiB) once more, side by side and within the \
+         timestamps, which takes a hundredth of the walk's time or so.\n\
+         \n\
+         How to read it: the latency is the time per load, with the few cycles that an index takes to become an address. It is \
+         flat as long as a cache holds the whole set, and rises beyond: on a GPU from tens of nanoseconds in the first cache over \
+         one or two hundred in the second to several hundred in memory. How it rises tells how the cache replaces: a cliff where \
+         the oldest line goes, since a cycle then loses each line just before it comes back to it; more gently where any line \
+         may. A slow rise within a level is the time that translating addresses takes (see cache/tlb), or a cache in parts that \
+         are not equally near. With few hops, the walk's own preload of small sets shows: keep it to an eighth of the hops. On \
+         processors, drivers add instructions to each load, a few nanoseconds.\n\
+         \n\
+         cache/levels tells the levels that the curve shows: how many (`count`), how much each holds as this walk sees it \
+         (`capacity_1` and so on), its latency (`latency_1`), and the latency where none of them holds anything any more \
+         (`latency_beyond`, of memory or of a larger cache that the sweep doesn't leave). They come from a fit: beyond its \
+         capacity C a level still hits with the share (C / working set)^p, p from 1 (what it holds is any part of the set) to 32 \
+         (a cliff), and each miss takes the next level's latency. A level is told only if the curve is flat before its capacity \
+         and clearly steeper behind it; where a steady rise explains the curve as well, there is none, and the row says why. \
+         Intervals say how far a figure can move before the fit gets worse; the note tells how far the curve is from it."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[LEVELS]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
+        for row in rows {
+            sweeps.entry(sweep(&row.point)).or_default().push((row.point.integer("working_set_bytes"), row.value));
+        }
+        if sweeps.is_empty() {
+            sweeps.insert(Point::default(), Vec::new());
+        }
+        sweeps.into_iter().flat_map(|(point, curve)| levels(&point, &infer(&curve))).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
+        let hops = if quick { 1 << 16 } else { setting.by_class(1_u64 << 18, 1 << 16) };
+        vec![
+            Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
+            Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
+            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(16), [hops]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [bytes, line, hops] = ["working_set_bytes", "line_bytes", "hops"].map(|axis| point.integer(axis));
+        let chain = Chain { seed: setting.seed, nodes: (bytes / line).max(1), stride: line / 4, detour: 0, places: 1 };
+        let preloads = bytes <= setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
+        let preloaded = if preloads { chain.nodes } else { 0 };
+        let walk = Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) };
+        chase::case(self.name(), point, &walk, setting.device.limits.workgroup_count[0])
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        chase::expected(case, 1)
+    }
+
+    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        chase::check(case, outputs)
+    }
+}
+
+/// The working sets: four to an octave, thoroughly eight.
+fn sizes(setting: &Setting) -> Vec<u64> {
+    let (first, last) = (1_u64 << 10, setting.by_class(64_u64 << 20, 1 << 30));
+    let steps: &[u64] = match setting.preset {
+        // One for each level of most devices.
+        Preset::Quick => {
+            return setting.by_class(vec![16 << 10, 512 << 10, 8 << 20], vec![16 << 10, 512 << 10, 8 << 20, 256 << 20]);
+        }
+        // 1024 x 2^(i/4)
+        Preset::Default => &[1024, 1218, 1448, 1722],
+        Preset::Thorough => &[1024, 1117, 1218, 1328, 1448, 1579, 1722, 1878],
+    };
+    let octaves = std::iter::successors(Some(1_u64), |factor| factor.checked_mul(2));
+    let sizes = octaves.flat_map(|factor| steps.iter().map(move |step| step * first / 1024 * factor));
+    let mut sizes: Vec<u64> = sizes.map(whole_lines).take_while(|size| *size <= last).collect();
+    sizes.dedup();
+    sizes
+}
+
+/// The nearest multiple of a line.
+fn whole_lines(bytes: u64) -> u64 {
+    (bytes + LINE_BYTES / 2) / LINE_BYTES * LINE_BYTES
+}
+
+/// What remains of a point without the axis that the inference runs along.
+fn sweep(point: &Point) -> Point {
+    let others = point.iter().filter(|(name, _)| *name != "working_set_bytes");
+    Point::new(others.map(|(name, value)| (name.to_owned().into(), value.clone())))
+}
+
+/// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
+fn levels(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
+    let derived = |variant, metric, unit, better, figure: Result<Figure, String>| Derived {
+        experiment: LEVELS,
+        variant,
+        point: point.clone(),
+        metric,
+        unit,
+        better,
+        figure,
+        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
+    };
+    let finding = match found {
+        Ok(finding) => finding,
+        Err(why) => return vec![derived("count", "levels", "levels", "", Err(why.clone()))],
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let count = Figure { value: finding.levels.len() as f64, interval: None };
+    let mut rows = vec![derived("count", "levels", "levels", "", Ok(count))];
+    for ((level, capacity), latency) in finding.levels.iter().zip(CAPACITIES).zip(LATENCIES) {
+        rows.push(derived(capacity, "capacity", "B", "", Ok(figure(level.capacity))));
+        rows.push(derived(latency, "latency", "ns", "lower", Ok(figure(level.latency))));
+    }
+    let beyond = finding.beyond.clone().map(figure);
+    rows.push(derived("latency_beyond", "latency", "ns", "lower", beyond));
+    rows
+}
+
+fn figure(estimate: Estimate) -> Figure {
+    Figure { value: estimate.value, interval: Some((estimate.low, estimate.high)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind, Step};
+
+    fn device(kind: DeviceKind) -> DeviceInfo {
+        DeviceInfo { kind, ..DeviceInfo::mock() }
+    }
+
+    fn setting(device: &DeviceInfo, preset: Preset) -> Setting<'_> {
+        Setting { device, queue: None, preset, seed: 1 }
+    }
+
+    fn point(bytes: u64, line: u64) -> Point {
+        let values = [("working_set_bytes", bytes), ("line_bytes", line), ("hops", 1 << 16)];
+        Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))))
+    }
+
+    #[test]
+    fn sizes_are_whole_lines_in_even_steps() {
+        let gpu = device(DeviceKind::Discrete);
+        for (preset, octave) in [(Preset::Default, 4), (Preset::Thorough, 8)] {
+            let sizes = sizes(&setting(&gpu, preset));
+            assert_eq!((sizes[0], *sizes.last().unwrap(), sizes.len()), (1 << 10, 1 << 30, 20 * octave + 1));
+            assert!(sizes.iter().all(|size| size % LINE_BYTES == 0) && sizes.is_sorted());
+        }
+    }
+
+    /// Whether a number is among the words that are pushed.
+    fn pushes(steps: &[Step], number: u64) -> bool {
+        let is_pushed =
+            |bytes: &[u8]| bytes.chunks_exact(4).any(|word| u64::from(u32::from_ne_bytes(word.try_into().unwrap())) == number);
+        steps.iter().any(|step| matches!(step, Step::Push { bytes } if is_pushed(bytes)))
+    }
+
+    /// What a pass of the walk would otherwise load from the next level is there before it begins.
+    #[test]
+    fn small_sets_are_preloaded_and_all_are_swept() {
+        for (kind, most) in [(DeviceKind::Discrete, 1 << 20), (DeviceKind::Cpu, 2 << 20)] {
+            let device = device(kind);
+            let setting = setting(&device, Preset::Default);
+            for (bytes, preloaded) in [(1 << 10, 16), (most, most / 64), (most + 64, 0)] {
+                let case = Latency.case("", &point(bytes, 64), &setting).unwrap();
+                assert!(pushes(&case.pass, preloaded), "{bytes}");
+                assert!(pushes(&case.prepare, bytes / 64), "{bytes}");
+            }
+        }
+    }
+
+    fn rows(line: u64) -> Vec<Finished> {
+        let gpu = device(DeviceKind::Discrete);
+        let row = |bytes: u64| Finished {
+            variant: String::new(),
+            point: point(bytes, line),
+            case_id: String::new(),
+            cache: Cache::Warm,
+            subgroup_size: None,
+            time: 1.0,
+            flags: Vec::new(),
+            interval: None,
+            value: if bytes <= 128 << 10 { 20.0 } else { 200.0 },
+        };
+        sizes(&setting(&gpu, Preset::Default)).into_iter().map(row).collect()
+    }
+
+    #[test]
+    fn levels_are_told_for_each_sweep_over_working_sets() {
+        let derived = Latency.derive(&[rows(64), rows(128)].concat());
+        let told: Vec<_> = derived.iter().map(|row| (row.point.integer("line_bytes"), row.variant)).collect();
+        let variants = ["count", "capacity_1", "latency_1", "latency_beyond"];
+        assert_eq!(told, [64, 128].map(|line| variants.map(|variant| (line, variant))).concat());
+        assert_eq!(derived[0].figure, Ok(Figure { value: 1.0, interval: None }));
+        let value = |row: &Derived| row.figure.clone().unwrap().value;
+        assert!((value(&derived[1]) / 131_072.0 - 1.0).abs() < 0.1, "{:?}", derived[1]);
+        assert!((value(&derived[2]) - 20.0).abs() < 0.1 && (value(&derived[3]) - 200.0).abs() < 1.0, "{derived:?}");
+    }
+
+    #[test]
+    fn without_what_levels_follow_from_there_is_one_row_that_says_why() {
+        for rows in [Vec::new(), rows(64)[..4].to_vec()] {
+            let derived = Latency.derive(&rows);
+            assert_eq!(derived.len(), 1);
+            assert!(derived[0].figure.clone().unwrap_err().contains("at least"), "{derived:?}");
+        }
+    }
+}
