@@ -23,7 +23,7 @@ use support::{device_classes, optimized};
 struct Rule {
     experiment: &'static str,
     /// What its useful bytes are made of.
-    counted: fn(&Moved) -> u64,
+    counted: fn(&Moved, &Case) -> u64,
     /// The turns of the loops that remain, outermost first; loops side by side have the same.
     turns: fn(&Case) -> Vec<u64>,
     /// Cases of which the law doesn't hold, and why.
@@ -33,7 +33,7 @@ struct Rule {
 impl Rule {
     /// Useful bytes are those of all loads and stores of buffers, and no loop is left.
     const fn of(experiment: &'static str) -> Self {
-        Self { experiment, counted: |moved| moved.read + moved.written, turns: |_| Vec::new(), beside: |_| None }
+        Self { experiment, counted: |moved, _| moved.read + moved.written, turns: |_| Vec::new(), beside: |_| None }
     }
 }
 
@@ -54,7 +54,7 @@ const RULES: &[Rule] = &[
     Rule::of("memory/row_column"),
     Rule {
         // What `shared` reads of buffers is the copy, which doesn't count.
-        counted: |moved| if moved.shared_read > 0 { moved.shared_read + moved.written } else { moved.read + moved.written },
+        counted: |moved, _| if moved.shared_read > 0 { moved.shared_read + moved.written } else { moved.read + moved.written },
         turns: |case| {
             // Each turn passes over the tile of 2048 words in steps of 8 for each invocation, and so does the copy.
             let steps = 2048 / (8 * case.point.integer("local_size_x"));
@@ -64,6 +64,15 @@ const RULES: &[Rule] = &[
     },
     Rule::of("memory/host_visible"),
     Rule {
+        // Elements alone: what else a kernel reads and writes is little beside them.
+        counted: |moved, case| {
+            let element = case.work.bytes.unwrap() / case.work.items.unwrap();
+            moved.read + moved.indexed + moved.texels * element
+        },
+        turns: |case| vec![case.point.integer("loads") / 16],
+        ..Rule::of("load/path")
+    },
+    Rule {
         beside: |case| match (case.point.word("by"), case.point.word("direction")) {
             ("shader", "device_to_device") => None,
             ("shader", _) => Some("what crosses the bus counts once"),
@@ -72,7 +81,7 @@ const RULES: &[Rule] = &[
         ..Rule::of("transfer/copy")
     },
     Rule {
-        counted: |moved| moved.shared_read,
+        counted: |moved, _| moved.shared_read,
         turns: |case| vec![case.point.integer("iterations")],
         ..Rule::of("shared/bank_conflict")
     },
@@ -108,7 +117,7 @@ fn kernels_move_the_bytes_that_their_cases_count() {
                 let specialized = specialize(&module, kernel).unwrap();
                 let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
                 let moves = known.entry(key).or_insert_with(|| Moves::of(&specialized));
-                let moved = (rule.counted)(&moves.with(&(rule.turns)(&case)));
+                let moved = (rule.counted)(&moves.with(&(rule.turns)(&case)), &case);
                 let groups = case.groups().iter().fold(1, |product, &count| product * u64::from(count));
                 let invocations = kernel.local_size.iter().fold(groups, |product, &size| product * u64::from(size));
                 assert_eq!(moved * invocations, useful, "{} {} {}: {moves:?}", case.experiment, case.variant, case.point);
@@ -149,6 +158,10 @@ struct Moved {
     written: u64,
     /// Read from workgroup memory.
     shared_read: u64,
+    /// Read from uniform buffers, push constants and arrays of the kernel's own, by an index that varies.
+    indexed: u64,
+    /// Texels, of whatever size: those of buffers, of images, and what a sampler makes of several.
+    texels: u64,
 }
 
 /// The same by loop depth, each loop's turns counted once.
@@ -184,6 +197,8 @@ impl Moves {
             total.read += times * moved.read;
             total.written += times * moved.written;
             total.shared_read += times * moved.shared_read;
+            total.indexed += times * moved.indexed;
+            total.texels += times * moved.texels;
         }
         total
     }
@@ -207,6 +222,13 @@ impl Types<'_> {
         }
     }
 
+    /// Whether a pointer is one into something, by an index that is no constant.
+    fn varies(&self, pointer: Word) -> bool {
+        let chain = self.instruction(pointer);
+        let is_constant = |index: &Operand| self.instruction(id(index)).class.opcode == Op::Constant;
+        chain.class.opcode == Op::AccessChain && !chain.operands[1..].iter().all(is_constant)
+    }
+
     fn bytes(&self, ty: Word) -> u64 {
         let ty = self.instruction(ty);
         match (ty.class.opcode, &ty.operands[..]) {
@@ -219,11 +241,20 @@ impl Types<'_> {
 
     fn count(&self, instruction: &Instruction, moved: &mut Moved) {
         let opcode = instruction.class.opcode;
+        if matches!(opcode, Op::ImageFetch | Op::ImageRead | Op::ImageSampleExplicitLod) {
+            moved.texels += 1;
+        }
         if !matches!(opcode, Op::Load | Op::Store) {
             return;
         }
-        let (class, pointee) = self.pointee(id(&instruction.operands[0]));
+        let pointer = id(&instruction.operands[0]);
+        let (class, pointee) = self.pointee(pointer);
         match (opcode, class) {
+            (Op::Load, StorageClass::Uniform | StorageClass::PushConstant | StorageClass::Private | StorageClass::Function)
+                if self.varies(pointer) =>
+            {
+                moved.indexed += self.bytes(pointee);
+            }
             (Op::Load, StorageClass::StorageBuffer) => moved.read += self.bytes(pointee),
             (Op::Store, StorageClass::StorageBuffer) => moved.written += self.bytes(pointee),
             (Op::Load, StorageClass::Workgroup) => moved.shared_read += self.bytes(pointee),
@@ -292,8 +323,8 @@ fn every_byte_that_an_invocation_moves_is_counted() {
     let unrolled = "[[unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; }";
     let looped = "[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; tile[i] = sum.x; barrier();
         for (uint j = 0; j < i; ++j) { sum += tile[(i + j + k) % 64]; } }";
-    assert_eq!(moves(unrolled).with(&[]), Moved { read: 4 * 16, written: 16, shared_read: 0 });
-    assert_eq!(moves(looped).with(&[4, 10]), Moved { read: 4 * 16, written: 16, shared_read: 4 * 10 * 4 });
+    assert_eq!(moves(unrolled).with(&[]), Moved { read: 4 * 16, written: 16, ..Moved::default() });
+    assert_eq!(moves(looped).with(&[4, 10]), Moved { read: 4 * 16, written: 16, shared_read: 4 * 10 * 4, ..Moved::default() });
 }
 
 #[test]
