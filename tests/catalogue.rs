@@ -72,7 +72,8 @@ fn what_a_module_declares_is_what_its_experiment_says() {
             let reflection = &specialized.module.reflection;
             check_entry(reflection, &name);
             check_bindings(&case, kernel, reflection, &name);
-            check_blocks(reflection, specialized, &name);
+            check_formats(&case, reflection, &name);
+            check_blocks(&case, kernel, reflection, specialized, &name);
             check_instructions(reflection, specialized, &name);
             check_constants(kernel, specialized, &name);
         }
@@ -152,22 +153,57 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
     assert_eq!(used, declared.collect(), "{name}");
 }
 
-/// Every buffer is nothing but a runtime array, without gaps between its elements.
-fn check_blocks(reflection: &Reflection, specialized: &Specialized, name: &str) {
+/// A module asks for more formats of storage images only where its own image has one of them.
+fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
+    let is_extended = |resource: &Resource| match resource.shape {
+        Shape::Image { format, role: ImageRole::Storage, .. } => format.is_extended(),
+        _ => false,
+    };
+    let declared = reflection.capabilities.contains(&Capability::StorageImageExtendedFormats);
+    assert_eq!(declared, case.resources.iter().any(is_extended), "{name}");
+}
+
+/// Every buffer is nothing but an array, without gaps between its elements: a storage buffer one of any length, a uniform buffer
+/// one as long as what is bound to it.
+fn check_blocks(case: &Case, kernel: &Kernel, reflection: &Reflection, specialized: &Specialized, name: &str) {
     let blocks = reflection.blocks(&all_given(specialized)).unwrap();
     let (push, buffers): (Vec<_>, Vec<_>) = blocks.iter().partition(|block| block.place == BlockPlace::PushConstants);
     let places: Vec<BlockPlace> = buffers.iter().map(|block| block.place).collect();
-    let bound = reflection.bindings.iter().map(|info| BlockPlace::StorageBuffer { set: info.set, binding: info.binding });
+    let bound = reflection.bindings.iter().filter_map(|info| {
+        let (set, binding) = (info.set, info.binding);
+        match info.kind {
+            BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
+            BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
+            _ => None,
+        }
+    });
     assert_eq!(places, bound.collect::<Vec<_>>(), "{name}");
     for block in buffers {
         let [member] = &block.layout.members[..] else { panic!("{name}: {block:?}") };
-        let TypeLayout::RuntimeArray { stride, element } = &member.ty else { panic!("{name}: {block:?}") };
-        assert_eq!(element.bytes(), Some((*stride).into()), "{name}: {member:?}");
-        assert_eq!((block.layout.bytes, block.runtime_stride()), (0, Some(*stride)), "{name}");
-        assert_eq!(block.elements_in(block.bytes_with(1000).unwrap()), Some(1000), "{name}");
+        match (&member.ty, block.place) {
+            (TypeLayout::RuntimeArray { stride, element }, BlockPlace::StorageBuffer { .. }) => {
+                assert_eq!(aligned_bytes(element), Some((*stride).into()), "{name}: {member:?}");
+                assert_eq!((block.layout.bytes, block.runtime_stride()), (0, Some(*stride)), "{name}");
+                assert_eq!(block.elements_in(block.bytes_with(1000).unwrap()), Some(1000), "{name}");
+            }
+            (TypeLayout::Array { stride, element, .. }, BlockPlace::UniformBuffer { set, binding }) => {
+                assert_eq!(element.bytes(), Some((*stride).into()), "{name}: {member:?}");
+                let here = kernel.bindings.iter().find(|bound| (bound.set, bound.binding) == (set, binding)).unwrap();
+                assert_eq!(block.layout.bytes, case.resources[here.resource].bytes(), "{name}");
+            }
+            _ => panic!("{name}: {block:?}"),
+        }
     }
     let pushed = push.iter().map(|block| block.layout.bytes).max().unwrap_or(0);
     assert_eq!(pushed, u64::from(specialized.push_bytes), "{name}");
+}
+
+/// Bytes from one element of an array to the next one: std430 aligns vectors of three as those of four.
+fn aligned_bytes(element: &TypeLayout) -> Option<u64> {
+    match element {
+        TypeLayout::Vector { components: 3, scalar } => Some(4 * scalar.bytes()),
+        _ => element.bytes(),
+    }
 }
 
 fn type_of(scalar: Scalar) -> ScalarType {

@@ -65,6 +65,12 @@ pub trait Experiment: Sync {
         &[""]
     }
 
+    /// Those of them that the quick overview measures: all, unless they are too many for it. A filter that names variants has
+    /// the ones that it names.
+    fn quick_variants(&self) -> &[&str] {
+        self.variants()
+    }
+
     /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
     fn base_variant(&self) -> Option<&str> {
         None
@@ -132,6 +138,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride;
+    load: path;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;

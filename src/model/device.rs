@@ -351,7 +351,7 @@ impl DeviceInfo {
                 descriptor_sets: 8,
                 allocation_bytes: 4 << 30,
             },
-            features: BTreeSet::from([Feature::PipelineExecutableProperties]),
+            features: BTreeSet::from([Feature::PipelineExecutableProperties, Feature::StorageImageExtendedFormats]),
             subgroup: Subgroup { size: 32, min_size: 32, max_size: 32, in_compute: true, ..Subgroup::default() },
             queues: vec![QueueFamily {
                 index: 0,

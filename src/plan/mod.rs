@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::digest::label;
 use crate::error::{Error, nearest};
 use crate::experiments::{CATALOGUE, Experiment, Setting};
-use crate::model::{Axis, AxisValue, Cache, Case, Point, Skip};
+use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use limits::check_limits;
 pub use shard::Shard;
@@ -282,7 +282,8 @@ fn plan_id(selections: &[Selection], cache: Cache, seed: u64) -> String {
     label('p', hash)
 }
 
-/// The experiments, and of them the variants, that match any of the filters.
+/// The experiments, and of them the variants, that match any of the filters. Where no filter names variants, the quick overview
+/// has the few that the experiment chose for it.
 ///
 /// # Errors
 /// A filter that matches nothing, or is no valid glob.
@@ -290,13 +291,20 @@ pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, E
     let matchers = filters.iter().map(|filter| Filter::new(filter)).collect::<Result<Vec<_>, _>>()?;
     let mut selections = Vec::new();
     for experiment in CATALOGUE {
-        let matches = |variant: &&&str| matchers.is_empty() || matchers.iter().any(|m| m.matches(*experiment, variant));
+        let matches = |variant: &&&str| is_meant(*experiment, variant, &matchers, setting.preset);
         let variants: Vec<&'static str> = experiment.variants().iter().filter(matches).copied().collect();
         if !variants.is_empty() {
             selections.push(Selection { experiment: *experiment, variants, axes: experiment.axes(setting) });
         }
     }
     Ok(selections)
+}
+
+fn is_meant(experiment: &dyn Experiment, variant: &str, filters: &[Filter], preset: Preset) -> bool {
+    let matching = || filters.iter().filter(|filter| filter.matches(experiment, variant));
+    let is_named = matching().any(|filter| filter.of_variants);
+    let is_shown = preset != Preset::Quick || experiment.quick_variants().contains(&variant);
+    is_named || (is_shown && (filters.is_empty() || matching().next().is_some()))
 }
 
 /// A glob over `family/name`, or over `family/name:variant`.
@@ -472,6 +480,31 @@ mod tests {
         let device = device();
         let plan = plan(&device, &["calibration/timer:floor"], &[]).unwrap();
         assert_eq!(plan.iter().map(|planned| planned.variant).collect::<Vec<_>>(), ["floor"]);
+    }
+
+    /// The quick overview has the variants that the experiment chose for it, and those that a filter names.
+    #[test]
+    fn quick_has_few_variants_unless_some_are_named() {
+        let device = device();
+        let variants = |preset, filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(ToString::to_string).collect();
+            let selections = select(&filters, &Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
+            selections.into_iter().find(|selection| selection.experiment.name() == "load/path").unwrap().variants
+        };
+        let experiment = crate::experiments::find("load/path").unwrap();
+        let (all, few) = (experiment.variants(), experiment.quick_variants());
+        assert!(few.len() < all.len() && few.iter().all(|variant| all.contains(variant)));
+        let is_few = |found: Vec<&str>| found.len() == few.len() && found.iter().all(|variant| few.contains(variant));
+        assert!(is_few(variants(Preset::Quick, &[])) && is_few(variants(Preset::Quick, &["load/*", "memory/stream"])));
+        assert_eq!(variants(Preset::Default, &["load/path"]), all);
+        assert_eq!(variants(Preset::Quick, &["load/path:*"]), all);
+        assert_eq!(variants(Preset::Quick, &["load/path:ssbo_vec3"]), ["ssbo_vec3"]);
+        assert!(variants(Preset::Quick, &["load/path", "load/path:ssbo_vec3"]).contains(&"ssbo_vec3"));
+        for experiment in CATALOGUE {
+            let (all, few) = (experiment.variants(), experiment.quick_variants());
+            assert!(!few.is_empty() && few.iter().all(|variant| all.contains(variant)), "{}", experiment.name());
+            assert!(experiment.base_variant().is_none_or(|base| few.contains(&base)), "{}: no base", experiment.name());
+        }
     }
 
     #[test]

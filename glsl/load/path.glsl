@@ -1,0 +1,85 @@
+// What all paths share: which elements an invocation loads, and what becomes of the values. A kernel includes this and defines
+// `load`, the path itself.
+#ifndef PATH_GLSL
+#define PATH_GLSL
+
+#extension GL_EXT_control_flow_attributes : require
+#include "local_size.glsl"
+#include "grid.glsl"
+
+// VALUE, what a load gives, and COMPONENTS, how many numbers that is, are macros: they are types.
+#ifndef VALUE
+#error "VALUE is missing: the type that a load gives, such as uvec4, with COMPONENTS, its length"
+#endif
+
+#if COMPONENTS == 1
+#define COMBINED(v) (v)
+#elif COMPONENTS == 2
+#define COMBINED(v) ((v).x + 2 * (v).y)
+#elif COMPONENTS == 3
+#define COMBINED(v) ((v).x + 2 * (v).y + 3 * (v).z)
+#else
+#define COMBINED(v) ((v).x + 2 * (v).y + 3 * (v).z + 4 * (v).w)
+#endif
+
+// Loads per invocation, a multiple of TURN.
+layout(constant_id = 3) const uint LOADS = 256;
+// Which elements lanes load at a time, in the order of the axis `pattern`.
+layout(constant_id = 4) const uint PATTERN = 0;
+const uint UNIFORM = 0, LINEAR = 1;
+
+// Loads of one turn of the loop. They don't depend on each other, and the loop itself hardly counts.
+const uint TURN = 16;
+// Lead from one load of a turn to the next one, and from one turn to the next one. The first is a multiple of four, so that no
+// two loads of a lane are neighbours that a compiler could join; the second is one of 32, so that the lines that neighbouring
+// lanes load stay whole.
+const uint STEP = 12, STEP_OF_TURN = 96;
+
+layout(push_constant) uniform Push {
+    uint invocations;
+    // The number of elements less one. No compiler knows it, so that it can tell nothing of an address.
+    uint mask;
+#ifdef PUSHED
+    uint pushed[PUSHED];
+#endif
+};
+
+layout(set = 0, binding = 0) restrict writeonly buffer Results { RESULT results[]; };
+
+// The element at an index up to `mask`.
+VALUE load(uint index);
+
+// A hash by Chris Wellons (lowbias32), which spreads numbers over 32 bits.
+uint scattered(uint x) {
+    x = (x ^ (x >> 16)) * 0x7FEB352Du;
+    x = (x ^ (x >> 15)) * 0x846CA68Bu;
+    return x ^ (x >> 16);
+}
+
+// Where an invocation begins.
+uint first_index() {
+    const uint group = linear_group();
+    if (PATTERN == UNIFORM) return scattered(group);
+    if (PATTERN == LINEAR) return scattered(group) * 32 + gl_LocalInvocationID.x;
+    return scattered(group * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+}
+
+void main() {
+    const uint first = first_index();
+    VALUE total = VALUE(0);
+    [[dont_unroll]] for (uint turn = 0; turn < LOADS / TURN; ++turn) {
+        const uint index = first + turn * STEP_OF_TURN;
+        VALUE sum = VALUE(0);
+        [[unroll]] for (uint k = 0; k < TURN; ++k) {
+            sum += load((index ^ (k * STEP)) & mask);
+        }
+        // Turns count differently, so that the result tells in which order they were.
+        total += VALUE(turn + 1) * WHOLE(sum);
+    }
+    const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    if (i < invocations) {
+        results[i] = COMBINED(total);
+    }
+}
+
+#endif

@@ -1,0 +1,286 @@
+//! `load/path`: what does each way cost by which a shader can read, as long as the first-level cache holds what it reads?
+//!
+//! The measurement is Sebastian Aaltonen's "perftest" for Direct3D (github.com/sebbbi/perftest), on Vulkan. Its 46 loads, each
+//! in three patterns, are these variants:
+//!
+//! | perftest (Direct3D) | here (Vulkan) |
+//! |---|---|
+//! | typed buffers of nine formats | `texel_buffer_*` |
+//! | raw buffers, 1 to 4 words | `ssbo_scalar`, `ssbo_vec2`, `ssbo_vec3` (16 bytes apart, as std430 has them), `ssbo_vec4` |
+//! | raw buffers, 2 and 4 words, unaligned | `ssbo_vec2_unaligned`, `ssbo_vec4_unaligned` |
+//! | structured buffers, 1, 2 and 4 words | `ssbo_struct_*`: arrays of structs, on Vulkan storage buffers like any other |
+//! | constant buffer, 4 words | `ubo` |
+//! | textures of nine formats, loaded | `sampled_fetch_*` |
+//! | the same, sampled: the nearest texel, and bilinearly | `sampled_nearest_*`, `sampled_linear_*` |
+//!
+//! Beyond these there are `push_constant`, `spec_constant` and `storage_image_*`.
+//!
+//! Like perftest's, all paths have as many elements as the widest (16 KiB), so narrow ones have fewer bytes; push constants and
+//! specialization constants are few by their nature. perftest steps through its elements one by one, which shifts the lanes of
+//! `linear` against the cache's lines with each load. Here they stay within whole lines: what shifting costs is the question of
+//! `memory/misaligned`.
+
+mod table;
+mod twin;
+
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, DeviceKind, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource,
+    Scalar, Sequence, Shape, Skip, Work,
+};
+use crate::validate::Expected;
+
+use table::{Kind, NAMES, Path, Value};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Loads;
+
+/// In the order of the shader's constants.
+const PATTERNS: &[&str] = &["uniform", "linear", "random"];
+
+/// One path of each sort of hardware.
+const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "sampled_linear_rgba8"];
+
+/// Texels of floats are whole numbers up to this one. An invocation's result is at most 256 loads x 16, the weight of the last
+/// turn, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
+const MAGNITUDE: u32 = 127;
+
+struct Loads;
+
+impl Experiment for Loads {
+    fn name(&self) -> &'static str {
+        "load/path"
+    }
+
+    fn summary(&self) -> &'static str {
+        "every way of reading, from what the first-level cache holds"
+    }
+
+    fn description(&self) -> &'static str {
+        "Each invocation loads `loads` elements, each by the path that the variant names, and writes one sum of them. There \
+         are 1024 elements whatever the path, 16 KiB of the widest, so that the first-level cache holds them all and the path \
+         itself counts; push constants and specialization constants are 16 words. In `uniform` all lanes of a workgroup load \
+         the same element at a time, in `linear` neighbouring lanes neighbouring ones, whole lines at once, in `random` each \
+         lane one of its own. No two loads of a lane are the same or neighbours as far as a compiler can tell: a mask that \
+         comes as a push constant bounds every index. The variants are the 46 loads of perftest, a program for Direct3D by \
+         Sebastian Aaltonen, and some more. `texel_buffer_*` are its typed buffers; `ssbo_*` its raw buffers, of which the \
+         vectors of `unaligned` begin at a word that is no multiple of their width, and of which `struct` are its structured \
+         ones; `ubo` is its constant buffer, read by vec4. `sampled_*` are images of 32 x 32 texels: `fetch` names a texel, \
+         `nearest` and `linear` go through a sampler, the latter at the corner where four texels meet, so that it can't leave \
+         any of them out. `push_constant` and `spec_constant` are arrays with an index that varies, `storage_image_*` images \
+         without a sampler.\n\
+         \n\
+         How to read it: an item is one load of one lane, bytes are those of its element, and `relative` compares with \
+         texel_buffer_rgba8 at random. Compare variants within one pattern, then patterns of one variant. A path through the \
+         texture units has a rate of its own, so many texels per clock, which halves where a texel is twice as wide as the \
+         unit's way (often at 64 or 128 bits), and again where `linear` filters wide texels; `fetch`, `nearest` and texel \
+         buffers should agree. A path through the load units moves so many bytes per clock where lanes lie side by side, and \
+         so many lanes where they don't: wide vectors then bring more per load, and `unaligned` ones are taken apart into \
+         words. `uniform` shows what else a device does for equal addresses: a constant cache or scalar loads serve all lanes \
+         at once, and some compilers load once and hand it round the subgroup, so that it can be many times faster than \
+         `linear`, or no faster at all. The reverse is `random` over `ubo` and `push_constant`: caches made for one address at \
+         a time serve lanes one after the other, and it is cheaper to use a storage buffer. `spec_constant` tells where the \
+         driver keeps an array of constants: in registers and selections, in a constant bank, or in an invocation's own \
+         memory. Beside each load there are two or three instructions for its index, more for images, and one for each \
+         component that is summed: where the load is as cheap as these, the figure is a lower bound. On processors all is \
+         arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds and filters."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &NAMES
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        QUICK
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("texel_buffer_rgba8")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let patterns = if quick { &["uniform", "random"] } else { PATTERNS };
+        // A large GPU needs many for a pass to take longer than its launch; on a small one that many take too long.
+        let gpu = if setting.device.kind == DeviceKind::Discrete { 1 << 21 } else { 1 << 19 };
+        let n = if quick { setting.by_class(2048_u64, gpu) } else { setting.by_class(8192_u64, gpu) };
+        vec![
+            Axis::new("pattern", "which elements lanes load at a time", AxisKind::Words(PATTERNS), patterns.iter().copied())
+                .relative_to("random"),
+            Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
+                .of_monotone_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let path = Path::of(variant);
+        let n = point.integer("n");
+        let [local_size, loads] = ["local_size_x", "loads"].map(|axis| point.u32(axis));
+        let mut resources = vec![Resource::words("results", n, Contents::Undefined)];
+        resources.extend(inputs(path, setting.seed));
+        let kernel = kernel(path, local_size, resources.len(), setting.seed)
+            .constant("LOADS", Scalar::U32(loads))
+            .constant("PATTERN", Scalar::U32(pattern_code(point.word("pattern"))));
+        let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
+        let mut push = vec![point.u32("n"), path.elements() - 1];
+        if path.kind == Kind::PushConstants {
+            push.extend(few_words(setting.seed));
+        }
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        let items = n.checked_mul(loads.into());
+        let bytes = items.and_then(|items| items.checked_mul(path.value.bytes().into()));
+        Ok(Case {
+            variant: variant.to_owned(),
+            work: Work { bytes, items, ..Work::default() },
+            headline: Headline::ITEMS,
+            // Its turns, and the loads of each where a compiler doesn't unroll them.
+            iterations: 2 * u64::from(loads),
+            ..case
+        })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        vec![twin::expected(case)]
+    }
+}
+
+fn pattern_code(word: &str) -> u32 {
+    (0..).zip(PATTERNS).find(|(_, pattern)| **pattern == word).map_or(0, |(code, _)| code)
+}
+
+fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
+    let kernel = Kernel::new(path.shader(), [local_size, 1, 1], resources)
+        .define("VALUE", path.value.glsl())
+        .define("COMPONENTS", path.value.components());
+    let kernel = match path.value {
+        Value::Words(_) => kernel,
+        Value::Texel(format) if format.precision() == Precision::Unorm8 => kernel.define("UNORM8", ""),
+        Value::Texel(_) => kernel,
+    };
+    match path.kind {
+        Kind::Raw | Kind::Nearest => kernel,
+        Kind::Unaligned => kernel.define("UNALIGNED", ""),
+        Kind::Structured => kernel.define("STRUCTURED", ""),
+        Kind::UniformBuffer => kernel.define("UNIFORM_BUFFER", ""),
+        Kind::PushConstants => kernel.define("PUSHED", table::FEW),
+        Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), seed),
+        Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
+        Kind::Fetch => kernel.define("FETCHED", ""),
+        Kind::Linear => kernel.define("LINEAR_SAMPLER", ""),
+        Kind::StorageImage => kernel.define("STORED_AS", path.format()),
+    }
+}
+
+fn specialized(kernel: Kernel, seed: u64) -> Kernel {
+    let words = (0..).zip(few_words(seed));
+    words.fold(kernel, |kernel, (i, word): (u32, _)| kernel.constant(&format!("WORD_{i}"), Scalar::U32(word)))
+}
+
+/// What push constants and specialization constants hold.
+fn few_words(seed: u64) -> impl Iterator<Item = u32> {
+    (0..table::FEW).map(move |i| Sequence::Words { seed }.word(i.into()))
+}
+
+/// What the path reads, where that isn't in the commands or in the pipeline.
+fn inputs(path: &Path, seed: u64) -> Vec<Resource> {
+    match path.value {
+        Value::Words(_) if [Kind::PushConstants, Kind::SpecConstants].contains(&path.kind) => Vec::new(),
+        Value::Words(width) => vec![words(path.kind, width, path.elements(), seed)],
+        Value::Texel(format) => texels(path.kind, format, seed),
+    }
+}
+
+fn words(kind: Kind, width: u32, elements: u32, seed: u64) -> Resource {
+    let words = if kind == Kind::Unaligned { elements * width + 1 } else { elements * twin::aligned(width) };
+    Resource::words("values", words.into(), Contents::Sequence(Sequence::Words { seed }))
+}
+
+fn texels(kind: Kind, format: Format, seed: u64) -> Vec<Resource> {
+    let contents = Contents::Sequence(match format.precision() {
+        Precision::Unorm8 => Sequence::Words { seed },
+        Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
+        Precision::Float32 => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
+    });
+    let buffer = Shape::Texels { format, count: table::ELEMENTS };
+    let role = if kind == Kind::StorageImage { ImageRole::Storage } else { ImageRole::Sampled };
+    let image = Shape::Image { format, extent: [table::SIDE; 2], role };
+    let shape = if kind == Kind::TexelBuffer { buffer } else { image };
+    let sampler = |is_linear| Resource::new("sampler", Shape::Sampler { is_linear }, Contents::Undefined);
+    let sampler = match kind {
+        Kind::Nearest => Some(sampler(false)),
+        Kind::Linear => Some(sampler(true)),
+        _ => None,
+    };
+    std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    fn case(variant: &str, pattern: &'static str, loads: u64, seed: u64) -> Case {
+        let device = DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed };
+        let numbers =
+            [("n", 1000), ("loads", loads), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
+        let point = Point::new(numbers.into_iter().chain([("pattern".into(), pattern.into())]));
+        Loads.case(variant, &point, &setting).unwrap()
+    }
+
+    fn results(case: &Case) -> Vec<u32> {
+        let bytes = Loads.expected(case).remove(0).bytes();
+        bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn perftests_loads_come_in_three_patterns() {
+        let added = |path: &&Path| [Kind::PushConstants, Kind::SpecConstants, Kind::StorageImage].contains(&path.kind);
+        let [all, added] = [table::PATHS.len(), table::PATHS.iter().filter(added).count()];
+        assert_eq!((all - added, (all - added) * PATTERNS.len(), added), (46, 138, 11));
+    }
+
+    #[test]
+    fn items_are_loads_and_bytes_are_theirs() {
+        for (variant, bytes) in [("ssbo_vec3", 12), ("ubo", 16), ("sampled_linear_rg8", 2), ("push_constant", 4)] {
+            let work = case(variant, "random", 256, 1).work;
+            assert_eq!((work.items, work.bytes), (Some(256_000), Some(256_000 * bytes)), "{variant}");
+        }
+    }
+
+    /// Sums are exact as long as they stay below 2^24, whichever part of them comes first.
+    #[test]
+    fn results_of_texels_are_exact() {
+        for path in table::PATHS {
+            let Value::Texel(format) = path.value else { continue };
+            let largest = if format.precision() == Precision::Unorm8 { 255 } else { MAGNITUDE };
+            let all_terms = |loads: u32| twin::weights(path, loads).map(u64::from).sum::<u64>();
+            assert!(all_terms(256) * u64::from(largest) < 1 << 24, "{}", path.name);
+            let floats = results(&case(path.name, "random", 256, 1)).into_iter().map(f32::from_bits);
+            assert!(path.kind == Kind::Linear || floats.into_iter().all(|result| result.fract() == 0.0), "{}", path.name);
+        }
+    }
+
+    /// Where all lanes begin alike, a workgroup has one result; where they don't, nearly each has its own.
+    #[test]
+    fn lanes_begin_as_the_pattern_says() {
+        for (pattern, fewest, most) in [("uniform", 12, 16), ("linear", 300, 1000), ("random", 500, 1000)] {
+            let mut results = results(&case("ssbo_vec4", pattern, 16, 1));
+            assert!(pattern != "uniform" || results.chunks(64).all(|group| group.iter().all(|result| *result == group[0])));
+            results.sort_unstable();
+            results.dedup();
+            assert!((fewest..=most).contains(&results.len()), "{pattern}: {} results", results.len());
+        }
+    }
+
+    /// Data decide results, also those that are no resource's contents.
+    #[test]
+    fn other_data_have_other_results() {
+        for name in NAMES {
+            let [one, two] = [1, 2].map(|seed| results(&case(name, "linear", 64, seed)));
+            assert_ne!(one, two, "{name}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The paths, by name.
+
+use crate::model::Format;
+
+/// Elements that a path chooses from: 16 KiB of the widest, so that any first-level cache holds them all.
+pub const ELEMENTS: u32 = 1024;
+
+/// Words of push constants and of specialization constants that a path chooses from: of the former, every device has 128 bytes.
+pub const FEW: u32 = 16;
+
+/// The side of an image of so many texels.
+pub const SIDE: u32 = 32;
+
+/// A way for a shader to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The variant's name.
+    pub name: &'static str,
+    /// What is read, and how.
+    pub kind: Kind,
+    /// What a load gives.
+    pub value: Value,
+}
+
+/// What is read, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A storage buffer, an array of the value.
+    Raw,
+    /// A storage buffer of words, from one on whose index is no multiple of the width.
+    Unaligned,
+    /// A storage buffer, an array of a struct of the value.
+    Structured,
+    /// A uniform buffer.
+    UniformBuffer,
+    /// Push constants.
+    PushConstants,
+    /// An array whose elements are specialization constants.
+    SpecConstants,
+    /// A uniform texel buffer.
+    TexelBuffer,
+    /// A sampled image, by `texelFetch`.
+    Fetch,
+    /// A sampled image through a sampler that takes the nearest texel, in the middle of a texel.
+    Nearest,
+    /// A sampled image through a sampler that mixes four texels, where they meet.
+    Linear,
+    /// A storage image.
+    StorageImage,
+}
+
+/// What a load gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// So many 32-bit words.
+    Words(u32),
+    /// A texel.
+    Texel(Format),
+}
+
+impl Value {
+    /// Numbers that it consists of.
+    pub fn components(self) -> u32 {
+        match self {
+            Self::Words(width) => width,
+            Self::Texel(format) => format.channels(),
+        }
+    }
+
+    /// Bytes that it was loaded from.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::Words(width) => 4 * width,
+            Self::Texel(format) => format.bytes(),
+        }
+    }
+
+    /// GLSL's name of its type.
+    pub fn glsl(self) -> &'static str {
+        match (self, self.components()) {
+            (Self::Words(_), 1) => "uint",
+            (Self::Words(_), 2) => "uvec2",
+            (Self::Words(_), 3) => "uvec3",
+            (Self::Words(_), _) => "uvec4",
+            (Self::Texel(_), 1) => "float",
+            (Self::Texel(_), 2) => "vec2",
+            (Self::Texel(_), _) => "vec4",
+        }
+    }
+}
+
+impl Path {
+    /// The path of this name.
+    ///
+    /// # Panics
+    /// Where there is none: variants are chosen from the table.
+    pub fn of(name: &str) -> &'static Self {
+        let found = PATHS.iter().find(|path| path.name == name);
+        found.unwrap_or_else(|| panic!("no path is called {name}"))
+    }
+
+    /// The layout qualifier of its images; nothing where it reads words.
+    pub fn format(&self) -> &'static str {
+        match self.value {
+            Value::Words(_) => "",
+            Value::Texel(format) => format.as_str(),
+        }
+    }
+
+    /// Elements that it chooses from, a power of two.
+    pub fn elements(&self) -> u32 {
+        match self.kind {
+            Kind::PushConstants | Kind::SpecConstants => FEW,
+            _ => ELEMENTS,
+        }
+    }
+
+    /// Its shader.
+    pub fn shader(&self) -> &'static str {
+        match self.value {
+            Value::Words(_) => "load/path_words.comp",
+            Value::Texel(_) => "load/path_texels.comp",
+        }
+    }
+}
+
+/// Declares the table: a kind with the names and widths of what it reads in words, or with what all its nine names begin with.
+macro_rules! paths {
+    (words: $($word_kind:ident { $($name:literal: $width:literal),+ })+; texels: $($texel_kind:ident: $prefix:literal;)+) => {
+        /// Every path.
+        pub const PATHS: &[Path] = &[
+            $($(Path { name: $name, kind: Kind::$word_kind, value: Value::Words($width) },)+)+
+            $(
+                Path { name: concat!($prefix, "_r8"), kind: Kind::$texel_kind, value: Value::Texel(Format::R8Unorm) },
+                Path { name: concat!($prefix, "_rg8"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rg8Unorm) },
+                Path { name: concat!($prefix, "_rgba8"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rgba8Unorm) },
+                Path { name: concat!($prefix, "_r16f"), kind: Kind::$texel_kind, value: Value::Texel(Format::R16Float) },
+                Path { name: concat!($prefix, "_rg16f"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rg16Float) },
+                Path { name: concat!($prefix, "_rgba16f"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rgba16Float) },
+                Path { name: concat!($prefix, "_r32f"), kind: Kind::$texel_kind, value: Value::Texel(Format::R32Float) },
+                Path { name: concat!($prefix, "_rg32f"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rg32Float) },
+                Path { name: concat!($prefix, "_rgba32f"), kind: Kind::$texel_kind, value: Value::Texel(Format::Rgba32Float) },
+            )+
+        ];
+    };
+}
+
+paths! {
+    words:
+    Raw { "ssbo_scalar": 1, "ssbo_vec2": 2, "ssbo_vec3": 3, "ssbo_vec4": 4 }
+    Unaligned { "ssbo_vec2_unaligned": 2, "ssbo_vec4_unaligned": 4 }
+    Structured { "ssbo_struct_scalar": 1, "ssbo_struct_vec2": 2, "ssbo_struct_vec4": 4 }
+    UniformBuffer { "ubo": 4 }
+    PushConstants { "push_constant": 1 }
+    SpecConstants { "spec_constant": 1 };
+    texels:
+    TexelBuffer: "texel_buffer";
+    Fetch: "sampled_fetch";
+    Nearest: "sampled_nearest";
+    Linear: "sampled_linear";
+    StorageImage: "storage_image";
+}
+
+/// The paths' names.
+pub const NAMES: [&str; PATHS.len()] = {
+    let mut names = [""; PATHS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = PATHS[i].name;
+        i += 1;
+    }
+    names
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_texels_name_ends_in_its_format() {
+        for path in PATHS {
+            let Value::Texel(format) = path.value else { continue };
+            assert_eq!(path.name.rsplit('_').next(), Some(format.as_str()));
+        }
+    }
+
+    #[test]
+    fn no_path_is_there_twice() {
+        for (i, path) in PATHS.iter().enumerate() {
+            let is_same = |other: &Path| other.name == path.name || (other.kind, other.value) == (path.kind, path.value);
+            assert!(!PATHS[..i].iter().any(is_same), "{}", path.name);
+        }
+    }
+
+    /// What any first-level cache holds, and the word more that shifting takes.
+    #[test]
+    fn all_elements_are_16_kib_at_most() {
+        assert!(PATHS.iter().all(|path| path.elements().is_power_of_two() && path.elements() * path.value.bytes() <= 16 << 10));
+        assert_eq!(SIDE * SIDE, ELEMENTS);
+    }
+}
