@@ -138,7 +138,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride;
-    load: path;
+    load: path, filter;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
