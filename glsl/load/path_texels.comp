@@ -11,7 +11,7 @@
 #define WHOLE(sum) (sum)
 #endif
 
-#include "path.glsl"
+#include "loads.glsl"
 
 #if COMPONENTS == 1
 #define CHANNELS(texel) (texel).x

@@ -3,7 +3,7 @@
 // Sums wrap.
 #define RESULT uint
 #define WHOLE(sum) (sum)
-#include "path.glsl"
+#include "loads.glsl"
 
 // Which path it is is a macro: each declares another resource.
 #if defined(STRUCTURED)

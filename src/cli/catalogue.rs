@@ -8,7 +8,7 @@ use crate::experiments::{self, Experiment, Setting};
 use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
 use crate::plan;
 
-/// More values than this are shown by both ends.
+/// More values or variants than this are shown by both ends.
 const SHOWN_VALUES: usize = 12;
 
 /// The longest line of a description, in characters.
@@ -26,7 +26,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
         writeln!(text, "{:24} {}", selection.experiment.name(), selection.experiment.summary())?;
         let variants: Vec<&str> = selection.variants.into_iter().filter(|variant| !variant.is_empty()).collect();
         if !variants.is_empty() {
-            writeln!(text, "    variants: {}", variants.join(", "))?;
+            writeln!(text, "    variants: {}", shortened(&variants, "variants"))?;
         }
         let derived = selection.experiment.derived();
         if !derived.is_empty() {
@@ -54,7 +54,7 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
     }
     let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
     if !variants.is_empty() {
-        writeln!(text, "\nVariants: {}", variants.join(", "))?;
+        writeln!(text, "\n{}", wrapped(&format!("Variants: {}", variants.join(", ")), WIDTH))?;
     }
     let derived = experiment.derived();
     if !derived.is_empty() {
@@ -84,9 +84,13 @@ fn range(axis: &Axis) -> String {
 
 fn defaults(axis: &Axis) -> String {
     let values: Vec<String> = axis.defaults.iter().map(ToString::to_string).collect();
-    match values.len() {
-        0..=SHOWN_VALUES => values.join(", "),
-        count => format!("{}, ..., {} ({count} values)", values[..4].join(", "), values[count - 1]),
+    shortened(&values.iter().map(String::as_str).collect::<Vec<_>>(), "values")
+}
+
+fn shortened(words: &[&str], what: &str) -> String {
+    match words.len() {
+        0..=SHOWN_VALUES => words.join(", "),
+        count => format!("{}, ..., {} ({count} {what})", words[..4].join(", "), words[count - 1]),
     }
 }
 

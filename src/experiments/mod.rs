@@ -145,7 +145,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
-    load: path;
+    load: path, filter;
     cache: latency;
     transfer: copy;
     shared: bank_conflict;

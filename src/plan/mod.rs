@@ -390,7 +390,7 @@ pub fn case_id(experiment: &str, variant: &str, axes: &[Axis], point: &Point, ca
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisKind, DeviceInfo, Preset};
+    use crate::model::{AxisKind, DeviceInfo, Format, FormatUse};
 
     fn device() -> DeviceInfo {
         DeviceInfo::mock()
@@ -418,6 +418,26 @@ mod tests {
         let plan = plan(&device, &["workgroup/linear"], &["local_size_x=2048", "n=1024"]).unwrap();
         let skip = plan.get(0).unwrap().case.unwrap_err();
         assert_eq!(skip.reason, "maxComputeWorkGroupSize[0] is 1024, the case needs 2048");
+    }
+
+    #[test]
+    fn a_format_that_the_device_lacks_becomes_a_skip_that_names_it() {
+        let mut device = DeviceInfo::mock();
+        device.features.clear();
+        device.formats.insert(Format::R32Float, [FormatUse::Sampled].into());
+        let reason = |variant: &str| {
+            let plan = plan(&device, &[&format!("load/path:{variant}")], &["pattern=random"]).unwrap();
+            plan.get(0).unwrap().case.err().map(|skip| skip.reason)
+        };
+        let lacks = |what: &str| Some(format!("the format r32f can't be used for {what}"));
+        assert_eq!(reason("texel_buffer_r32f"), lacks("a uniform texel buffer"));
+        assert_eq!(reason("sampled_linear_r32f"), lacks("linear filtering"));
+        assert_eq!(reason("storage_image_r32f"), lacks("a storage image"));
+        let extended = "shaderStorageImageExtendedFormats is missing, which images of r8 need";
+        assert_eq!(reason("storage_image_r8").as_deref(), Some(extended));
+        for variant in ["sampled_fetch_r32f", "sampled_nearest_r32f", "storage_image_rgba8", "sampled_linear_r8"] {
+            assert_eq!(reason(variant), None, "{variant}");
+        }
     }
 
     /// Whatever axis of work is far too large, alone or together with the others, no case comes of it.

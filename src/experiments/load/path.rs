@@ -20,23 +20,22 @@
 //! `linear` against the cache's lines with each load. Here they stay within whole lines: what shifting costs is the question of
 //! `memory/misaligned`.
 
-mod table;
-mod twin;
+pub(super) mod table;
+pub(super) mod twin;
+pub(super) mod walk;
 
 use crate::experiments::{Experiment, Setting, fold_groups};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceKind, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource,
-    Scalar, Sequence, Shape, Skip, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Format, Headline, ImageRole, Kernel, Point, Precision, Preset,
+    Resource, Scalar, Sequence, Shape, Skip, Work,
 };
 use crate::validate::Expected;
 
 use table::{Kind, NAMES, Path, Value};
+use walk::Pattern;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Loads;
-
-/// In the order of the shader's constants.
-const PATTERNS: &[&str] = &["uniform", "linear", "random"];
 
 /// One path of each sort of hardware.
 const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "sampled_linear_rgba8"];
@@ -100,13 +99,16 @@ impl Experiment for Loads {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
-        let patterns = if quick { &["uniform", "random"] } else { PATTERNS };
-        // A large GPU needs many for a pass to take longer than its launch; on a small one that many take too long.
-        let gpu = if setting.device.kind == DeviceKind::Discrete { 1 << 21 } else { 1 << 19 };
-        let n = if quick { setting.by_class(2048_u64, gpu) } else { setting.by_class(8192_u64, gpu) };
+        let patterns = if quick { &["uniform", "random"] } else { Pattern::WORDS };
+        let n = setting.by_class(if quick { 2048 } else { 8192 }, gpu_invocations(setting.device));
         vec![
-            Axis::new("pattern", "which elements lanes load at a time", AxisKind::Words(PATTERNS), patterns.iter().copied())
-                .relative_to("random"),
+            Axis::new(
+                "pattern",
+                "which elements lanes load at a time",
+                AxisKind::Words(Pattern::WORDS),
+                patterns.iter().copied(),
+            )
+            .relative_to("random"),
             Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
                 .of_monotone_work(),
@@ -122,7 +124,7 @@ impl Experiment for Loads {
         resources.extend(inputs(path, setting.seed));
         let kernel = kernel(path, local_size, resources.len(), setting.seed)
             .constant("LOADS", Scalar::U32(loads))
-            .constant("PATTERN", Scalar::U32(pattern_code(point.word("pattern"))));
+            .constant("PATTERN", Scalar::U32(Pattern::of(point.word("pattern")).code()));
         let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
         let mut push = vec![point.u32("n"), path.elements() - 1];
         if path.kind == Kind::PushConstants {
@@ -146,8 +148,9 @@ impl Experiment for Loads {
     }
 }
 
-fn pattern_code(word: &str) -> u32 {
-    (0..).zip(PATTERNS).find(|(_, pattern)| **pattern == word).map_or(0, |(code, _)| code)
+/// A large GPU needs many for a pass to take longer than its launch; on a small one that many take too long.
+pub(super) fn gpu_invocations(device: &DeviceInfo) -> u64 {
+    if device.kind == DeviceKind::Discrete { 1 << 21 } else { 1 << 19 }
 }
 
 fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
@@ -198,11 +201,7 @@ fn words(kind: Kind, width: u32, elements: u32, seed: u64) -> Resource {
 }
 
 fn texels(kind: Kind, format: Format, seed: u64) -> Vec<Resource> {
-    let contents = Contents::Sequence(match format.precision() {
-        Precision::Unorm8 => Sequence::Words { seed },
-        Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
-        Precision::Float32 => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
-    });
+    let contents = texel_contents(format, seed);
     let buffer = Shape::Texels { format, count: table::ELEMENTS };
     let role = if kind == Kind::StorageImage { ImageRole::Storage } else { ImageRole::Sampled };
     let image = Shape::Image { format, extent: [table::SIDE; 2], role };
@@ -216,10 +215,18 @@ fn texels(kind: Kind, format: Format, seed: u64) -> Vec<Resource> {
     std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
 }
 
+/// What texels of a format hold: small whole numbers, or any bytes.
+pub(super) fn texel_contents(format: Format, seed: u64) -> Contents {
+    Contents::Sequence(match format.precision() {
+        Precision::Unorm8 => Sequence::Words { seed },
+        Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
+        Precision::Float32 => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
 
     fn case(variant: &str, pattern: &'static str, loads: u64, seed: u64) -> Case {
         let device = DeviceInfo::mock();
@@ -239,7 +246,7 @@ mod tests {
     fn perftests_loads_come_in_three_patterns() {
         let added = |path: &&Path| [Kind::PushConstants, Kind::SpecConstants, Kind::StorageImage].contains(&path.kind);
         let [all, added] = [table::PATHS.len(), table::PATHS.iter().filter(added).count()];
-        assert_eq!((all - added, (all - added) * PATTERNS.len(), added), (46, 138, 11));
+        assert_eq!((all - added, (all - added) * Pattern::WORDS.len(), added), (46, 138, 11));
     }
 
     #[test]
@@ -256,22 +263,11 @@ mod tests {
         for path in table::PATHS {
             let Value::Texel(format) = path.value else { continue };
             let largest = if format.precision() == Precision::Unorm8 { 255 } else { MAGNITUDE };
-            let all_terms = |loads: u32| twin::weights(path, loads).map(u64::from).sum::<u64>();
-            assert!(all_terms(256) * u64::from(largest) < 1 << 24, "{}", path.name);
-            let floats = results(&case(path.name, "random", 256, 1)).into_iter().map(f32::from_bits);
+            let case = case(path.name, "random", 256, 1);
+            let walk = walk::Walk::new(&case.point, Pattern::Random, path.elements(), path.value.components());
+            assert!(walk.weight() * largest < 1 << 24, "{}", path.name);
+            let floats = results(&case).into_iter().map(f32::from_bits);
             assert!(path.kind == Kind::Linear || floats.into_iter().all(|result| result.fract() == 0.0), "{}", path.name);
-        }
-    }
-
-    /// Where all lanes begin alike, a workgroup has one result; where they don't, nearly each has its own.
-    #[test]
-    fn lanes_begin_as_the_pattern_says() {
-        for (pattern, fewest, most) in [("uniform", 12, 16), ("linear", 300, 1000), ("random", 500, 1000)] {
-            let mut results = results(&case("ssbo_vec4", pattern, 16, 1));
-            assert!(pattern != "uniform" || results.chunks(64).all(|group| group.iter().all(|result| *result == group[0])));
-            results.sort_unstable();
-            results.dedup();
-            assert!((fewest..=most).contains(&results.len()), "{pattern}: {} results", results.len());
         }
     }
 

@@ -1,13 +1,14 @@
-// What all paths share: which elements an invocation loads, and what becomes of the values. A kernel includes this and defines
-// `load`, the path itself.
-#ifndef PATH_GLSL
-#define PATH_GLSL
+// What the kernels of this family share: which elements an invocation loads, and what becomes of the values. A kernel says what
+// a value is, includes this, and defines `load`, which is what it is about.
+#ifndef LOADS_GLSL
+#define LOADS_GLSL
 
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
 
-// VALUE, what a load gives, and COMPONENTS, how many numbers that is, are macros: they are types.
+// VALUE, what a load gives, COMPONENTS, how many numbers that is, RESULT, what an invocation writes, and WHOLE, what is to be
+// done with the sum of a turn, are macros: they depend on types.
 #ifndef VALUE
 #error "VALUE is missing: the type that a load gives, such as uvec4, with COMPONENTS, its length"
 #endif

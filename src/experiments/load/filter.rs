@@ -1,0 +1,163 @@
+//! `load/filter`: what is the texture unit's bilinear filter worth, against fetching four texels and mixing them?
+
+use super::path::table::SIDE;
+use super::path::twin::Texels;
+use super::path::walk::{Pattern, Term, Walk};
+use super::path::{gpu_invocations, texel_contents};
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource, Scalar, Shape,
+    Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Filter;
+
+const FORMATS: &[&str] = &["rgba8", "rgba16f"];
+
+/// Positions in the image that lanes choose from, a power of two: four in each texel.
+const POSITIONS: u32 = 4096;
+
+/// Channels of either format.
+const CHANNELS: u32 = 4;
+
+struct Filter;
+
+impl Experiment for Filter {
+    fn name(&self) -> &'static str {
+        "load/filter"
+    }
+
+    fn summary(&self) -> &'static str {
+        "bilinear filtering: by the texture unit, and by four fetches and a mix"
+    }
+
+    fn description(&self) -> &'static str {
+        "Each invocation takes `loads` bilinearly filtered samples at positions of its own in an image of 32 x 32 texels, \
+         which the first-level cache holds: any texel, and within it any of 256 steps along each axis. `hardware` asks a \
+         linear sampler; `four_fetches` computes the four texels and their weights, fetches them and mixes. Results are right \
+         within what a sampler's weights of eight bits leave open, 1/256 of the range along each axis, and for rgba8 the \
+         rounding of its result; those of `four_fetches` within what 32-bit sums round.\n\
+         \n\
+         How to read it: an item is one filtered sample, and `relative` compares with `four_fetches` of the same format. A \
+         texture unit fetches the four texels at once, so `hardware` costs one sample where `four_fetches` costs four and some \
+         20 instructions: 4 or more on a GPU says that the filter is free, about 2 that the format is filtered at half the \
+         rate (as 64-bit texels are on many devices; load/path tells: sampled_linear against sampled_nearest). Near 1, nothing \
+         is to be had from the sampler. Positions are random, so that samples of neighbouring lanes share nothing, which in an \
+         image filter they would. On processors both are arithmetic: `hardware` there is the driver's filter, and should be \
+         the faster one, since it works on many lanes with their format known."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["four_fetches", "hardware"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("four_fetches")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let n = setting.by_class(if setting.preset == Preset::Quick { 1024 } else { 4096 }, gpu_invocations(setting.device));
+        vec![
+            Axis::new("format", "what a texel is", AxisKind::Words(FORMATS), FORMATS.iter().copied()),
+            Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]).of_work(),
+            Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
+                .of_monotone_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| point.integer(axis));
+        let format = format_of(point);
+        let image = Shape::Image { format, extent: [SIDE; 2], role: ImageRole::Sampled };
+        let mut resources = vec![
+            Resource::words("results", n, Contents::Undefined),
+            Resource::new("texels", image, texel_contents(format, setting.seed)),
+        ];
+        if is_hardware(variant) {
+            resources.push(Resource::new("sampler", Shape::Sampler { is_linear: true }, Contents::Undefined));
+        }
+        let kernel = Kernel::new("load/filter.comp", [point.u32("local_size_x"), 1, 1], resources.len())
+            .constant("LOADS", Scalar::U32(point.u32("loads")))
+            .constant("PATTERN", Scalar::U32(Pattern::Random.code()));
+        let kernel = if is_hardware(variant) { kernel.define("HARDWARE", "") } else { kernel };
+        let groups = fold_groups(n.div_ceil(local_size), setting.device.limits.workgroup_count[0]);
+        let push = [point.u32("n"), POSITIONS - 1];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        Ok(Case {
+            variant: variant.to_owned(),
+            work: Work { items: n.checked_mul(loads), ..Work::default() },
+            headline: Headline::ITEMS,
+            // Its turns, and the samples of each where a compiler doesn't unroll them.
+            iterations: 2 * loads,
+            ..case
+        })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let format = format_of(&case.point);
+        let texels = Texels { format, sequence: case.resources[1].sequence() };
+        let walk = Walk::new(&case.point, Pattern::Random, POSITIONS, CHANNELS);
+        // The shader sees bytes as fractions of one.
+        let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
+        let error = if is_hardware(&case.variant) { texels.error_of_sampler() } else { texels.range() * ROUNDING };
+        let at = walk.floats(&|term| sample(&texels, term) / f64::from(unit));
+        vec![Expected::near(case.point.integer("n"), error / unit * walk.weight() as f32, at)]
+    }
+}
+
+/// How far sums of `four_fetches` may be off, as a share of the range for each sample in them. Its mixing, some ten operations,
+/// rounds by 2^-24 of the range each time; adding the samples of a turn by 2^-24 of at most 16 times the range; adding turns
+/// and channels, 40 operations at most, by 2^-24 of the result. That is less than 2^-17 in all.
+const ROUNDING: f32 = 1.0 / (1 << 17) as f32;
+
+fn is_hardware(variant: &str) -> bool {
+    variant == "hardware"
+}
+
+fn format_of(point: &Point) -> Format {
+    if point.word("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float }
+}
+
+/// Where a position lies along each axis: in 13 bits of a product, of which the last eight are the step within a texel.
+fn places(position: u32) -> [u32; 2] {
+    let bits = position.wrapping_mul(0x9E37_79B1);
+    [bits >> 19, (bits >> 6) & 0x1FFF]
+}
+
+/// A channel of the sample at a position.
+fn sample(texels: &Texels, term: &Term) -> f64 {
+    let places = places(term.element);
+    texels.mixed(places.map(|place| place >> 8), places.map(|place| f64::from(place & 0xFF) / 256.0), term.component)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::model::Sequence;
+
+    /// Positions are spread over the whole image and over all steps within a texel.
+    #[test]
+    fn positions_are_everywhere() {
+        for axis in 0..2 {
+            let distinct =
+                |part: fn(u32) -> u32| (0..POSITIONS).map(|i| part(places(i)[axis])).collect::<BTreeSet<u32>>().len();
+            assert_eq!((distinct(|place| place >> 8), distinct(|place| place & 0xFF)), (32, 256), "axis {axis}");
+        }
+    }
+
+    #[test]
+    fn a_mix_goes_from_a_texel_to_its_neighbours() {
+        let texels = Texels { format: Format::Rgba16Float, sequence: Sequence::WholeHalves { seed: 1, magnitude: 127 } };
+        let texel = |x: u32, y: u32| texels.at(y * SIDE + x, 2);
+        let mixed = |at, weights| texels.mixed(at, weights, 2);
+        assert_eq!(mixed([3, 5], [0.0, 0.0]), texel(3, 5));
+        assert_eq!(mixed([3, 5], [0.25, 0.0]), 0.75 * texel(3, 5) + 0.25 * texel(4, 5));
+        assert_eq!(mixed([3, 5], [0.0, 0.25]), 0.75 * texel(3, 5) + 0.25 * texel(3, 6));
+        assert_eq!(mixed([31, 5], [0.5, 0.0]), texel(31, 5), "beyond the edge the texels at the edge repeat");
+    }
+}

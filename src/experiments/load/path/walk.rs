@@ -1,0 +1,195 @@
+//! What invocations load, and how it goes into what they write: the twin of the loop that the family's shaders share.
+//!
+//! A result depends on the element that an invocation begins with, and on no more. So all results are computed once, and looked
+//! up.
+
+use crate::model::Point;
+
+/// The shader's constants of the same names.
+const TURN: u32 = 16;
+const STEP: u32 = 12;
+const STEP_OF_TURN: u32 = 96;
+
+/// Which elements lanes load at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// All lanes of a workgroup the same one.
+    Uniform,
+    /// Neighbouring lanes neighbouring ones.
+    Linear,
+    /// Each lane one of its own.
+    Random,
+}
+
+impl Pattern {
+    /// The words of the axis `pattern`, in the order of the shader's constants.
+    pub const WORDS: &[&str] = &["uniform", "linear", "random"];
+
+    /// The pattern of this word.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "uniform" => Self::Uniform,
+            "linear" => Self::Linear,
+            _ => Self::Random,
+        }
+    }
+
+    /// What the shader calls it.
+    pub fn code(self) -> u32 {
+        match self {
+            Self::Uniform => 0,
+            Self::Linear => 1,
+            Self::Random => 2,
+        }
+    }
+}
+
+/// The loads of all invocations.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    /// Which elements lanes load at a time.
+    pub pattern: Pattern,
+    /// Elements to choose from, a power of two.
+    pub elements: u32,
+    /// Numbers that a load gives.
+    pub components: u32,
+    /// Loads per invocation.
+    pub loads: u32,
+    /// Invocations per workgroup.
+    pub local_size: u64,
+}
+
+/// A component of an element, and how often it counts in a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Term {
+    /// The element.
+    pub element: u32,
+    /// The component.
+    pub component: u32,
+    /// How often it counts.
+    pub weight: u32,
+}
+
+impl Walk {
+    /// The walk at a point with the axes `loads` and `local_size_x`.
+    pub fn new(point: &Point, pattern: Pattern, elements: u32, components: u32) -> Self {
+        Self { pattern, elements, components, loads: point.u32("loads"), local_size: point.integer("local_size_x") }
+    }
+
+    /// What an invocation writes where components are words, whose sums wrap.
+    pub fn words(self, component: &dyn Fn(&Term) -> u32) -> impl Fn(u64) -> u32 + use<> {
+        let sum =
+            |first| self.terms(first).fold(0_u32, |sum, term| sum.wrapping_add(component(&term).wrapping_mul(term.weight)));
+        let results: Vec<u32> = (0..self.elements).map(sum).collect();
+        move |i| results[self.first(i)]
+    }
+
+    /// The same where they are numbers; exact where all of them are whole and their sum is below 2^24.
+    #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
+    pub fn floats(self, component: &dyn Fn(&Term) -> f64) -> impl Fn(u64) -> f32 + use<> {
+        let sum = |first| self.terms(first).fold(0.0, |sum, term| sum + f64::from(term.weight) * component(&term)) as f32;
+        let results: Vec<f32> = (0..self.elements).map(sum).collect();
+        move |i| results[self.first(i)]
+    }
+
+    /// How often all components together count in a result.
+    pub fn weight(self) -> u32 {
+        self.terms(0).map(|term| term.weight).sum()
+    }
+
+    /// The same where those of a turn count once.
+    pub fn weight_of_turns(self) -> u32 {
+        self.weight() / TURN
+    }
+
+    /// All that goes into the result of an invocation that begins with this element.
+    fn terms(self, first: u32) -> impl Iterator<Item = Term> {
+        (0..self.loads).flat_map(move |load| {
+            let (turn, k) = (load / TURN, load % TURN);
+            let element = ((first + turn * STEP_OF_TURN) ^ (k * STEP)) & (self.elements - 1);
+            (0..self.components).map(move |component| Term { element, component, weight: (turn + 1) * (component + 1) })
+        })
+    }
+
+    /// The element that an invocation begins with.
+    fn first(self, i: u64) -> usize {
+        (self.first_index(i) & (self.elements - 1)) as usize
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a dispatch has less than 2^32 invocations")]
+    fn first_index(self, i: u64) -> u32 {
+        let [group, lane] = [i / self.local_size, i % self.local_size].map(|n| n as u32);
+        match self.pattern {
+            Pattern::Uniform => scattered(group),
+            Pattern::Linear => scattered(group).wrapping_mul(32).wrapping_add(lane),
+            Pattern::Random => scattered(i as u32),
+        }
+    }
+}
+
+/// A hash by Chris Wellons (lowbias32).
+fn scattered(x: u32) -> u32 {
+    let x = (x ^ (x >> 16)).wrapping_mul(0x7FEB_352D);
+    let x = (x ^ (x >> 15)).wrapping_mul(0x846C_A68B);
+    x ^ (x >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk(pattern: Pattern) -> Walk {
+        Walk { pattern, elements: 1024, components: 1, loads: 256, local_size: 64 }
+    }
+
+    #[test]
+    fn words_name_patterns_in_the_order_of_their_codes() {
+        let codes: Vec<u32> = Pattern::WORDS.iter().map(|word| Pattern::of(word).code()).collect();
+        assert_eq!(codes, [0, 1, 2]);
+    }
+
+    /// What the shader's constants are chosen for: lanes side by side load whole lines of 32 elements, in pieces of four that
+    /// lie side by side themselves, and a lane has no two neighbours in a turn.
+    #[test]
+    fn linear_lanes_load_whole_lines() {
+        let walk = walk(Pattern::Linear);
+        let elements = |lane: u64| walk.terms(u32::try_from(walk.first(lane)).unwrap()).map(|term| term.element);
+        let lanes: Vec<Vec<u32>> = (0..64).map(|lane| elements(lane).collect()).collect();
+        for load in 0..256 {
+            for line in lanes.chunks(32) {
+                let mut loaded: Vec<u32> = line.iter().map(|elements| elements[load]).collect();
+                assert!(loaded.chunks(4).all(|four| four[0] % 4 == 0 && four.iter().zip(four[0]..).all(|(at, n)| *at == n)));
+                loaded.sort_unstable();
+                assert!(loaded[0] % 32 == 0 && loaded.iter().zip(loaded[0]..).all(|(at, n)| *at == n), "{loaded:?}");
+            }
+        }
+        for turn in lanes.iter().flat_map(|elements| elements.chunks(16)) {
+            let apart = |i: usize, k: usize| turn[i].abs_diff(turn[k]) >= 4;
+            assert!((0..16).all(|i| (0..i).all(|k| apart(i, k))), "{turn:?}");
+        }
+    }
+
+    /// Where all lanes begin alike, a workgroup has one result; where they don't, nearly each has its own.
+    #[test]
+    fn lanes_begin_as_the_pattern_says() {
+        for (pattern, fewest, most) in [(Pattern::Uniform, 12, 16), (Pattern::Linear, 200, 1000), (Pattern::Random, 500, 1000)]
+        {
+            let walk = walk(pattern);
+            let mut firsts: Vec<usize> = (0..1000).map(|i| walk.first(i)).collect();
+            assert!(pattern != Pattern::Uniform || firsts.chunks(64).all(|group| group.iter().all(|first| *first == group[0])));
+            firsts.sort_unstable();
+            firsts.dedup();
+            assert!((fewest..=most).contains(&firsts.len()), "{pattern:?}: {}", firsts.len());
+        }
+    }
+
+    /// The result tells what an invocation began with, or else one could take another's place.
+    #[test]
+    fn each_beginning_has_a_result_of_its_own() {
+        let results = walk(Pattern::Random).words(&|term| scattered(term.element));
+        let mut results: Vec<u32> = (0..100_000).map(results).collect();
+        results.sort_unstable();
+        results.dedup();
+        assert_eq!(results.len(), 1024);
+    }
+}
