@@ -137,7 +137,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride;
-    cache: latency, line;
+    cache: latency, bandwidth, line;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
