@@ -137,7 +137,7 @@ registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d;
     memory: stream, stride;
-    cache: latency, bandwidth, line;
+    cache: latency, bandwidth, line, tlb;
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
