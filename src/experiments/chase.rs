@@ -58,6 +58,11 @@ impl Sweep {
         Self { count: chain.nodes, stride: chain.stride, places: chain.places }
     }
 
+    /// The words of all the memory that a chain lies in, this many apart.
+    pub(super) fn of_all(chain: Chain, stride: u64) -> Self {
+        Self { count: chain.nodes.saturating_mul(chain.stride).div_ceil(stride), stride, places: 1 }
+    }
+
     /// Where it finds the words: as a chain's nodes.
     fn chain(self) -> Chain {
         Chain { seed: 0, nodes: self.count, stride: self.stride, detour: 0, places: self.places }

@@ -146,7 +146,7 @@ registry! {
     workgroup: linear, tile2d;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     load: path, filter;
-    cache: latency;
+    cache: latency, bandwidth, line, tlb;
     transfer: copy;
     shared: bank_conflict;
     subgroup: ops;

@@ -83,7 +83,7 @@ impl Experiment for Latency {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
-        let hops = if quick { 1 << 16 } else { setting.by_class(1_u64 << 18, 1 << 16) };
+        let hops = if quick { setting.by_class(1_u64 << 15, 1 << 16) } else { setting.by_class(1 << 18, 1 << 16) };
         vec![
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
             Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
@@ -115,7 +115,7 @@ fn sizes(setting: &Setting) -> Vec<u64> {
     let steps: &[u64] = match setting.preset {
         // One for each level of most devices.
         Preset::Quick => {
-            return setting.by_class(vec![16 << 10, 512 << 10, 8 << 20], vec![16 << 10, 512 << 10, 8 << 20, 256 << 20]);
+            return setting.by_class(vec![16 << 10, 256 << 10, 4 << 20], vec![16 << 10, 512 << 10, 8 << 20, 256 << 20]);
         }
         // 1024 x 2^(i/4)
         Preset::Default => &[1024, 1218, 1448, 1722],

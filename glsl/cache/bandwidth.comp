@@ -1,0 +1,42 @@
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#include "local_size.glsl"
+#include "grid.glsl"
+
+// Times 8 loads.
+layout(constant_id = 3) const uint TURNS = 1;
+
+// All are constant, but no compiler can know: loads from a place that doesn't move would leave the loop.
+layout(push_constant) uniform Push {
+    // Of a window.
+    uint elements;
+    // From one workgroup's window to the next one's; 0 where all have the same.
+    uint spacing;
+    // From where one workgroup begins in its window to where the next one does.
+    uint skew;
+    // From one load of an invocation to its next, below the window's size.
+    uint stride;
+};
+
+layout(set = 0, binding = 0) restrict writeonly buffer Sums { uint sums[]; };
+layout(set = 0, binding = 1) restrict readonly buffer A { uvec4 a[]; };
+
+// Loads of a turn: they don't depend on each other, so this many can be in flight.
+const uint UNROLL = 8;
+
+void main() {
+    const uint self = gl_LocalInvocationID.x;
+    const uint window = linear_group() * spacing;
+    uint i = (linear_group() * skew + self) % elements;
+    uvec4 sum = uvec4(0u);
+    for (uint turn = 0u; turn < TURNS; ++turn) {
+        [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
+            sum += a[window + i];
+            i += stride;
+            // Back to the window's beginning: what lies before it wraps around to something large.
+            i = min(i, i - elements);
+        }
+    }
+    // No component can stand for another.
+    sums[linear_group() * gl_WorkGroupSize.x + self] = sum.x + 3u * sum.y + 5u * sum.z + 7u * sum.w;
+}

@@ -1,0 +1,194 @@
+//! `cache/line`: how many bytes come along with the one that was asked for?
+
+mod inference;
+
+use std::collections::BTreeMap;
+
+use crate::experiments::chase::{self, Sweep, Walk};
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
+use crate::validate::{Expected, Verdict};
+use inference::{Finding, MOST_GRANULES, infer};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Line;
+
+/// What figures on lines are reported under.
+const GRANULES: &str = "cache/granules";
+const VARIANTS: [&str; MOST_GRANULES] = ["granule_1", "granule_2", "granule_3"];
+
+/// Bytes from node to node: nodes begin where the largest granules do.
+const NODE_BYTES: u64 = 2048;
+/// Bytes from word to word of what is read to evict the nodes: no line of today is shorter.
+const SWEEP_BYTES: u64 = 32;
+
+/// Three or more to each granule that is a power of two, from 16 to 512 bytes.
+const DISTANCES: [u64; 26] =
+    [4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 768, 1024];
+
+struct Line;
+
+impl Experiment for Line {
+    fn name(&self) -> &'static str {
+        "cache/line"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a second word at some distance from a missed one, and lines and sectors"
+    }
+
+    fn description(&self) -> &'static str {
+        "The walk of cache/latency over nodes far apart, in a set far larger than the caches, but with two loads to each node: its \
+         first word leads to a second one `distance` bytes further, and that to the next node. Before each sample, outside its \
+         timestamps, the whole set is read in order, and a pass goes on from where the last one stopped: the first word of a node \
+         isn't in any cache, but for the share of the set that the last cache holds. Nodes begin at multiples of 2048 bytes.\n\
+         \n\
+         How to read it: the latency is the time per node, two loads. Where the second word has come along with the first one, \
+         it costs what the first cache takes; where it hasn't, it costs what the next one takes, or memory, so that the time \
+         steps up at the number of bytes that come together. On many GPUs that happens more than once: first at the sector that \
+         the first cache asks for (32 bytes, say), then where the last cache didn't fetch it along either (64 or 128). Beyond \
+         the last step, rows of memory that are still open may make near words a little faster than far ones. On processors, \
+         the set is too small to leave a large last cache, and neighbouring lines are fetched ahead in pairs: the step may \
+         be at a line or at two. `relative` compares with the smallest distance.\n\
+         \n\
+         cache/granules tells the steps that stand out (`granule_1` and so on): the distance from which the time is higher, as \
+         far as the sweep can tell; its interval begins at the largest distance that wasn't, and the word there. A step is told \
+         only where all distances before it are faster than all behind it, by clearly more than they differ among themselves; \
+         where the time rises without steps, there is none, and the row says why."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[GRANULES]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
+        for row in rows {
+            sweeps.entry(sweep(&row.point)).or_default().push((row.point.integer("distance"), row.value));
+        }
+        if sweeps.is_empty() {
+            sweeps.insert(Point::default(), Vec::new());
+        }
+        sweeps.into_iter().flat_map(|(point, times)| granules(&point, &infer(&times))).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let distances = if quick { vec![4, 32, 64, 128] } else { DISTANCES.to_vec() };
+        // On a GPU, ten times the last cache of the large ones of today.
+        let set = if quick { setting.by_class(4_u64 << 20, 256 << 20) } else { setting.by_class(64_u64 << 20, 512 << 20) };
+        vec![
+            Axis::new("distance", "bytes from a node's first word to its second", AxisKind::AtLeast(4), distances)
+                .relative_to(4_u64),
+            Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(NODE_BYTES), [set]),
+            Axis::new("hops", "loads per pass, two for each node, a multiple of 16", AxisKind::AtLeast(16), [1_u64 << 15])
+                .of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [distance, bytes, hops] = ["distance", "working_set_bytes", "hops"].map(|axis| point.integer(axis));
+        if distance % 4 != 0 || distance >= NODE_BYTES {
+            return Err(Skip::new(format!(
+                "nodes are {NODE_BYTES} bytes apart, and words are 4 bytes long: the case needs a distance of {distance}"
+            )));
+        }
+        let nodes = (bytes / NODE_BYTES).max(1);
+        let chain = Chain { seed: setting.seed, nodes, stride: NODE_BYTES / 4, detour: distance / 4, places: 1 };
+        let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_all(chain, SWEEP_BYTES / 4) };
+        chase::case(self.name(), point, &walk, setting.device.limits.workgroup_count[0])
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        chase::expected(case, 1)
+    }
+
+    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        chase::check(case, outputs)
+    }
+}
+
+/// What remains of a point without the axis that the inference runs along.
+fn sweep(point: &Point) -> Point {
+    let others = point.iter().filter(|(name, _)| *name != "distance");
+    Point::new(others.map(|(name, value)| (name.to_owned().into(), value.clone())))
+}
+
+/// The derived rows of a finding: one at least, which says why where there is no step.
+fn granules(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
+    let derived = |variant, figure: Result<Figure, String>| Derived {
+        experiment: GRANULES,
+        variant,
+        point: point.clone(),
+        metric: "granule",
+        unit: "B",
+        better: "",
+        figure,
+        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
+    };
+    match found {
+        Err(why) => vec![derived(VARIANTS[0], Err(why.clone()))],
+        #[expect(clippy::cast_precision_loss, reason = "distances are small")]
+        Ok(finding) => {
+            let figure = |(low, high): &(u64, u64)| Figure { value: *high as f64, interval: Some((*low as f64, *high as f64)) };
+            finding.granules.iter().zip(VARIANTS).map(|(granule, variant)| derived(variant, Ok(figure(granule)))).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AxisValue, Cache, DeviceInfo};
+
+    fn point(distance: u64, bytes: u64) -> Point {
+        let values = [("distance", distance), ("working_set_bytes", bytes), ("hops", 48)];
+        Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))))
+    }
+
+    #[test]
+    fn both_words_of_a_node_count_as_one() {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let case = Line.case("", &point(64, 1 << 20), &setting).unwrap();
+        assert_eq!((case.work.items, case.resources[1].bytes()), (Some(24), 1 << 20));
+        for distance in [6, 2048, 1 << 40] {
+            assert!(Line.case("", &point(distance, 1 << 20), &setting).unwrap_err().reason.contains("the case needs"));
+        }
+    }
+
+    fn rows(bytes: u64) -> Vec<Finished> {
+        let row = |distance: u64| Finished {
+            variant: String::new(),
+            point: point(distance, bytes),
+            case_id: String::new(),
+            cache: Cache::Warm,
+            subgroup_size: None,
+            time: 1.0,
+            flags: Vec::new(),
+            interval: None,
+            value: if distance < 32 { 600.0 } else { 800.0 },
+        };
+        DISTANCES.map(row).to_vec()
+    }
+
+    #[test]
+    fn granules_are_told_for_each_set() {
+        let derived = Line.derive(&[rows(1 << 20), rows(1 << 21)].concat());
+        let told: Vec<_> = derived.iter().map(|row| (row.point.integer("working_set_bytes"), row.variant)).collect();
+        assert_eq!(told, [(1 << 20, "granule_1"), (1 << 21, "granule_1")]);
+        assert!(
+            derived.iter().all(|row| row.figure == Ok(Figure { value: 32.0, interval: Some((32.0, 32.0)) })),
+            "{derived:?}"
+        );
+    }
+
+    #[test]
+    fn without_what_granules_follow_from_one_row_says_why() {
+        for rows in [Vec::new(), rows(1 << 20)[..4].to_vec()] {
+            let derived = Line.derive(&rows);
+            assert_eq!(derived.len(), 1);
+            assert!(derived[0].figure.clone().unwrap_err().contains("at least"), "{derived:?}");
+        }
+    }
+}
