@@ -100,7 +100,11 @@ impl Experiment for Bandwidth {
          it its bandwidth. Where a window is larger than an invocation's reads reach (groups x reads x local_size_x x 16 bytes in \
          all), a pass reads a part of it. The first cache of many GPUs is empty when a pass begins: its figure is a little low \
          where `reads` bring each window in only a few times. On processors there are only as many workgroups as the figure \
-         needs to be stable, and the loads' own instructions limit the first caches."
+         needs to be stable, and the loads' own instructions limit the first caches.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): `private` 31 600 GB/s up to windows of 16 KiB, of which eight share a \
+         first cache, and 3100 GB/s from memory; `shared` 31 600 GB/s up to 128 KiB, 8900 at 8 MiB, 7160 at 64 MiB, of \
+         which the first caches still serve a part, since their workgroups read the same, and 3040 from memory."
     }
 
     fn variants(&self) -> &[&str] {

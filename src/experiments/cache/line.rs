@@ -54,7 +54,10 @@ impl Experiment for Line {
          cache/granules tells the steps that stand out (`granule_1` and so on): the distance from which the time is higher, as \
          far as the sweep can tell; its interval begins at the largest distance that wasn't, and the word there. A step is told \
          only where all distances before it are faster than all behind it, by clearly more than they differ among themselves; \
-         where the time rises without steps, there is none, and the row says why."
+         where the time rises without steps, there is none, and the row says why.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): 368 ns up to a distance of 28 bytes, 495 ns from 32 bytes on, 685 ns from \
+         64 on, and no further step up to 1024: its first cache asks for sectors of 32 bytes, its memory gives 64."
     }
 
     fn derived(&self) -> &[&str] {

@@ -40,7 +40,11 @@ impl Experiment for Tlb {
          the driver uses. With smaller ones, several pieces share an entry, and the step comes at as many bytes, not at as many \
          pages: compare pages x page_bytes of the steps at different page_bytes. GPUs commonly use pages of 2 MiB for large \
          buffers and cover gigabytes: the step may lie beyond what fits a buffer. On processors, pages are of 4 KiB unless \
-         the system joins them, and a second step comes where the tables themselves leave the caches."
+         the system joins them, and a second step comes where the tables themselves leave the caches.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): lines in up to 512 pages of 4 KiB, 256 of 64 KiB and 512 of 2 MiB take \
+         the 23.7 ns of packed ones, those in 1024 pages of 4 KiB 31 ns, of 64 KiB 36 ns and of 2 MiB 39 ns. From 2048 \
+         pages on the first cache no longer holds the lines of any but packed ones."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -46,7 +46,10 @@ impl Experiment for Filter {
          rate (as 64-bit texels are on many devices; load/path tells: sampled_linear against sampled_nearest). Near 1, nothing \
          is to be had from the sampler. Positions are random, so that samples of neighbouring lanes share nothing, which in an \
          image filter they would. On processors both are arithmetic: `hardware` there is the driver's filter, and should be \
-         the faster one, since it works on many lanes with their format known."
+         the faster one, since it works on many lanes with their format known.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): `hardware` 345 Gitems/s in rgba8 and 298 in rgba16f, 2.55 and 2.32 times \
+         what four fetches give."
     }
 
     fn variants(&self) -> &[&str] {

@@ -82,7 +82,14 @@ impl Experiment for Loads {
          driver keeps an array of constants: in registers and selections, in a constant bank, or in an invocation's own \
          memory. Beside each load there are two or three instructions for its index, more for images, and one for each \
          component that is summed: where the load is as cheap as these, the figure is a lower bound. On processors all is \
-         arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds and filters."
+         arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds and filters.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4211 and 1264, its index \
+         costing as much as the load; ssbo_vec4 1988 and 788, which linear is 122 of the 128 bytes that its processors \
+         load per clock; ssbo_vec4_unaligned 512 and 215. Texture units give 2033 and 540 to 698 for each fetch, nearest \
+         sample or texel of a buffer, half of that for images of 64-bit texels and a quarter for those of 128, and 1022 \
+         for a bilinear sample. ubo and push_constant are made for equal addresses: 461 and 3963 uniform, 24 and 257 \
+         linear, 5 and 295 random."
     }
 
     fn variants(&self) -> &[&str] {
