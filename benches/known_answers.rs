@@ -1,7 +1,7 @@
 //! Known answers about the instrument itself, on a real device. A benchmark and not a test: a busy machine may miss them.
 //!
-//! `cargo bench --bench known_answers [-- DEVICE_INDEX [SECTION...]]` prints a line for each answer, and fails if more are missed
-//! than chance explains. Sections:
+//! `cargo bench --bench known_answers [-- DEVICE_INDEX [SECTION...] [FAMILY/NAME...]]` prints a line for each answer, and fails if
+//! more are missed than chance explains. Names of experiments, or `FAMILY/`, restrict the section `doubling`. Sections:
 //!
 //! - `submissions`: k samples in one submission show the same time as k submissions of one sample each. Neither the timestamps nor
 //!   the queries add up, and a sample does not begin while the one before it still runs.
@@ -57,7 +57,8 @@ fn main() -> ExitCode {
 
 fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
     let index = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(0);
-    let sections: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
+    let words = arguments.iter().filter(|argument| argument.parse::<usize>().is_err());
+    let (names, sections): (Vec<&String>, Vec<&String>) = words.partition(|word| word.contains('/'));
     let wants = |section: &str| sections.is_empty() || sections.iter().any(|asked| *asked == section);
     let instance = Instance::load(InstanceOptions { validation: false })?;
     let mut device = Vulkan::new(instance.open(index, None)?);
@@ -68,7 +69,8 @@ fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
         all &= submissions(&mut bench, &mut device)?;
     }
     if wants("doubling") {
-        all &= doubling(&mut bench, &mut device)?;
+        let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| name.starts_with(asked.as_str()));
+        all &= doubling(&mut bench, &mut device, is_asked)?;
     }
     if wants("pairs") {
         all &= pairs(&mut bench, &mut device)?;
@@ -164,9 +166,9 @@ struct Doubling {
     answer: f64,
 }
 
-fn doubling(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+fn doubling(bench: &mut Bench, device: &mut Vulkan, is_asked: impl Fn(&str) -> bool) -> anyhow::Result<bool> {
     let (mut kernels, mut missed, mut none_is_gross) = (0.0, 0.0, true);
-    for experiment in CATALOGUE {
+    for experiment in CATALOGUE.iter().filter(|experiment| is_asked(experiment.name())) {
         for point in kernels_of(*experiment, &bench.setting()) {
             let Some(doubling) = Doubling::new(bench, *experiment, &point)? else { continue };
             let ratios = doubling.ratios(device)?;
