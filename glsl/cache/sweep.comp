@@ -1,7 +1,6 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
-#include "grid.glsl"
 #include "chain.glsl"
 
 layout(push_constant) uniform Push {
@@ -11,18 +10,22 @@ layout(push_constant) uniform Push {
 layout(set = 0, binding = 0) restrict writeonly buffer Swept { uint swept[]; };
 layout(set = 0, binding = 1) restrict readonly buffer Nodes { uint nodes[]; };
 
-// Nodes of an invocation: many, so that what is written takes little room in the caches beside what is read.
+// Loads of an invocation side by side: none waits for another one, as they do in the walk.
 const uint UNROLL = 16;
 
-// Reads all nodes, so that the caches hold what they can of them.
+// Reads all nodes, so that the caches hold what they can of them. One workgroup does, as one walks: where a cache has parts of
+// which each keeps what the processors near it ask for (two in an H100's last cache), many workgroups would put the nodes into
+// parts that are far from the walk, and some nodes into more than one.
 void main() {
-    const uint first = linear_group() * gl_WorkGroupSize.x * UNROLL + gl_LocalInvocationID.x;
+    const uint self = gl_LocalInvocationID.x;
     uint sum = 0u;
-    [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
-        const uint node = first + k * gl_WorkGroupSize.x;
-        if (node < count) {
-            sum += nodes[first_word(node)];
+    for (uint first = self; first < count; first += gl_WorkGroupSize.x * UNROLL) {
+        [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
+            const uint node = first + k * gl_WorkGroupSize.x;
+            if (node < count) {
+                sum += nodes[first_word(node)];
+            }
         }
     }
-    swept[linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x] = sum;
+    swept[self] = sum;
 }

@@ -3,7 +3,7 @@
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
 
-use super::{compare_all, fold_groups};
+use super::compare_all;
 use crate::model::{
     Binding, Case, Chain, Check, Contents, Headline, Kernel, POISON, Point, Repeat, Resource, Scalar, Sequence, Skip, Step,
     Work,
@@ -19,8 +19,8 @@ const MOST_HOPS: u64 = 1 << 24;
 /// Words that the shader's indexes reach.
 const MOST_WORDS: u64 = 1 << 32;
 
-/// The invocations of the sweep's workgroups, and how many nodes each of these reads.
-const SWEEP_LOCAL_SIZE: u64 = 64;
+/// The invocations of the workgroup that sweeps, as many as every device has, and how many nodes each reads in a turn of its loop.
+const SWEEP_LOCAL_SIZE: u32 = 128;
 const SWEEP_UNROLL: u64 = 16;
 
 /// The resources, in this order.
@@ -37,7 +37,8 @@ pub(super) struct Walk {
     pub(super) hops: u64,
     /// Nodes, the first in memory, that the workgroup itself loads before it walks.
     pub(super) preloaded: u64,
-    /// What all workgroups together load before each sample.
+    /// What a workgroup loads before each sample: one, as one walks, so that the nodes lie in those parts of the caches that are
+    /// near the walk, and in no others.
     pub(super) sweep: Sweep,
 }
 
@@ -73,7 +74,7 @@ impl Sweep {
 ///
 /// # Errors
 /// Where the shader's numbers don't reach so far.
-pub(super) fn case(experiment: &str, point: &Point, walk: &Walk, limit_x: u32) -> Result<Case, Skip> {
+pub(super) fn case(experiment: &str, point: &Point, walk: &Walk) -> Result<Case, Skip> {
     let (chain, sweep) = (walk.chain, walk.sweep);
     let words = chain.nodes.saturating_mul(chain.stride);
     if words > MOST_WORDS {
@@ -83,19 +84,21 @@ pub(super) fn case(experiment: &str, point: &Point, walk: &Walk, limit_x: u32) -
         let hops = walk.hops;
         return Err(Skip::new(format!("loads come in turns of {TURN}, up to {MOST_HOPS} of them: the case needs {hops}")));
     }
-    let invocations = sweep.count.div_ceil(SWEEP_UNROLL * SWEEP_LOCAL_SIZE);
-    let groups = fold_groups(invocations, limit_x);
-    let swept = groups.iter().fold(SWEEP_LOCAL_SIZE, |product, count| product.saturating_mul((*count).into()));
+    let walked = walk.hops / TURN + walk.preloaded.div_ceil(LOCAL_SIZE.into());
     let seen = if chain.detour > 0 { walk.hops / 2 } else { walk.hops };
     Ok(Case {
         kernels: vec![chase_kernel(walk)?, sweep_kernel(sweep)?],
         resources: vec![
             Resource::words("state", 1 + 2 * u64::from(LOCAL_SIZE), Contents::Undefined),
             Resource::words("nodes", words, Contents::Sequence(Sequence::Chain(chain))),
-            Resource::words("swept", swept, Contents::Undefined),
+            Resource::words("swept", SWEEP_LOCAL_SIZE.into(), Contents::Undefined),
         ],
         reset: vec![Step::Fill { resource: STATE, word: 0 }, Step::Fill { resource: SWEPT, word: POISON }],
-        prepare: vec![Step::Bind { kernel: 1 }, Step::push_words(&[u32_of(sweep.count)?]), Step::Dispatch { groups }],
+        prepare: vec![
+            Step::Bind { kernel: 1 },
+            Step::push_words(&[u32_of(sweep.count)?]),
+            Step::Dispatch { groups: [1, 1, 1] },
+        ],
         pass: vec![
             Step::Bind { kernel: 0 },
             Step::push_words(&[u32_of(chain.after(0))?, u32_of(walk.preloaded)?, 1]),
@@ -105,7 +108,7 @@ pub(super) fn case(experiment: &str, point: &Point, walk: &Walk, limit_x: u32) -
         work: Work { items: Some(seen), ..Work::default() },
         headline: Headline::LATENCY,
         check: Check::Twin(vec![STATE, SWEPT]),
-        iterations: walk.hops / TURN + walk.preloaded.div_ceil(LOCAL_SIZE.into()),
+        iterations: walked.max(sweep.count.div_ceil(SWEEP_UNROLL * u64::from(SWEEP_LOCAL_SIZE))),
         ..Case::new(experiment, point)
     })
 }
@@ -117,7 +120,7 @@ fn chase_kernel(walk: &Walk) -> Result<Kernel, Skip> {
 }
 
 fn sweep_kernel(sweep: Sweep) -> Result<Kernel, Skip> {
-    let mut kernel = Kernel::new("cache/sweep.comp", [u32_of(SWEEP_LOCAL_SIZE)?, 1, 1], 0);
+    let mut kernel = Kernel::new("cache/sweep.comp", [SWEEP_LOCAL_SIZE, 1, 1], 0);
     kernel.bindings = (0..).zip([SWEPT, NODES]).map(|(binding, resource)| Binding { set: 0, binding, resource }).collect();
     with_layout(kernel, sweep.stride, sweep.places)
 }
@@ -215,9 +218,7 @@ impl Swept {
     }
 
     fn sum(&self, invocation: u64) -> u32 {
-        let (group, lane) = (invocation / SWEEP_LOCAL_SIZE, invocation % SWEEP_LOCAL_SIZE);
-        let first = group * SWEEP_LOCAL_SIZE * SWEEP_UNROLL + lane;
-        let nodes = (0..SWEEP_UNROLL).map(|k| first + k * SWEEP_LOCAL_SIZE).take_while(|node| *node < self.count);
+        let nodes = (invocation..self.count).step_by(SWEEP_LOCAL_SIZE as usize);
         nodes.fold(0, |sum, node| sum.wrapping_add(self.memory.word(self.places.first_word(node))))
     }
 }
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn outputs_are_held_against_the_passes_that_they_count() {
-        let case = case("cache/latency", &Point::default(), &walk(), 65_535).unwrap();
+        let case = case("cache/latency", &Point::default(), &walk()).unwrap();
         let [first, third] = [1, 3].map(|passes| bytes(&expected(&case, passes)));
         assert_ne!(first, third);
         assert_eq!([check(&case, &first), check(&case, &third)], [Verdict::Right, Verdict::Right]);
@@ -251,9 +252,20 @@ mod tests {
 
     #[test]
     fn what_the_shader_can_not_count_is_skipped() {
-        let reason = |walk: Walk| case("cache/latency", &Point::default(), &walk, 65_535).unwrap_err().reason;
+        let reason = |walk: Walk| case("cache/latency", &Point::default(), &walk).unwrap_err().reason;
         assert!(reason(Walk { hops: 47, ..walk() }).contains("the case needs 47"));
         let chain = Chain { nodes: 1 << 33, ..walk().chain };
         assert!(reason(Walk { chain, ..walk() }).contains("the case needs 137438953472"));
+    }
+
+    /// Drivers that end long loops would end the longer of the two.
+    #[test]
+    fn iterations_are_those_of_the_longer_loop() {
+        let iterations = |nodes, hops| {
+            let chain = Chain { nodes, ..walk().chain };
+            let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain) };
+            case("cache/latency", &Point::default(), &walk).unwrap().iterations
+        };
+        assert_eq!([iterations(50, 48), iterations(2049, 16), iterations(1 << 24, 1 << 16)], [3, 2, 1 << 13]);
     }
 }

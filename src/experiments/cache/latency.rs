@@ -43,9 +43,11 @@ impl Experiment for Latency {
         "One invocation walks through memory: each word that it loads is the index of the next one, so that no load can begin \
          before the one before it has ended. The nodes are `line_bytes` apart and fill the working set; the order in which the \
          walk visits them is random, one cycle through all, so that nobody can foresee it, and a pass goes on from where the last \
-         one stopped. Before each sample, outside its timestamps, all nodes are read once by many workgroups: the last cache holds \
-         what it can of them. GPUs empty their first cache when a dispatch begins, so the walk's own workgroup loads small sets \
-         (up to 1 MiB; on processors, where the walk may have moved to another one, 2 MiB) once more, side by side and within the \
+         one stopped. Before each sample, outside its timestamps, all nodes are read once: the last cache holds what it can of \
+         them. One workgroup reads them, as one walks: where the last cache has parts that each keep what the processors near \
+         them ask for, as an H100's two, many workgroups would leave the nodes in parts that are far from the walk, and some of \
+         them twice. GPUs empty their first cache when a dispatch begins, so the walk's own workgroup loads small sets (up to \
+         1 MiB; on processors, where the walk may have moved to another one, 2 MiB) once more, side by side and within the \
          timestamps, which takes a hundredth of the walk's time or so.\n\
          \n\
          How to read it: the latency is the time per load, with the few cycles that an index takes to become an address. It is \
@@ -61,8 +63,14 @@ impl Experiment for Latency {
          (`latency_beyond`, of memory or of a larger cache that the sweep doesn't leave). They come from a fit: beyond its \
          capacity C a level still hits with the share (C / working set)^p, p from 1 (what it holds is any part of the set) to 32 \
          (a cliff), and each miss takes the next level's latency. A level is told only if the curve is flat before its capacity \
-         and clearly steeper behind it; where a steady rise explains the curve as well, there is none, and the row says why. \
-         Intervals say how far a figure can move before the fit gets worse; the note tells how far the curve is from it."
+         and clearly steeper behind it, or if it rises from a told level, doesn't flatten at its capacity as it does behind one \
+         level, and isn't explained without it; where a steady rise explains the curve as well, there is none, and the row says \
+         why. Intervals say how far a figure can move before the fit gets worse; the note tells how far the curve is from it.\n\
+         \n\
+         Two capacities one octave apart, the larger one without a flat part of its own, are one cache in two parts: the smaller \
+         one is what the part near the walk holds, the larger one what both hold together (25 and 50 MB of an H100's second \
+         cache). The second one's latency is then what a hit in the far part would take if none were near: no working set shows \
+         it alone."
     }
 
     fn derived(&self) -> &[&str] {
@@ -97,7 +105,7 @@ impl Experiment for Latency {
         let preloads = bytes <= setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
         let preloaded = if preloads { chain.nodes } else { 0 };
         let walk = Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) };
-        chase::case(self.name(), point, &walk, setting.device.limits.workgroup_count[0])
+        chase::case(self.name(), point, &walk)
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {

@@ -99,7 +99,7 @@ impl Experiment for Line {
         let nodes = (bytes / NODE_BYTES).max(1);
         let chain = Chain { seed: setting.seed, nodes, stride: NODE_BYTES / 4, detour: distance / 4, places: 1 };
         let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_all(chain, SWEEP_BYTES / 4) };
-        chase::case(self.name(), point, &walk, setting.device.limits.workgroup_count[0])
+        chase::case(self.name(), point, &walk)
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {

@@ -31,7 +31,7 @@ impl Experiment for Tlb {
         "The walk of cache/latency over one line in each of `pages` pieces of memory of `page_bytes` each. Where in its page a \
          line lies differs from page to page, so that the lines spread over the sets of a cache as neighbours would. With \
          page_bytes=64 there is nothing between the lines: as many of them, packed. The order is random, a pass goes on from \
-         where the last one stopped, and before each sample, outside its timestamps, all lines are read once by many workgroups.\n\
+         where the last one stopped, and before each sample, outside its timestamps, all lines are read once.\n\
          \n\
          How to read it: the lines are the same in number, and so is what the data caches have to do; what a load takes beyond \
          the packed lines (`relative`) is the time that addresses take to be translated. Follow one page_bytes over the pages: \
@@ -73,7 +73,7 @@ impl Experiment for Tlb {
         let chain = Chain { seed: setting.seed, nodes: pages, stride: page_bytes / 4, detour: 0, places };
         let preloaded = if pages <= PRELOADED_PAGES { pages } else { 0 };
         let walk = Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) };
-        chase::case(self.name(), point, &walk, setting.device.limits.workgroup_count[0])
+        chase::case(self.name(), point, &walk)
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {

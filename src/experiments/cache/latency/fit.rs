@@ -2,7 +2,8 @@
 
 /// Exponents of the law by which a cache's share of hits falls beyond its capacity: 1 where what it holds is any part of the set,
 /// about 2 where a walk in a cycle meets random replacement, and more the nearer the replacement is to taking the oldest line.
-pub(super) const SHAPES: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+/// The small ones are close together: what a coarser choice left unexplained would look like a knee.
+pub(super) const SHAPES: [f64; 11] = [1.0, 1.2, 1.4, 1.7, 2.0, 2.8, 4.0, 5.7, 8.0, 16.0, 32.0];
 
 /// The end of a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +58,17 @@ impl Fit {
         let latencies = (1..=rises.len()).map(|n| rises[..n].iter().sum()).collect();
         let variances = (1..=rises.len()).map(|n| inverse[..n].iter().flat_map(|row| &row[..n]).sum()).collect();
         Some(Self { steps, latencies, unexplained, variances })
+    }
+
+    /// The latency of a working set, by its binary logarithm.
+    pub(super) fn latency(&self, set: f64) -> f64 {
+        let rises = self.latencies.windows(2).map(|pair| pair[1] - pair[0]);
+        self.latencies[0] + self.steps.iter().zip(rises).map(|(step, rise)| step.misses(set) * rise).sum::<f64>()
+    }
+
+    /// The sum of the squares of the relative errors of some samples alone.
+    pub(super) fn squares(&self, samples: &[Sample]) -> f64 {
+        samples.iter().map(|sample| (self.latency(sample.set) / sample.latency - 1.0).powi(2)).sum()
     }
 
     /// How much the latency rises at a step.

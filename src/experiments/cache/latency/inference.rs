@@ -3,7 +3,7 @@
 //! A walk through a working set W hits a cache of capacity C with the share (C / W)^p once W is larger than C, and each miss takes
 //! the next level's latency: a sum of steps, each smoothed by its own p. The steps are found one by one, each where it explains
 //! most, and moved until nothing gets better. As many are taken as the curve pays for, and of these such only that a look at the
-//! curve bears out: flat before, steep behind. Without that, any curve that rises is a sum of steps.
+//! curve bears out: flat before and steep behind, or a knee on a step that is. Without that, any curve that rises is a sum of steps.
 
 use super::fit::{Fit, SHAPES, Sample, Step, unexplained_by_a_rise};
 
@@ -33,6 +33,12 @@ const LEAST_BEHIND: usize = 3;
 /// And if the octave behind it is so many times as steep as the one before, and by so much, in octaves of latency per octave.
 const STEEPER: f64 = 2.0;
 const STEEPER_BY: f64 = 0.1;
+/// Or if it stands on a believed one and is a knee: if in half an octave behind it the curve is at least so many times as steep as in
+/// the one before. Behind a level alone it flattens more than that, from half octave to half octave.
+const GOING_ON: f64 = 0.8;
+const GOING_ON_OCTAVES: f64 = 0.5;
+/// And if, from so many octaves before the step that it stands on to so many behind it, the others leave much unexplained.
+const KNEE_OCTAVES: f64 = 1.0;
 /// The latency behind the last level is told if the largest set is so many octaves larger: it hits with a sixth of its loads then,
 /// or fewer, and what all would take without these isn't far from what was seen.
 const OCTAVES_BEYOND: f64 = 2.5;
@@ -196,12 +202,58 @@ fn supported(fit: Option<Fit>, samples: &[Sample]) -> Fit {
     let none = || Fit { steps: Vec::new(), latencies: Vec::new(), unexplained: f64::INFINITY, variances: Vec::new() };
     let mut fit = fit.unwrap_or_else(none);
     loop {
-        let unsupported = (0..fit.steps.len()).filter(|step| !is_borne_out(&fit, *step, samples));
+        let supported = supported_steps(&fit, samples);
+        let unsupported = (0..fit.steps.len()).filter(|step| !supported[*step]);
         let Some(least) = unsupported.min_by(|a, b| fit.rise(*a).total_cmp(&fit.rise(*b))) else { return fit };
-        let mut steps = fit.steps.clone();
-        steps.remove(least);
-        fit = Fit::of(steps, samples).map_or_else(none, |fit| moved(fit, samples));
+        fit = without(&fit, least, samples).unwrap_or_else(none);
     }
+}
+
+/// The fit of the others alone.
+fn without(fit: &Fit, step: usize, samples: &[Sample]) -> Option<Fit> {
+    let mut steps = fit.steps.clone();
+    steps.remove(step);
+    Fit::of(steps, samples).map(|fit| moved(fit, samples))
+}
+
+/// Which steps the curve bears out: those behind something flat, and those that stand on such a one.
+fn supported_steps(fit: &Fit, samples: &[Sample]) -> Vec<bool> {
+    let mut supported = Vec::new();
+    for step in 0..fit.steps.len() {
+        let stands = supported.last().is_some_and(|before| *before);
+        supported.push(is_borne_out(fit, step, samples) || (stands && is_knee(fit, step, samples)));
+    }
+    supported
+}
+
+/// Whether the curve has a knee at a step that stands on another one: whether it doesn't flatten there, as it does behind a level
+/// whatever its exponent, and nothing else explains that, however the other steps are placed and shaped.
+fn is_knee(fit: &Fit, step: usize, samples: &[Sample]) -> bool {
+    let (stands_on, capacity) = (fit.steps[step - 1].capacity, fit.steps[step].capacity);
+    let next = fit.steps.get(step + 1).map_or(f64::INFINITY, |next| next.capacity);
+    let between = |from: f64, to: f64| samples.iter().filter(move |sample| sample.set > from && sample.set <= to);
+    fit.rise(step) >= LEAST_RISE
+        && capacity - stands_on >= FLAT_OCTAVES
+        && between(stands_on, capacity).count() >= LEAST_FLAT
+        && between(capacity, next).count() >= LEAST_BEHIND
+        && goes_on_rising(capacity, samples)
+        && pays(fit, step, &between(stands_on - KNEE_OCTAVES, capacity + KNEE_OCTAVES).copied().collect::<Vec<_>>(), samples)
+}
+
+/// Whether the curve is about as steep behind a capacity as before.
+fn goes_on_rising(capacity: f64, samples: &[Sample]) -> bool {
+    let distance = |index: &usize| (samples[*index].set - capacity).abs();
+    let nearest = (0..samples.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0);
+    let (before, after) = slopes(samples, nearest, GOING_ON_OCTAVES);
+    after >= GOING_ON * before
+}
+
+/// Whether the samples around a step are explained well, and badly without it.
+fn pays(fit: &Fit, step: usize, around: &[Sample], samples: &[Sample]) -> bool {
+    let variation = VARIATION * VARIATION * count(around);
+    let with = fit.squares(around);
+    let without = without(fit, step, samples).map_or(f64::INFINITY, |others| others.squares(around));
+    with <= MUCH * variation && without >= MUCH * with.max(variation)
 }
 
 /// Whether the curve is flat before a step, and clearly steeper behind it.
@@ -214,15 +266,20 @@ fn is_borne_out(fit: &Fit, step: usize, samples: &[Sample]) -> bool {
     let behind = samples.iter().filter(|sample| sample.set > capacity && sample.set <= next).count();
     // The last before the step belongs to both sides, those behind it to one alone.
     let last = samples.iter().rposition(|sample| sample.set <= capacity).unwrap_or(0);
-    let far = |octaves: f64| move |sample: &Sample| (sample.set - samples[last].set).abs() >= octaves;
-    let first = samples[..last].iter().rposition(far(1.0)).unwrap_or(0);
-    let end = samples[last..].iter().position(far(1.0)).map_or(samples.len() - 1, |after| last + after);
-    let (before, after) = (slope(&samples[first..=last]), slope(&samples[last..=end]));
+    let (before, after) = slopes(samples, last, 1.0);
     fit.rise(step) >= LEAST_RISE
         && flat.len() >= LEAST_FLAT
         && octaves >= FLAT_OCTAVES
         && behind >= LEAST_BEHIND
         && after >= STEEPER * before.max(0.0) + STEEPER_BY
+}
+
+/// How steep the curve is before and behind a sample, over so many octaves.
+fn slopes(samples: &[Sample], at: usize, octaves: f64) -> (f64, f64) {
+    let is_far = |sample: &Sample| (sample.set - samples[at].set).abs() >= octaves;
+    let first = samples[..at].iter().rposition(is_far).unwrap_or(0);
+    let end = samples[at..].iter().position(is_far).map_or(samples.len() - 1, |after| at + after);
+    (slope(&samples[first..=at]), slope(&samples[at..=end]))
 }
 
 /// How steeply the logarithm of the latency rises: a straight line through it.
@@ -397,6 +454,85 @@ mod tests {
             let first = finding.levels[0].capacity.value / KI;
             let last = finding.levels.last().unwrap().capacity.value / MI;
             assert!((180.0..220.0).contains(&first) && (38.0..58.0).contains(&last), "{finding:#?}");
+        }
+    }
+
+    /// Three levels of an H100: the first cache (256 KiB less those that the driver keeps for workgroup memory), the part of the last
+    /// one that is near the walk, and all of it.
+    #[track_caller]
+    fn three_of_an_h100(curve: &[(u64, f64)], name: &str) {
+        let finding = infer(curve).unwrap();
+        let capacities: Vec<f64> = finding.levels.iter().map(|level| level.capacity.value).collect();
+        assert_eq!(capacities.len(), 3, "{name}: {finding:#?}");
+        assert!((capacities[0] / (208.0 * KI) - 1.0).abs() < 0.15, "{name}: {finding:#?}");
+        assert!((20.0 * MI..30.0 * MI).contains(&capacities[1]), "{name}: {finding:#?}");
+        assert!((40.0 * MI..55.0 * MI).contains(&capacities[2]), "{name}: {finding:#?}");
+    }
+
+    /// The far part's own latency is never seen alone.
+    #[test]
+    fn a_knee_on_a_level_is_one_more_level() {
+        let levels = [(205.0 * KI, 23.8, 8.0), (24.7 * MI, 150.7, 1.0), (49.35 * MI, 283.0, 1.0)];
+        for by in [0.0, 0.001, 0.005, 0.01] {
+            for seed in 0..3 {
+                let noisy = curve(&sets(4), seed, by, caches(&levels, 355.6));
+                three_of_an_h100(&noisy, &format!("noise {by}, seed {seed}"));
+            }
+        }
+    }
+
+    /// However it rises behind its capacity.
+    #[test]
+    fn a_level_without_a_knee_is_one() {
+        for p in [1.0, 1.3, 1.7, 2.5, 6.0] {
+            let levels = [(205.0 * KI, 23.8, 8.0), (28.0 * MI, 150.7, p)];
+            for (seed, by) in [(1, 0.001), (2, 0.01), (3, 0.01)] {
+                let finding = infer(&curve(&sets(4), seed, by, caches(&levels, 355.6))).unwrap();
+                assert_eq!(finding.levels.len(), 2, "p = {p}, noise {by}: {finding:#?}");
+            }
+        }
+    }
+
+    /// Working sets of an NVIDIA H100 (driver 580.159.04), in nodes of 64 bytes: to 1 MiB the default sizes, then some around the ends
+    /// of its last cache.
+    const H100_LINES: [u64; 68] = [
+        16, 19, 23, 27, 32, 38, 45, 54, 64, 76, 91, 108, 128, 152, 181, 215, 256, 305, 362, 431, 512, 609, 724, 861, 1024,
+        1218, 1448, 1722, 2048, 2436, 2896, 3444, 4096, 4872, 5792, 6888, 8192, 9744, 11_584, 13_776, 16_384, 131_072, 262_144,
+        327_680, 393_216, 425_984, 458_752, 491_520, 524_288, 557_056, 589_824, 622_592, 655_360, 688_128, 720_896, 753_664,
+        786_432, 819_200, 851_968, 884_736, 917_504, 983_040, 1_048_576, 1_310_720, 1_572_864, 2_097_152, 4_194_304,
+        16_777_216,
+    ];
+    /// And their latencies.
+    const H100_NS: [f64; 68] = [
+        23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.77, 23.78, 23.77,
+        23.78, 23.78, 23.78, 23.78, 23.78, 23.78, 23.78, 23.78, 23.79, 23.79, 23.80, 23.80, 23.80, 23.81, 81.35, 107.66,
+        117.80, 126.67, 130.51, 135.51, 138.06, 140.82, 141.91, 147.97, 150.94, 150.95, 150.93, 152.99, 156.75, 166.25, 174.47,
+        181.42, 187.67, 192.96, 197.47, 201.80, 205.39, 208.85, 211.86, 214.98, 218.06, 223.06, 228.06, 233.01, 241.38, 248.76,
+        270.91, 284.73, 301.98, 327.63, 349.65,
+    ];
+
+    fn h100() -> Vec<(u64, f64)> {
+        H100_LINES.map(|lines| lines * 64).into_iter().zip(H100_NS).collect()
+    }
+
+    /// A curve's latency at any working set: straight lines between what was measured, in logarithms.
+    #[expect(clippy::cast_precision_loss, reason = "sizes need no 53 bits")]
+    fn between(curve: &[(u64, f64)], set: f64) -> f64 {
+        let after = curve.iter().position(|(bytes, _)| *bytes as f64 > set).unwrap_or(curve.len() - 1).max(1);
+        let [(low, fast), (high, slow)] = [curve[after - 1], curve[after]];
+        let share = (set / low as f64).ln() / (high as f64 / low as f64).ln();
+        fast * (slow / fast).powf(share)
+    }
+
+    /// Behind its first cache, the curve isn't quite what the law says: that is no knee, however many sizes show it.
+    #[test]
+    fn an_h100_has_its_first_cache_and_the_near_part_and_all_of_its_last() {
+        three_of_an_h100(&h100(), "as measured");
+        for per_octave in [4, 8] {
+            for (seed, by) in [(1, 0.0), (2, 0.002), (3, 0.005)] {
+                let noisy = curve(&sets(per_octave), seed, by, |set| between(&h100(), set));
+                three_of_an_h100(&noisy, &format!("{per_octave} an octave, noise {by}"));
+            }
         }
     }
 
