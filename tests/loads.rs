@@ -81,6 +81,12 @@ const RULES: &[Rule] = &[
         ..Rule::of("transfer/copy")
     },
     Rule {
+        // One sum per invocation is written, which doesn't count.
+        counted: |moved, _| moved.read,
+        turns: |case| vec![case.point.integer("reads") / 8],
+        ..Rule::of("cache/bandwidth")
+    },
+    Rule {
         counted: |moved, _| moved.shared_read,
         turns: |case| vec![case.point.integer("iterations")],
         ..Rule::of("shared/bank_conflict")
