@@ -8,6 +8,8 @@ use lanescope::record::{Reader, Record};
 const H100: &str = "nvidia-h100.csv";
 /// `lanescope run memory/stream 'shared/*' algo/transpose --stats -o nvidia-h100-default.csv`: default axes, nothing left out.
 const H100_DEFAULT: &str = "nvidia-h100-default.csv";
+/// `lanescope run 'memory/*' 'load/*' 'cache/*' 'transfer/*' --processes 1 -o nvidia-h100-memory.csv`: default axes, nothing left out.
+const H100_MEMORY: &str = "nvidia-h100-memory.csv";
 /// `lanescope run -o lavapipe.csv`
 const LAVAPIPE: &str = "lavapipe.csv";
 
@@ -24,7 +26,7 @@ fn best(rows: &[Record], op: &str) -> f64 {
 
 #[test]
 fn every_row_is_measured_and_checked_or_says_why_not() {
-    for name in [H100, H100_DEFAULT, LAVAPIPE] {
+    for name in [H100, H100_DEFAULT, H100_MEMORY, LAVAPIPE] {
         let rows = rows(name);
         assert!(rows.len() > 60, "{name}");
         for row in &rows {
@@ -33,7 +35,8 @@ fn every_row_is_measured_and_checked_or_says_why_not() {
             assert!(row.status == "skipped" || row.checked == "true" || !row.check_note.is_empty(), "{case}");
             if row.row_kind == "measured" {
                 assert!(row.status == "skipped" || row.rounds >= Some(6), "{case}");
-                assert!(row.status == "skipped" || row.timer == "device", "{case}");
+                let timer = if row.axes.contains("by=mapped") { "host" } else { "device" };
+                assert!(row.status == "skipped" || row.timer == timer, "{case}");
             }
         }
     }
@@ -64,6 +67,68 @@ fn an_h100_has_the_bank_conflicts_of_its_banks() {
     assert!(row("33").relative.is_some_and(|relative| relative > 0.98));
     let derived = |variant: &str| rows.iter().find(|row| row.experiment == "shared/banks" && row.variant == variant);
     assert_eq!(["count", "width"].map(|variant| derived(variant).and_then(|row| row.value)), [Some(32.0), Some(4.0)]);
+}
+
+/// The measured row whose axes hold these, each with its value.
+fn find<'r>(rows: &'r [Record], experiment: &str, variant: &str, axes: &[&str]) -> &'r Record {
+    let has = |row: &Record| axes.iter().all(|axis| row.axes.split(';').any(|own| own == *axis));
+    let is = |row: &&Record| row.experiment == experiment && row.variant == variant && has(row);
+    rows.iter().find(is).unwrap_or_else(|| panic!("no {experiment} {variant} {axes:?}"))
+}
+
+fn relative(rows: &[Record], experiment: &str, variant: &str, axes: &[&str]) -> f64 {
+    find(rows, experiment, variant, axes).relative.expect("it is compared")
+}
+
+/// Sectors of 32 bytes, of which memory gives two at a time.
+#[test]
+fn an_h100_fetches_sectors_whole() {
+    let rows = rows(H100_MEMORY);
+    let streams = ["read", "copy", "triad"].map(|op| best(&rows, op));
+    assert!(streams[0] >= 2950.0 && streams[1] >= 2900.0 && streams[2] >= 2900.0, "{streams:?}");
+    let costs = |stride: &str| 1.0 / relative(&rows, "memory/stride", "", &["op=read", stride]);
+    assert!((7.0..9.0).contains(&costs("stride=8")), "{}", costs("stride=8"));
+    assert!(["stride=16", "stride=32", "stride=40"].iter().all(|stride| (8.0..20.0).contains(&costs(stride))));
+    let costs = |layout: &str| 1.0 / relative(&rows, "memory/layout", layout, &["fields_used=1"]);
+    assert!((2.7..3.2).contains(&costs("aos")) && (3.6..4.2).contains(&costs("padded")) && costs("aosoa32") < 1.2);
+    assert!(relative(&rows, "memory/gather", "", &["pattern=random"]) < 0.25);
+    let granules: Vec<_> = rows.iter().filter(|row| row.experiment == "cache/granules").map(|row| row.value).collect();
+    assert_eq!(granules, [Some(32.0), Some(64.0)]);
+}
+
+/// A first cache of 256 KiB less what workgroup memory has of it, 48 KiB here, and a second one of 50 MB in two partitions.
+#[test]
+fn an_h100_has_its_caches() {
+    let rows = rows(H100_MEMORY);
+    let level = |variant: &str| rows.iter().find(|row| row.experiment == "cache/levels" && row.variant == variant);
+    let value = |variant: &str| level(variant).and_then(|row| row.value).unwrap_or_else(|| panic!("no {variant}"));
+    assert_eq!(value("count"), 3.0);
+    assert!((0.85..1.15).contains(&(value("capacity_1") / f64::from(208 << 10))), "{}", value("capacity_1"));
+    let mib = ["capacity_2", "capacity_3"].map(|variant| value(variant) / f64::from(1 << 20));
+    assert!((20.0..30.0).contains(&mib[0]) && (40.0..55.0).contains(&mib[1]), "{mib:?}");
+    let latencies = ["latency_1", "latency_2", "latency_3", "latency_beyond"].map(value);
+    assert!(latencies.is_sorted() && latencies[0] > 15.0 && latencies[3] < 700.0, "{latencies:?}");
+}
+
+/// What PCIe 5.0 x16 carries in one direction. Other guests of the host share it, so that not every size reaches it.
+#[test]
+fn an_h100_fills_its_bus() {
+    let rows = rows(H100_MEMORY);
+    for direction in ["direction=host_to_device", "direction=device_to_host"] {
+        let is_one = |row: &&Record| row.experiment == "transfer/copy" && row.axes.contains(direction);
+        let copies: Vec<&Record> = rows.iter().filter(is_one).filter(|row| row.status == "ok").collect();
+        let most = copies.iter().filter_map(|row| row.gb_per_s).fold(0.0, f64::max);
+        assert!((50.0..63.0).contains(&most), "{direction}: {most}");
+        assert!(copies.iter().all(|row| row.memory_types.contains("host_visible")), "{direction}");
+    }
+}
+
+/// All 46 loads of perftest in three patterns, and what was added.
+#[test]
+fn an_h100_has_every_load_path() {
+    let rows = rows(H100_MEMORY);
+    let paths: Vec<&Record> = rows.iter().filter(|row| row.experiment == "load/path").collect();
+    assert_eq!((paths.len(), paths.iter().filter(|row| row.status == "ok").count()), (57 * 3, 57 * 3));
 }
 
 /// Where rows of a workgroup are as long as a subgroup, each step of the ladder is faster than the one before.

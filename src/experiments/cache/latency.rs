@@ -70,7 +70,11 @@ impl Experiment for Latency {
          Two capacities one octave apart, the larger one without a flat part of its own, are one cache in two parts: the smaller \
          one is what the part near the walk holds, the larger one what both hold together (25 and 50 MB of an H100's second \
          cache). The second one's latency is then what a hit in the far part would take if none were near: no working set shows \
-         it alone."
+         it alone.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): 23.8 ns up to 181 KiB, the first cache less what workgroup memory has of \
+         it; 146.9 ns up to 24.7 MiB, the partition of the L2 that is near the walk; all of the L2 ends at 49.4 MiB, its \
+         far part answering after some 282 ns; memory after 355 ns."
     }
 
     fn derived(&self) -> &[&str] {
