@@ -170,7 +170,7 @@ mod tests {
     }
 
     /// Granules of so many bytes, and what a second word beyond each takes.
-    fn staircase<'a>(first: f64, granules: &'a [(f64, f64)]) -> impl Fn(f64) -> f64 + 'a {
+    fn staircase(first: f64, granules: &[(f64, f64)]) -> impl Fn(f64) -> f64 {
         move |distance| granules.iter().rev().find(|(bytes, _)| distance >= *bytes).map_or(first, |(_, time)| *time)
     }
 
