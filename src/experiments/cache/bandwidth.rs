@@ -122,7 +122,8 @@ impl Experiment for Bandwidth {
         vec![
             Axis::new("working_set_bytes", "size of a window", AxisKind::AtLeast(2 * BYTES), sizes),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+            // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
             Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [reads]).of_monotone_work(),
         ]
     }
