@@ -287,7 +287,7 @@ impl<'r> DeviceRun<'r> {
     }
 
     /// What a case is measured alternately with, where that runs, and how rows name it. Nothing for what measures the timer itself,
-    /// which has no passes to alternate.
+    /// which has no passes to alternate, nor for what the host does by itself: its passes have another clock.
     fn base_of(&self, planned: &Planned) -> Option<(Base, String)> {
         let experiment = planned.experiment.name();
         planned.case.as_ref().ok().filter(|case| case.measurand == Measurand::Pass)?;

@@ -181,6 +181,12 @@ impl Point {
         Self(self.0.iter().map(swap).collect())
     }
 
+    /// What remains of the point without some axes: the same for all cases of a sweep along these.
+    #[must_use]
+    pub fn without(&self, axes: &[&str]) -> Self {
+        Self(self.0.iter().filter(|(name, _)| !axes.contains(&name.as_ref())).cloned().collect())
+    }
+
     /// Names and values, in the experiment's order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &AxisValue)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))

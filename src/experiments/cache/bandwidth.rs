@@ -1,6 +1,6 @@
 //! `cache/bandwidth`: how fast does the whole device read what its caches hold?
 
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::experiments::{Experiment, Setting, fold_groups, gcd, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -73,10 +73,6 @@ impl Shape {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 impl Experiment for Bandwidth {
     fn name(&self) -> &'static str {
         "cache/bandwidth"
@@ -92,19 +88,20 @@ impl Experiment for Bandwidth {
          of its own, so that the device reads `groups` times as much memory; in `shared` all have the same window, in which each \
          begins elsewhere.\n\
          \n\
-         How to read it: bytes are what the invocations load. On a GPU with a first cache for each of its processors, `private` \
-         is flat as long as the windows of the workgroups that run on one processor at a time fit that cache (with 256 \
-         invocations, commonly four to eight of them), then falls to what the next cache gives, and where groups x \
-         working_set_bytes leaves the last cache, to what memory gives. `shared` stays with the first cache up to its whole size \
-         and with the last cache up to its own: the size at which a curve falls is the size of the cache, the flat part before \
-         it its bandwidth. Where a window is larger than an invocation's reads reach (groups x reads x local_size_x x 16 bytes in \
-         all), a pass reads a part of it. The first cache of many GPUs is empty when a pass begins: its figure is a little low \
-         where `reads` bring each window in only a few times. On processors there are only as many workgroups as the figure \
+         How to read it: bytes are what the invocations load. On a GPU with a first cache for each of its processors, \
+         `private` is flat as long as the windows of the workgroups that run on one processor at a time fit that cache \
+         (with 256 invocations, commonly four to eight of them), then falls to what the next cache gives, and where \
+         groups x working_set_bytes leaves the last cache, to what memory gives. `shared` stays with the first cache up \
+         to its whole size, and falls again where the window leaves the last cache. In between, its figure is more than \
+         the last cache gives: workgroups of one processor find in their first cache what another has just read. Where a \
+         window is larger than an invocation's reads reach (groups x reads x local_size_x x 16 bytes in all), a pass \
+         reads a part of it. The first cache of many GPUs is empty when a pass begins: its figure is a little low where \
+         `reads` bring each window in only a few times. On processors there are only as many workgroups as the figure \
          needs to be stable, and the loads' own instructions limit the first caches.\n\
          \n\
          On an NVIDIA H100 (driver 580.159.04): `private` 31 600 GB/s up to windows of 16 KiB, of which eight share a \
-         first cache, and 3100 GB/s from memory; `shared` 31 600 GB/s up to 128 KiB, 8900 at 8 MiB, 7160 at 64 MiB, of \
-         which the first caches still serve a part, since their workgroups read the same, and 3040 from memory."
+         first cache, and 3110 GB/s from memory; `shared` 31 600 GB/s up to 128 KiB, 8560 at 8 MiB and 7680 at 64 MiB, \
+         both with hits in the first caches, and 3040 from memory."
     }
 
     fn variants(&self) -> &[&str] {

@@ -84,7 +84,10 @@ impl Experiment for Latency {
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
         let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
         for row in rows {
-            sweeps.entry(sweep(&row.point)).or_default().push((row.point.integer("working_set_bytes"), row.value));
+            sweeps
+                .entry(row.point.without(&["working_set_bytes"]))
+                .or_default()
+                .push((row.point.integer("working_set_bytes"), row.value));
         }
         if sweeps.is_empty() {
             sweeps.insert(Point::default(), Vec::new());
@@ -143,12 +146,6 @@ fn sizes(setting: &Setting) -> Vec<u64> {
 /// The nearest multiple of a line.
 fn whole_lines(bytes: u64) -> u64 {
     (bytes + LINE_BYTES / 2) / LINE_BYTES * LINE_BYTES
-}
-
-/// What remains of a point without the axis that the inference runs along.
-fn sweep(point: &Point) -> Point {
-    let others = point.iter().filter(|(name, _)| *name != "working_set_bytes");
-    Point::new(others.map(|(name, value)| (name.to_owned().into(), value.clone())))
 }
 
 /// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.

@@ -33,18 +33,20 @@ impl Experiment for Tlb {
          page_bytes=64 there is nothing between the lines: as many of them, packed. The order is random, a pass goes on from \
          where the last one stopped, and before each sample, outside its timestamps, all lines are read once.\n\
          \n\
-         How to read it: the lines are the same in number, and so is what the data caches have to do; what a load takes beyond \
-         the packed lines (`relative`) is the time that addresses take to be translated. Follow one page_bytes over the pages: \
-         while the translations (the entries of the TLB) of all pages are held near by, `relative` is near 1; where it steps up, \
-         the last number of pages before is how many entries there are, as long as page_bytes is not less than the page that \
-         the driver uses. With smaller ones, several pieces share an entry, and the step comes at as many bytes, not at as many \
-         pages: compare pages x page_bytes of the steps at different page_bytes. GPUs commonly use pages of 2 MiB for large \
-         buffers and cover gigabytes: the step may lie beyond what fits a buffer. On processors, pages are of 4 KiB unless \
-         the system joins them, and a second step comes where the tables themselves leave the caches.\n\
+         How to read it: the lines are the same in number; what a load takes beyond the packed lines (`relative`) is the \
+         time that addresses take to be translated, and what the caches of data lose where they keep more than a line \
+         together. Follow one page_bytes over the pages: while the translations (the entries of the TLB) of all pages are \
+         held near by, `relative` is near 1; where it steps up, the last number of pages before is how many entries there \
+         are, as long as page_bytes is not less than the page that the driver uses. With smaller ones, several pieces \
+         share an entry, and the step comes at as many bytes, not at as many pages: compare pages x page_bytes of the \
+         steps at different page_bytes. A step that comes at the same number of pages whatever page_bytes is, is one of \
+         the caches of data. GPUs commonly use pages of 2 MiB for large buffers and cover gigabytes: the step may lie \
+         beyond what fits a buffer. On processors, pages are of 4 KiB unless the system joins them, and a second step \
+         comes where the tables themselves leave the caches.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): lines in up to 512 pages of 4 KiB, 256 of 64 KiB and 512 of 2 MiB take \
-         the 23.7 ns of packed ones, those in 1024 pages of 4 KiB 31 ns, of 64 KiB 36 ns and of 2 MiB 39 ns. From 2048 \
-         pages on the first cache no longer holds the lines of any but packed ones."
+         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 512 pages of 4 KiB, 24.5 ns for 512 of 64 KiB and 26.4 \
+         ns for 512 of 2 MiB, a GiB in all. At 1024 pages 33 to 36 ns and at 2048 pages 93 to 94 ns, whatever the page: \
+         that is the first cache, which keeps one such line where it keeps two packed ones."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -33,8 +33,8 @@ impl Experiment for HostVisible {
          type serves several kinds, their rows are alike.\n\
          \n\
          How to read it: `relative` compares with device-local memory. On a discrete GPU the host's memory lies behind the bus, \
-         and reading it is as fast as the bus, some twenty to sixty times slower than the device's own; nothing of it stays in \
-         the device's caches on many devices, so that what is read twice costs twice. `device_host_visible` should cost the \
+         and reading it is as fast as the bus, many times slower than the device's own. Devices may keep what they read of it in their \
+         caches as long as nothing is submitted anew: sizes that fit these show the caches. `device_host_visible` should cost the \
          device nothing. Where host and device share their memory, differences between kinds are those of caching: \
          memory that the host's caches hold may have to be asked after there.\n\
          \n\

@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, gcd};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -63,10 +63,6 @@ fn step(stride: u64) -> u64 {
     let golden = (stride * 618 + 500) / 1000;
     let mut near = (0..golden).flat_map(|distance| [golden - distance, golden + distance]);
     near.find(|step| gcd(*step, stride) == 1).unwrap_or(1)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Experiment for Stride {

@@ -308,8 +308,7 @@ fn tells_banks(point: &Point) -> bool {
 
 /// What remains of a point once all of it that the inference has fixed, or runs along, is left out.
 fn sweep(point: &Point) -> Point {
-    let remains = |name: &str| !["pattern", "width", "padding", "stride"].contains(&name);
-    Point::new(point.iter().filter(|(name, _)| remains(name)).map(|(name, value)| (name.to_owned().into(), value.clone())))
+    point.without(&["pattern", "width", "padding", "stride"])
 }
 
 /// What the rows of one sweep along the stride tell of banks.

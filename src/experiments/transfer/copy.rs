@@ -49,7 +49,7 @@ impl Experiment for Copy {
          \n\
          How to read it: to and from the host every byte counts once, as it crosses the bus once; within the device it counts \
          twice, as in `memory/stream`. Small copies are all overhead: T = a + bytes / b, and bandwidth reaches half its best where \
-         the two are alike. Large ones show the bus; 4.0 x16 reaches about 25 GB/s, 5.0 x16 about 55 GB/s. `shader` that is slower \
+         the two are alike. Large ones show the bus; PCIe 4.0 x16 carries 31.5 GB/s at most, 5.0 x16 63. `shader` that is slower \
          than `command` says that copy engines do better; some drivers use a kernel for both. `mapped` from the device \
          is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word, so that \
          more than 1 MiB of them is skipped there. A device that lacks memory that both see skips `mapped`.\n\
