@@ -21,7 +21,7 @@ use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{
     Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Options, Pool, Session, Source, Task, ToolCases, Vulkan,
 };
-use lanescope::model::{AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Work};
+use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Work};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 use lanescope::stats::{self, Interval};
@@ -194,7 +194,7 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
     for axis in experiment.axes(setting) {
         let values = match axis.kind {
             AxisKind::Words(_) | AxisKind::Numbers(_) if !axis.is_work => axis.defaults.clone(),
-            _ => vec![axis.base.clone().unwrap_or_else(|| axis.defaults[axis.defaults.len() / 2].clone())],
+            _ => vec![middle(&axis)],
         };
         let with = |point: &Vec<_>, value: &AxisValue| [&point[..], &[(axis.name.clone(), value.clone())]].concat();
         points = points.iter().flat_map(|point| values.iter().map(move |value| with(point, value))).collect();
@@ -203,12 +203,20 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
     experiment.variants().iter().flat_map(|variant| points.iter().map(move |point| (*variant, point.clone()))).collect()
 }
 
+/// What others are compared with, or the middle value.
+fn middle(axis: &Axis) -> AxisValue {
+    axis.base.clone().unwrap_or_else(|| axis.defaults[axis.defaults.len() / 2].clone())
+}
+
 impl Doubling {
     /// `None` where the experiment has no axis of work, or the device can't run it.
     fn new(bench: &mut Bench, experiment: &dyn Experiment, (variant, point): &(&str, Point)) -> anyhow::Result<Option<Self>> {
         let setting = bench.setting();
         let Some(axis) = experiment.axes(&setting).into_iter().find(|axis| axis.is_work) else { return Ok(None) };
-        let most = point.integer(&axis.name);
+        // The default preset's size: a quarter of a quick one may lie in a cache that the whole doesn't fit.
+        let axes = experiment.axes(&Setting { preset: Preset::Default, ..setting });
+        let sized = axes.into_iter().find(|sized| sized.name == axis.name).as_ref().map(middle);
+        let most = point.with(&axis.name, &sized.context("an axis of work has sizes")?).integer(&axis.name);
         let work_of = |n: u64| {
             let case = experiment.case(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting);
             case.map_or(0.0, |case| amount(&case.work))
