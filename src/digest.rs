@@ -1,6 +1,24 @@
 //! Short names of long things, as rows carry them.
 
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+
+/// Bytes that one processor hashes at a time.
+const PART: usize = 1 << 20;
+
+/// What stands for the bytes of several outputs: two with the same fingerprint hold the same bytes.
+pub type Fingerprint = [u8; 32];
+
+/// A SHA-256 of the SHA-256 of every part of every output, so that all processors share the work.
+pub fn fingerprint(outputs: &[Vec<u8>]) -> Fingerprint {
+    let mut all = Sha256::new();
+    for output in outputs {
+        let parts: Vec<_> = output.par_chunks(PART).map(Sha256::digest).collect();
+        all.update((output.len() as u64).to_le_bytes());
+        parts.iter().for_each(|part| all.update(part));
+    }
+    all.finalize().into()
+}
 
 /// A letter and the first 64 bits of a SHA-256 in hex. The letter comes first so that no reader takes the name for a number:
 /// hex digits may all be decimal, or look like `12e45`.
@@ -12,6 +30,21 @@ pub fn label(letter: char, hash: Sha256) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fingerprint_tells_bytes_lengths_and_outputs_apart() {
+        let outputs = vec![vec![7; 2 * PART + 3], vec![]];
+        let known = fingerprint(&outputs);
+        assert_eq!(fingerprint(&outputs.clone()), known);
+        for place in [0, PART - 1, PART, 2 * PART + 2] {
+            let mut changed = outputs.clone();
+            changed[0][place] ^= 1;
+            assert_ne!(fingerprint(&changed), known, "{place}");
+        }
+        assert_ne!(fingerprint(&[vec![7; 2 * PART], vec![7; 3]]), known);
+        assert_ne!(fingerprint(&[vec![], vec![7; 2 * PART + 3]]), known);
+        assert_ne!(fingerprint(&outputs[..1]), known);
+    }
 
     #[test]
     fn a_label_is_a_letter_and_sixteen_digits() {
