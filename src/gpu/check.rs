@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use crate::model::{
-    Case, DeviceInfo, FormatUse, ImageRole, Kernel, Limits, Measurand, Resource, Shape, Status, Step, Subgroup,
+    Case, DeviceInfo, Feature, FormatUse, ImageRole, Kernel, Limits, Measurand, Resource, Shape, Status, Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -73,6 +73,7 @@ fn at_most<T: PartialOrd + Display>(what: &str, value: T, limit: T) -> Checked {
 
 fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
     let mut seen = HashSet::new();
+    let filters = resources.iter().any(|resource| matches!(resource.shape, Shape::Sampler { is_linear: true }));
     for resource in resources {
         let (name, bytes) = (&resource.name, resource.bytes());
         require(seen.insert(resource), || format!("`{name}` is there twice: they would share one allocation"))?;
@@ -81,12 +82,13 @@ fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
         }
         require(bytes > 0 && bytes % 4 == 0, || format!("`{name}` has {bytes} bytes: not a multiple of four above zero"))?;
         at_most(&format!("the size of `{name}`"), bytes, device.limits.allocation_bytes)?;
-        shape(name, resource.shape, device)?;
+        shape(name, resource.shape, filters, device)?;
     }
     Ok(())
 }
 
-fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
+/// `filters` says whether the case has a sampler that mixes texels.
+fn shape(name: &str, shape: Shape, filters: bool, device: &DeviceInfo) -> Checked {
     let supports = |format, usage: FormatUse| {
         require(device.supports(format, usage), || format!("the format of `{name}` can't be used for {}", usage.as_str()))
     };
@@ -97,7 +99,15 @@ fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
         }
         Shape::Image { format, extent: [width, height], role } => {
             at_most(&format!("the extent of `{name}`"), width.max(height), device.limits.image_dimension)?;
-            supports(format, if role == ImageRole::Sampled { FormatUse::Sampled } else { FormatUse::Storage })
+            match role {
+                ImageRole::Sampled if filters => supports(format, FormatUse::SampledLinear),
+                ImageRole::Sampled => supports(format, FormatUse::Sampled),
+                ImageRole::Storage => {
+                    let may = !format.is_extended() || device.has(Feature::StorageImageExtendedFormats);
+                    require(may, || format!("the format of `{name}` needs shaderStorageImageExtendedFormats"))?;
+                    supports(format, FormatUse::Storage)
+                }
+            }
         }
         Shape::Buffer { .. } | Shape::Sampler { .. } | Shape::HostMemory { .. } => Ok(()),
     }
