@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lanescope::gpu::{Device, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
 use lanescope::model::{
-    Binding, Case, Contents, Feature, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status, Step,
+    Binding, Case, Contents, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status, Step,
 };
 use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Specialized};
 
@@ -424,10 +424,10 @@ fn equal_resources_are_shared_and_others_are_not() {
         let (first, second) = (scale(1000, 64, 3).done(), scale(1000, 32, 5).done());
         let mut third = scale(1000, 64, 3).done();
         third.case.resources[1] = Resource::words("other output", 1000, Contents::Undefined);
-        assert_eq!(device.bytes_to_load(&first), 8000);
+        assert_eq!(device.footprint(&first), Footprint { device: 8000, host: 0 });
         let one = load(device, &first);
-        assert_eq!(device.bytes_to_load(&second), 0);
-        assert_eq!(device.bytes_to_load(&third), 4000);
+        assert_eq!(device.footprint(&second), Footprint::default());
+        assert_eq!(device.footprint(&third).device, 4000);
         let two = load(device, &second);
         device.run_checked(one).unwrap();
         // What the first case wrote is what the second reads, since it is one buffer.
@@ -440,9 +440,9 @@ fn unloading_frees_everything() {
     on_each_device(|device| {
         let prepared = scale(1 << 20, 64, 3).done();
         for _ in 0..3 {
-            let before = device.bytes_to_load(&prepared);
-            assert_eq!(before, 8 << 20);
-            assert!(device.memory_budget() > before);
+            let before = device.footprint(&prepared);
+            assert_eq!(before.device, 8 << 20);
+            assert!(before.fits(device.memory_budget()));
             let slot = load(device, &prepared);
             device.run_checked(slot).unwrap();
             device.unload();

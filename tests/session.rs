@@ -9,7 +9,7 @@ use lanescope::measure::{
     CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime, Session, Source,
     Task, ToolCases,
 };
-use lanescope::model::{Case, DeviceInfo, Failure, Flag, Preset, Status};
+use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
@@ -70,12 +70,12 @@ impl Dispatcher for Flaky {
         self.mock.processor_time()
     }
 
-    fn memory_budget(&self) -> u64 {
+    fn memory_budget(&self) -> Footprint {
         self.mock.memory_budget()
     }
 
-    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
-        self.mock.bytes_to_load(prepared)
+    fn footprint(&self, prepared: &Prepared) -> Footprint {
+        self.mock.footprint(prepared)
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {

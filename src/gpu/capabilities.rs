@@ -12,7 +12,7 @@ use crate::model::{
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::{peaks, quirks, resource};
+use super::{memory, peaks, quirks, resource};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
@@ -164,14 +164,9 @@ fn memory_type(index: u32, ty: &vk::MemoryType) -> Option<MemoryType> {
             | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
             | vk::MemoryPropertyFlags::DEVICE_UNCACHED_AMD.as_raw(),
     );
-    let has = |flags| ty.property_flags.contains(flags);
-    (!ty.property_flags.intersects(OTHERS)).then(|| MemoryType {
-        index,
-        heap: ty.heap_index,
-        device_local: has(vk::MemoryPropertyFlags::DEVICE_LOCAL),
-        host_visible: has(vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT),
-        host_cached: has(vk::MemoryPropertyFlags::HOST_CACHED),
-    })
+    let [device_local, host_visible, host_cached] = memory::properties(ty.property_flags);
+    let heap = ty.heap_index;
+    (!ty.property_flags.intersects(OTHERS)).then_some(MemoryType { index, heap, device_local, host_visible, host_cached })
 }
 
 fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: Format) -> BTreeSet<FormatUse> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{self, Contents, DeviceInfo, PipelineStatistics, QueueFamily, Repeat, Status, Step};
+use crate::model::{self, Contents, DeviceInfo, Footprint, PipelineStatistics, QueueFamily, Repeat, Status, Step};
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
@@ -61,7 +61,7 @@ pub struct Loaded {
     /// What the driver tells of each kernel's pipeline, in the case's order; `None` unless asked for ([`DeviceOptions`]) and
     /// where the driver tells nothing.
     pub statistics: Option<Vec<PipelineStatistics>>,
-    /// Which memory types hold buffers whose kind of memory the case asks for, in words; empty where it leaves that open.
+    /// Which memory types hold the case's buffers, in words.
     pub memory_types: String,
 }
 
@@ -203,7 +203,7 @@ impl Device {
         let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
         let title = check::title(&prepared.case);
-        let memory_types = memory::placements(resources.iter().zip(&loaded));
+        let memory_types = memory::placements(resources.iter().zip(&loaded), &self.info);
         let model::Case { reset, prepare, pass, repeat, .. } = prepared.case.clone();
         let slot = Slot { index: self.cases.len(), generation: self.generation };
         self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, kernels, resources: loaded });
@@ -218,20 +218,20 @@ impl Device {
         Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource).map(Arc::new)
     }
 
-    /// Bytes of resources that loading the case would add now; shared ones count nothing.
-    pub fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
+    /// What resources loading the case would add now; shared ones count nothing.
+    pub fn footprint(&self, prepared: &Prepared) -> Footprint {
         let resources = prepared.case.resources.iter().zip(sharable(prepared));
         let (shared, own): (Vec<_>, Vec<_>) = resources.partition(|(_, sharable)| *sharable);
         let new: HashSet<&model::Resource> =
             shared.into_iter().map(|(resource, _)| resource).filter(|resource| !self.shared.contains_key(*resource)).collect();
         let own = own.into_iter().map(|(resource, _)| resource);
-        new.into_iter().chain(own).map(model::Resource::device_bytes).sum()
+        new.into_iter().chain(own).map(|resource| resource.footprint(&self.info)).sum()
     }
 
-    /// Bytes that the resources of a block of cases may take in all, those that are loaded now included.
-    pub fn memory_budget(&self) -> u64 {
-        let loaded = self.shared.keys().map(model::Resource::device_bytes).sum();
-        memory::budget(&self.logical, &self.info, loaded)
+    /// What the resources of a block of cases may take in all, those that are loaded now included.
+    pub fn memory_budget(&self) -> Footprint {
+        let loaded: Footprint = self.shared.keys().map(|resource| resource.footprint(&self.info)).sum();
+        memory::budget(&self.logical, &self.info, loaded.device)
     }
 
     /// Runs the reset program alone, and waits.

@@ -10,7 +10,7 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
 use rayon::prelude::*;
 
-use crate::model::{self, Contents, DeviceInfo, MemoryKind, MemoryType, Sequence, Status};
+use crate::model::{self, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Sequence, Status};
 
 use super::error::{Context, Error};
 use super::logical::Logical;
@@ -28,6 +28,8 @@ const DEDICATED_FROM: u64 = 1 << 20;
 pub(super) struct Buffer {
     raw: Owned<vk::Buffer>,
     memory: Memory,
+    /// The memory types that it may lie in, by bits.
+    allowed: u32,
     bytes: u64,
     name: String,
 }
@@ -145,7 +147,7 @@ impl Buffer {
         }
         let (raw, requirements) = Self::unbound(logical, name, bytes, usage)?;
         let memory = Memory::map(logical, name, requirements, kind, info)?;
-        Self::bind(logical, raw, memory, bytes, name)
+        Self::bind(logical, raw, memory, requirements.memory_type_bits, bytes, name)
     }
 
     /// A buffer where the allocator puts it.
@@ -164,7 +166,7 @@ impl Buffer {
         };
         let desc = AllocationCreateDesc { name, requirements, location, linear: true, allocation_scheme };
         let memory = Memory::allocate(logical, &format!("buffer `{name}`"), &desc)?;
-        Self::bind(logical, raw, memory, bytes, name)
+        Self::bind(logical, raw, memory, requirements.memory_type_bits, bytes, name)
     }
 
     fn unbound(
@@ -182,17 +184,39 @@ impl Buffer {
         Ok((raw, requirements))
     }
 
-    fn bind(logical: &Logical, raw: Owned<vk::Buffer>, memory: Memory, bytes: u64, name: &str) -> Result<Self, Error> {
+    fn bind(
+        logical: &Logical,
+        raw: Owned<vk::Buffer>,
+        memory: Memory,
+        allowed: u32,
+        bytes: u64,
+        name: &str,
+    ) -> Result<Self, Error> {
         let (object, offset) = memory.place();
         // SAFETY: the memory is unbound, fits the buffer's requirements, and outlives it (fields drop in order).
         let bound = unsafe { logical.raw.bind_buffer_memory(raw.raw(), object, offset) };
         bound.on("vkBindBufferMemory", || format!("buffer `{name}`"))?;
-        Ok(Self { raw, memory, bytes, name: name.to_owned() })
+        Ok(Self { raw, memory, allowed, bytes, name: name.to_owned() })
     }
 
-    /// The type of its memory, where that was chosen.
-    pub(super) fn memory_type(&self) -> Option<MemoryType> {
-        if let Memory::Mapped { ty, .. } = &self.memory { Some(*ty) } else { None }
+    /// The type of its memory. The allocator keeps its choice to itself, but tells the properties: it takes the first type that
+    /// has them.
+    pub(super) fn memory_type(&self, info: &DeviceInfo) -> Option<MemoryType> {
+        match &self.memory {
+            Memory::Mapped { ty, .. } => Some(*ty),
+            Memory::Allocated { allocation, .. } => {
+                let properties = properties(allocation.as_ref()?.memory_properties());
+                let is_it = |ty: &&MemoryType| {
+                    (self.allowed >> ty.index) & 1 == 1 && [ty.device_local, ty.host_visible, ty.host_cached] == properties
+                };
+                info.memory_types.iter().find(is_it).copied()
+            }
+        }
+    }
+
+    /// Whether the host reads it in place.
+    fn is_mapped(&self) -> bool {
+        matches!(self.memory, Memory::Mapped { .. })
     }
 
     /// Lets the host work on the buffer, where it is mapped for that. While nothing runs on the device, and one caller at a time:
@@ -261,7 +285,12 @@ impl Staging {
             fill(staging.mapped(chunk.length)?, sequence, chunk.offset / 4);
             let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.length };
             // Submitting makes the host's writes visible to the device.
-            queue.run("an upload", |recorder| recorder.copy(staging, target, copy))?;
+            queue.run("an upload", |recorder| {
+                recorder.copy(staging, target, copy);
+                if target.is_mapped() {
+                    recorder.host_read_barrier();
+                }
+            })?;
         }
         Ok(())
     }
@@ -351,19 +380,37 @@ pub(super) fn fill(target: &mut [u8], sequence: Sequence, first: u64) {
     words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(first + index as u64).to_ne_bytes()));
 }
 
-/// Says where those buffers are whose memory type was chosen.
-pub(super) fn placements<'a>(resources: impl Iterator<Item = (&'a model::Resource, &'a Arc<Resource>)>) -> String {
-    let told = resources.filter_map(|(model, loaded)| Some(format!("{}: {}", model.name, loaded.buffer()?.memory_type()?)));
-    told.collect::<Vec<_>>().join("; ")
+/// What of a type's properties matters to where buffers go: whether it is local to the device, whether the host can map it
+/// without having to flush anything, and whether the host's caches hold it.
+pub(super) fn properties(flags: vk::MemoryPropertyFlags) -> [bool; 3] {
+    use vk::MemoryPropertyFlags as Flags;
+    [Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE | Flags::HOST_COHERENT, Flags::HOST_CACHED].map(|flag| flags.contains(flag))
 }
 
-/// Bytes that a block of cases may take, beside `loaded` bytes of earlier ones, which count as free. Three quarters of what the
-/// driver's budget leaves, or half the heap where it states none: the rest is for staging, for pipelines and for other programs.
-pub(super) fn budget(logical: &Logical, info: &DeviceInfo, loaded: u64) -> u64 {
-    match logical.has_budget.then(|| free_bytes(logical)).flatten() {
+/// Says in which memory types the buffers of a case are: `source, target: type 1 of heap 0 (device_local)`.
+pub(super) fn placements<'a>(
+    resources: impl Iterator<Item = (&'a model::Resource, &'a Arc<Resource>)>,
+    info: &DeviceInfo,
+) -> String {
+    let mut told: Vec<(MemoryType, Vec<&str>)> = Vec::new();
+    for (model, ty) in resources.filter_map(|(model, loaded)| Some((model, loaded.buffer()?.memory_type(info)?))) {
+        match told.iter_mut().find(|(known, _)| *known == ty) {
+            Some((_, names)) => names.push(&model.name),
+            None => told.push((ty, vec![&model.name])),
+        }
+    }
+    told.iter().map(|(ty, names)| format!("{}: {ty}", names.join(", "))).collect::<Vec<_>>().join("; ")
+}
+
+/// What a block of cases may take, beside `loaded` bytes of the device's that earlier ones took, which count as free. Three
+/// quarters of what the driver's budget leaves, or half the heap where it states none: the rest is for staging, for pipelines and
+/// for other programs. Of the host's memory half of what the device may see of it.
+pub(super) fn budget(logical: &Logical, info: &DeviceInfo, loaded: u64) -> Footprint {
+    let device = match logical.has_budget.then(|| free_bytes(logical)).flatten() {
         Some(free) => free.saturating_add(loaded) / 4 * 3,
         None => info.local_heap_bytes() / 2,
-    }
+    };
+    Footprint { device, host: info.host_heap().map_or(0, |heap| info.heap_bytes(heap)) / 2 }
 }
 
 /// What the budget of the largest heap of the device's own leaves.

@@ -16,7 +16,7 @@ use super::submit::Queue;
 /// A resource of a case. Cases share those that are equal.
 pub(super) enum Resource {
     Buffer(Buffer),
-    Texels { view: Owned<vk::BufferView>, _buffer: Buffer },
+    Texels { view: Owned<vk::BufferView>, buffer: Buffer },
     Image(Image),
     Sampler(Owned<vk::Sampler>),
     HostMemory(Mutex<Vec<u8>>),
@@ -71,7 +71,7 @@ impl Resource {
                 let usage = vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
                 let buffer = Buffer::new(logical, name, model.bytes(), usage, MemoryLocation::GpuOnly)?;
                 staging.upload(logical, queue, &buffer, &model.contents)?;
-                Ok(Self::Texels { view: buffer_view(logical, name, &buffer, self::format(format))?, _buffer: buffer })
+                Ok(Self::Texels { view: buffer_view(logical, name, &buffer, self::format(format))?, buffer })
             }
             Shape::Image { format, extent, role } => {
                 let image = Image::new(logical, name, format, extent, role)?;
@@ -85,9 +85,12 @@ impl Resource {
         }
     }
 
-    /// A buffer that steps and copies may name.
+    /// The buffer that it is or views.
     pub(super) fn buffer(&self) -> Option<&Buffer> {
-        if let Self::Buffer(buffer) = self { Some(buffer) } else { None }
+        match self {
+            Self::Buffer(buffer) | Self::Texels { buffer, .. } => Some(buffer),
+            Self::Image(_) | Self::Sampler(_) | Self::HostMemory(_) => None,
+        }
     }
 
     /// Lets the host work on the bytes, where they are its own or mapped. Nothing runs on the device meanwhile.

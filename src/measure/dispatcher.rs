@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ProcessorTime;
 use crate::gpu::{Loaded, Slot, Submission};
-use crate::model::{DeviceInfo, Failure};
+use crate::model::{DeviceInfo, Failure, Footprint};
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
@@ -22,11 +22,11 @@ pub trait Dispatcher {
     /// What this process had of the processor so far, where the device is software on it and the system tells.
     fn processor_time(&self) -> Option<ProcessorTime>;
 
-    /// Bytes of device memory that the cases loaded at one time may use.
-    fn memory_budget(&self) -> u64;
+    /// The memory that the cases loaded at one time may use.
+    fn memory_budget(&self) -> Footprint;
 
-    /// Bytes that loading this case would add to what is loaded.
-    fn bytes_to_load(&self, prepared: &Prepared) -> u64;
+    /// What loading this case would add to what is loaded.
+    fn footprint(&self, prepared: &Prepared) -> Footprint;
 
     /// Makes resources and pipelines.
     ///
@@ -86,12 +86,12 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
         (**self).processor_time()
     }
 
-    fn memory_budget(&self) -> u64 {
+    fn memory_budget(&self) -> Footprint {
         (**self).memory_budget()
     }
 
-    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
-        (**self).bytes_to_load(prepared)
+    fn footprint(&self, prepared: &Prepared) -> Footprint {
+        (**self).footprint(prepared)
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {

@@ -12,7 +12,7 @@ use super::visit::{Sizes, Subject, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::Slot;
-use crate::model::{Case, DeviceInfo, Failure, Measurand, Repeat, Status};
+use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, Repeat, Status};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::validate::Verdict;
@@ -47,8 +47,8 @@ pub struct LocalBench<'a> {
     cases: Vec<Option<LoadedCase>>,
     bases: Vec<LoadedBase>,
     has_tools: bool,
-    /// What cases may still take of the device's memory.
-    bytes_left: u64,
+    /// What cases may still take of memory.
+    room: Footprint,
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
     begun: (Duration, Option<ProcessorTime>),
@@ -101,7 +101,7 @@ impl<'a> LocalBench<'a> {
             cases: Vec::new(),
             bases: Vec::new(),
             has_tools: false,
-            bytes_left: 0,
+            room: Footprint::default(),
             round_started: Duration::ZERO,
             begun: (Duration::ZERO, None),
         })
@@ -112,7 +112,7 @@ impl<'a> LocalBench<'a> {
         if !self.has_tools {
             self.rig.load_tools()?;
             self.has_tools = true;
-            self.bytes_left = share.map_or(u64::MAX, |share| self.rig.device.memory_budget() / u64::from(share.max(1)));
+            self.room = share.map_or(Footprint::ENDLESS, |share| self.rig.device.memory_budget().share(share));
         }
         Ok(())
     }
@@ -153,16 +153,16 @@ impl<'a> LocalBench<'a> {
 
     fn make_room(&mut self, prepared: &Prepared, base: Option<&Base>) -> Result<(), Refusal> {
         let device = &self.rig.device;
-        let base = base.map_or(0, |base| match base {
-            Base::Known(_) => 0,
-            Base::New(_, prepared) => device.bytes_to_load(prepared),
+        let base = base.map_or(Footprint::default(), |base| match base {
+            Base::Known(_) => Footprint::default(),
+            Base::New(_, prepared) => device.footprint(prepared),
         });
-        let bytes = device.bytes_to_load(prepared) + base;
+        let footprint = device.footprint(prepared) + base;
         // The first is tried in any case: only the device knows what it can really hold.
-        if bytes > self.bytes_left && !self.cases.is_empty() {
+        if !footprint.fits(self.room) && !self.cases.is_empty() {
             return Err(Refusal::Full);
         }
-        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.room = footprint.left_of(self.room);
         Ok(())
     }
 

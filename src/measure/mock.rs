@@ -10,7 +10,7 @@ use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
-    Case, DeviceInfo, Executable, Failure, Measurand, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
+    Case, DeviceInfo, Executable, Failure, Footprint, Measurand, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -320,12 +320,13 @@ impl Dispatcher for Mock {
         (share > 0.0).then(|| ProcessorTime::of(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
     }
 
-    fn memory_budget(&self) -> u64 {
-        self.info.local_heap_bytes()
+    fn memory_budget(&self) -> Footprint {
+        let bytes = self.info.local_heap_bytes();
+        Footprint { device: bytes, host: bytes }
     }
 
-    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
-        prepared.case.resources.iter().map(crate::model::Resource::bytes).sum()
+    fn footprint(&self, prepared: &Prepared) -> Footprint {
+        prepared.case.resources.iter().map(|resource| resource.footprint(&self.info)).sum()
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {

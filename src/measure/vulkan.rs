@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Dispatcher, ProcessorTime};
 use crate::gpu::{Device, Error, Loaded, Slot, Submission};
-use crate::model::{DeviceInfo, DeviceKind, Failure, Status};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
@@ -53,12 +53,12 @@ impl Dispatcher for Vulkan {
         if self.device.info().kind == DeviceKind::Cpu { ProcessorTime::now() } else { None }
     }
 
-    fn memory_budget(&self) -> u64 {
+    fn memory_budget(&self) -> Footprint {
         self.device.memory_budget()
     }
 
-    fn bytes_to_load(&self, prepared: &Prepared) -> u64 {
-        self.device.bytes_to_load(prepared)
+    fn footprint(&self, prepared: &Prepared) -> Footprint {
+        self.device.footprint(prepared)
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {

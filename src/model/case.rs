@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Contents, Format, MemoryKind, Point, Sequence};
+use super::{Contents, DeviceInfo, Footprint, Format, MemoryKind, Point, Sequence};
 
 /// One configuration of one experiment, ready to be compiled and measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -307,12 +307,18 @@ impl Resource {
         }
     }
 
-    /// Bytes of the device's own memory that it occupies, but for what an image is padded by.
-    pub fn device_bytes(&self) -> u64 {
-        match self.shape {
-            Shape::HostMemory { .. } => 0,
-            Shape::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => 0,
-            _ => self.bytes(),
+    /// What it takes of a device's memory and of the host's, but for what an image is padded by.
+    pub fn footprint(&self, device: &DeviceInfo) -> Footprint {
+        let is_hosts = match self.shape {
+            Shape::HostMemory { .. } => true,
+            Shape::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => true,
+            Shape::Buffer { .. } | Shape::Texels { .. } | Shape::Image { .. } | Shape::Sampler { .. } => false,
+        };
+        let bytes = self.bytes();
+        if is_hosts && !device.shares_memory() {
+            Footprint { device: 0, host: bytes }
+        } else {
+            Footprint { device: bytes, host: 0 }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Kinds of memory, and which of a device's memory types serves each.
 
 use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +76,69 @@ impl MemoryKind {
     }
 }
 
+/// Bytes of the two places that resources lie in. A device that has no memory of its own takes everything from the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Of the device's memory.
+    pub device: u64,
+    /// Of the host's.
+    pub host: u64,
+}
+
+impl Footprint {
+    /// More than anything takes.
+    pub const ENDLESS: Self = Self { device: u64::MAX, host: u64::MAX };
+
+    /// Whether there is room for it.
+    pub fn fits(self, room: Self) -> bool {
+        self.device <= room.device && self.host <= room.host
+    }
+
+    /// The room that is left beside it.
+    #[must_use]
+    pub fn left_of(self, room: Self) -> Self {
+        Self { device: room.device.saturating_sub(self.device), host: room.host.saturating_sub(self.host) }
+    }
+
+    /// Each of several users' share.
+    #[must_use]
+    pub fn share(self, users: u32) -> Self {
+        let users = u64::from(users.max(1));
+        Self { device: self.device / users, host: self.host / users }
+    }
+}
+
+impl Add for Footprint {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { device: self.device.saturating_add(other.device), host: self.host.saturating_add(other.host) }
+    }
+}
+
+impl Sum for Footprint {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Self::add)
+    }
+}
+
 impl DeviceInfo {
+    /// The heap that the host's memory is taken from, as far as the device sees it.
+    pub fn host_heap(&self) -> Option<u32> {
+        self.memory_types_for(MemoryKind::HostVisible, u32::MAX).first().map(|ty| ty.heap)
+    }
+
+    /// Whether the device has no memory of its own: what the host's takes, its own lacks.
+    pub fn shares_memory(&self) -> bool {
+        let own = self.memory_types_for(MemoryKind::DeviceLocal, u32::MAX);
+        self.host_heap().is_none_or(|heap| own.first().is_none_or(|ty| ty.heap == heap))
+    }
+
+    /// Bytes of a heap; zero where there is none.
+    pub fn heap_bytes(&self, heap: u32) -> u64 {
+        self.heaps.get(heap as usize).map_or(0, |heap| heap.bytes)
+    }
+
     /// The memory types that serve a kind, the best first. Only those whose bit is set in `allowed`.
     pub fn memory_types_for(&self, kind: MemoryKind, allowed: u32) -> Vec<MemoryType> {
         let is_allowed = |ty: &&MemoryType| allowed.checked_shr(ty.index).is_some_and(|bits| bits & 1 == 1);
@@ -133,6 +197,25 @@ mod tests {
         assert_eq!(chosen(&without_window, MemoryKind::DeviceHostVisible), None);
         assert_eq!(chosen(&without_window, MemoryKind::HostVisible), Some(1));
         assert!(without_window.memory_types_for(MemoryKind::HostVisible, 0b01).is_empty(), "a resource may forbid a type");
+    }
+
+    #[test]
+    fn memory_is_shared_where_both_take_it_from_one_heap() {
+        assert!(!DeviceInfo::mock().shares_memory());
+        assert!(types(&[(true, true, true)]).shares_memory());
+        // A device whose own memory the host sees whole: there is none that is only the host's.
+        assert!(types(&[(true, false, false), (true, true, false)]).shares_memory());
+        assert!(!types(&[(true, false, false), (false, true, true)]).shares_memory());
+    }
+
+    #[test]
+    fn what_lies_in_one_place_does_not_fill_the_other() {
+        let room = Footprint { device: 10, host: 4 };
+        let (large, hosts) = (Footprint { device: 9, host: 0 }, Footprint { device: 0, host: 4 });
+        assert!(large.fits(room) && hosts.fits(large.left_of(room)));
+        assert!(!(hosts + hosts).fits(room) && !(large + large).fits(room));
+        assert_eq!(room.share(3), Footprint { device: 3, host: 1 });
+        assert!([large, hosts].into_iter().sum::<Footprint>().fits(room));
     }
 
     #[test]

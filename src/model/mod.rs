@@ -25,7 +25,7 @@ pub use device::{
     DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
 };
 pub use format::{Format, FormatUse, Precision};
-pub use memory::{MemoryKind, MemoryType};
+pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Status};
 pub use permutation::Permutation;
 pub use preset::Preset;

@@ -1,30 +1,32 @@
 //! The limits that every case must keep, whatever its experiment.
 
-use crate::model::{Case, DeviceInfo, Feature, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, Shape, Skip, Step};
+use crate::model::{
+    Case, DeviceInfo, Feature, Footprint, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, Shape, Skip, Step,
+};
 
 /// Whether the device can run the case at all.
 ///
 /// # Errors
 /// The first limit that the case breaks, with its value.
 pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
-    case.kernels.iter().try_for_each(|kernel| kernel_limits(kernel, device))?;
+    case.kernels.iter().try_for_each(|kernel| kernel_limits(kernel, &case.resources, device))?;
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;
     filter_limits(&case.resources, device)?;
     case.reset.iter().chain(&case.prepare).chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
-    at_most("the largest memory heap (bytes)", total_bytes(case), device.local_heap_bytes())?;
-    MemoryKind::MAPPED.into_iter().try_for_each(|kind| heap_limits(case, kind, device))
+    let needed: Footprint = case.resources.iter().map(|resource| resource.footprint(device)).sum();
+    at_most("the largest memory heap (bytes)", needed.device, device.local_heap_bytes())?;
+    // Where the device sees nothing of the host's memory, nothing is known of it.
+    let hosts = device.host_heap().map_or(u64::MAX, |heap| device.heap_bytes(heap));
+    at_most("the heap of the host's memory (bytes)", needed.host, hosts)
 }
 
-/// What lies in one kind of memory must fit the heap of its best type.
-fn heap_limits(case: &Case, kind: MemoryKind, device: &DeviceInfo) -> Result<(), Skip> {
-    let is_there = |resource: &&Resource| matches!(resource.shape, Shape::Buffer { memory, .. } if memory == kind);
-    let bytes = case.resources.iter().filter(is_there).fold(0_u64, |total, resource| total.saturating_add(resource.bytes()));
-    let heap = device.memory_types_for(kind, u32::MAX).first().and_then(|ty| device.heaps.get(ty.heap as usize));
-    heap.map_or(Ok(()), |heap| at_most(&format!("the heap of {} memory (bytes)", kind.as_str()), bytes, heap.bytes))
-}
-
-fn kernel_limits(kernel: &Kernel, device: &DeviceInfo) -> Result<(), Skip> {
+fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
     let limits = &device.limits;
+    // A uniform buffer has a lower limit, which only its shader tells apart.
+    let bound = kernel.bindings.iter().filter_map(|binding| resources.get(binding.resource));
+    for resource in bound.filter(|resource| matches!(resource.shape, Shape::Buffer { .. })) {
+        at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range)?;
+    }
     each_dimension("maxComputeWorkGroupSize", kernel.local_size, limits.workgroup_size)?;
     let invocations = kernel.local_size.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
     at_most("maxComputeWorkGroupInvocations", invocations, limits.workgroup_invocations.into())
@@ -33,10 +35,7 @@ fn kernel_limits(kernel: &Kernel, device: &DeviceInfo) -> Result<(), Skip> {
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {
     let limits = &device.limits;
     match resource.shape {
-        Shape::Buffer { bytes, memory } => {
-            at_most("maxStorageBufferRange", bytes, limits.storage_buffer_range)?;
-            has_memory(memory, device)?;
-        }
+        Shape::Buffer { memory, .. } => has_memory(memory, device)?,
         Shape::Texels { format, count } => {
             at_most("maxTexelBufferElements", count.into(), limits.texel_buffer_elements.into())?;
             supports(device, format, FormatUse::UniformTexels)?;
@@ -92,10 +91,6 @@ fn step_limits(step: &Step, device: &DeviceInfo) -> Result<(), Skip> {
         Step::Push { bytes } => at_most("maxPushConstantsSize", bytes.len() as u64, device.limits.push_constant_bytes.into()),
         Step::Bind { .. } | Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } | Step::Barrier => Ok(()),
     }
-}
-
-fn total_bytes(case: &Case) -> u64 {
-    case.resources.iter().fold(0, |total, resource| total.saturating_add(resource.device_bytes()))
 }
 
 fn each_dimension(limit: &str, asked: [u32; 3], allowed: [u32; 3]) -> Result<(), Skip> {

@@ -420,6 +420,21 @@ mod tests {
         assert_eq!(skip.reason, "maxComputeWorkGroupSize[0] is 1024, the case needs 2048");
     }
 
+    /// Only what kernels bind must lie within a binding's range.
+    #[test]
+    fn a_range_limits_what_is_bound() {
+        let mut device = device();
+        device.limits.storage_buffer_range = 128 << 20;
+        let reason = |by: &str| {
+            let plan = plan(&device, &["transfer/copy"], &["direction=host_to_device", "transfer_bytes=160Mi", by]).unwrap();
+            plan.get(0).unwrap().case.err().map(|skip| skip.reason)
+        };
+        assert_eq!(reason("by=command"), None);
+        assert_eq!(reason("by=mapped"), None);
+        let range = "maxStorageBufferRange is 134217728, the case needs 167772160";
+        assert_eq!(reason("by=shader").as_deref(), Some(range));
+    }
+
     #[test]
     fn a_format_that_the_device_lacks_becomes_a_skip_that_names_it() {
         let mut device = DeviceInfo::mock();

@@ -157,7 +157,7 @@ columns! {
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
-        memory_types: text, "Which memory types and heaps hold the buffers whose kind of memory the case asks for.";
+        memory_types: text, "Which memory types and heaps hold the case's buffers.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
         registers: integer, "Registers per invocation of the first kernel (AMD: vector registers), as the driver's compiler tells with --stats.";
