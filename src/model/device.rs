@@ -277,6 +277,20 @@ pub enum Feature {
     StorageImageExtendedFormats,
     /// `shaderSubgroupClock` or `shaderDeviceClock`
     ShaderClock,
+    /// `shaderSubgroupExtendedTypes`
+    SubgroupExtendedTypes,
+    /// `shaderBufferInt64Atomics`
+    BufferInt64Atomics,
+    /// `shaderSharedInt64Atomics`
+    SharedInt64Atomics,
+    /// `shaderBufferFloat32AtomicAdd`
+    BufferFloat32AtomicAdd,
+    /// `shaderSharedFloat32AtomicAdd`
+    SharedFloat32AtomicAdd,
+    /// `vulkanMemoryModel`
+    MemoryModel,
+    /// `vulkanMemoryModelDeviceScope`
+    MemoryModelDeviceScope,
     /// `VK_KHR_cooperative_matrix`
     CooperativeMatrix,
     /// `shaderIntegerDotProduct`
