@@ -8,7 +8,7 @@ use super::print;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
-use crate::model::{DeviceInfo, FormatUse, QueueFamily};
+use crate::model::{DeviceInfo, FormatUse, MatrixProduct, QueueFamily};
 use crate::output::Mode;
 use crate::units::Bytes;
 use crate::worker::{Deadlines, Platform, find};
@@ -75,10 +75,27 @@ fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
             format!("as {}: {}", usage.as_str(), if formats.is_empty() { "none".to_owned() } else { formats.join(", ") }),
         )?;
     }
+    for (kinds, sizes) in matrices(&device.matrices) {
+        line("matrices", format!("{kinds}: {}", sizes.join(", ")))?;
+    }
     for quirk in &device.quirks {
         line("quirk", format!("{}: {}", quirk.name, quirk.what))?;
     }
     Ok(())
+}
+
+/// Products of matrices, those that differ in size alone on one line.
+fn matrices(products: &[MatrixProduct]) -> Vec<(String, Vec<String>)> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for product in products {
+        let told = product.to_string();
+        let (size, kinds) = told.split_once(' ').unwrap_or((&told, ""));
+        match lines.iter_mut().find(|(known, _)| known == kinds) {
+            Some((_, sizes)) => sizes.push(size.to_owned()),
+            None => lines.push((kinds.to_owned(), vec![size.to_owned()])),
+        }
+    }
+    lines
 }
 
 /// Names as the JSON form has them, joined by commas.

@@ -12,13 +12,14 @@ use crate::model::{
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::{memory, peaks, quirks, resource};
+use super::{matrices, memory, peaks, quirks, resource};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
 
 /// Everything that is known about a device before it is opened. Never fails: what can't be used says why.
 pub(super) fn query(
+    entry: &ash::Entry,
     instance: &ash::Instance,
     physical: vk::PhysicalDevice,
     index: usize,
@@ -34,7 +35,7 @@ pub(super) fn query(
     info.formats = Format::ALL.into_iter().map(|format| (format, format_uses(instance, physical, format))).collect();
     if properties.api_version >= vk::API_VERSION_1_1 {
         match support(instance, physical, layer) {
-            Ok(support) => extend(&mut info, instance, physical, &support),
+            Ok(support) => extend(&mut info, (entry, instance), physical, &support),
             Err(result) => {
                 info.unusable = Some(format!("the driver can't list its extensions (VK_{result:?})"));
                 return info;
@@ -184,7 +185,12 @@ fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: F
 }
 
 /// Adds what only a Vulkan 1.1 device can tell.
-fn extend(info: &mut DeviceInfo, instance: &ash::Instance, physical: vk::PhysicalDevice, support: &Support) {
+fn extend(
+    info: &mut DeviceInfo,
+    (entry, instance): (&ash::Entry, &ash::Instance),
+    physical: vk::PhysicalDevice,
+    support: &Support,
+) {
     let mut id = vk::PhysicalDeviceIDProperties::default();
     let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
     let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
@@ -215,6 +221,7 @@ fn extend(info: &mut DeviceInfo, instance: &ash::Instance, physical: vk::Physica
     }
     let features = Features::query(instance, physical, support);
     info.features = features.list(support).into_iter().collect();
+    info.matrices = matrices::products(entry, instance, physical, support, &features);
     info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
 }
 

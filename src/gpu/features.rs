@@ -114,6 +114,8 @@ feature_chain! {
         core NEVER, extension ash::khr::shader_subgroup_rotate::NAME, since vk::make_api_version(0, 1, 3, 277);
     matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
         core NEVER, extension ash::khr::cooperative_matrix::NAME, since vk::make_api_version(0, 1, 3, 255);
+    matrix2: CooperativeMatrix2Features,
+        core NEVER, extension c"VK_NV_cooperative_matrix2", since vk::make_api_version(0, 1, 3, 300);
     bfloat16: ShaderBfloat16Features,
         core NEVER, extension c"VK_KHR_shader_bfloat16", since vk::make_api_version(0, 1, 4, 312);
 }
@@ -143,6 +145,40 @@ impl Default for ShaderBfloat16Features {
 
 // SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
 unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for ShaderBfloat16Features {}
+
+/// `VkPhysicalDeviceCooperativeMatrix2FeaturesNV`, which is younger than this version of ash.
+#[repr(C)]
+struct CooperativeMatrix2Features {
+    s_type: vk::StructureType,
+    p_next: *mut c_void,
+    workgroup_scope: vk::Bool32,
+    flexible_dimensions: vk::Bool32,
+    reductions: vk::Bool32,
+    conversions: vk::Bool32,
+    per_element_operations: vk::Bool32,
+    tensor_addressing: vk::Bool32,
+    block_loads: vk::Bool32,
+}
+
+impl Default for CooperativeMatrix2Features {
+    fn default() -> Self {
+        Self {
+            // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV
+            s_type: vk::StructureType::from_raw(1_000_593_000),
+            p_next: ptr::null_mut(),
+            workgroup_scope: vk::FALSE,
+            flexible_dimensions: vk::FALSE,
+            reductions: vk::FALSE,
+            conversions: vk::FALSE,
+            per_element_operations: vk::FALSE,
+            tensor_addressing: vk::FALSE,
+            block_loads: vk::FALSE,
+        }
+    }
+}
+
+// SAFETY: the layout is that of Vulkan's header, and the specification lets it extend VkPhysicalDeviceFeatures2.
+unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for CooperativeMatrix2Features {}
 
 /// Every optional feature that Lanescope knows, as the device has it.
 pub(super) struct Features {
@@ -187,9 +223,13 @@ impl Features {
             (Feature::SharedFloat32AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_shared_float32_atomic_add))),
             (Feature::MemoryModel, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model))),
             (Feature::MemoryModelDeviceScope, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model_device_scope))),
-            (Feature::CooperativeMatrix, chain.matrix.is_some_and(|s| on(s.cooperative_matrix))),
+            (Feature::CooperativeMatrix, self.cooperative_matrix()),
+            (Feature::CooperativeMatrixWorkgroupScope, chain.matrix2.as_ref().is_some_and(|s| on(s.workgroup_scope))),
+            (Feature::CooperativeMatrixFlexibleDimensions, self.flexible_matrices()),
+            (Feature::CooperativeMatrixTensorAddressing, chain.matrix2.as_ref().is_some_and(|s| on(s.tensor_addressing))),
             (Feature::IntegerDotProduct, chain.integer_dot.is_some_and(|s| on(s.shader_integer_dot_product))),
             (Feature::BFloat16, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_type))),
+            (Feature::BFloat16CooperativeMatrix, chain.bfloat16.as_ref().is_some_and(|s| on(s.bfloat16_cooperative_matrix))),
             (Feature::PipelineExecutableProperties, self.executable_info()),
             (Feature::CalibratedTimestamps, calibrated),
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
@@ -203,6 +243,16 @@ impl Features {
     /// `synchronization2`
     pub(super) fn synchronization2(&self) -> bool {
         self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
+    }
+
+    /// `cooperativeMatrix`
+    pub(super) fn cooperative_matrix(&self) -> bool {
+        self.chain.matrix.is_some_and(|s| on(s.cooperative_matrix))
+    }
+
+    /// `cooperativeMatrixFlexibleDimensions`
+    pub(super) fn flexible_matrices(&self) -> bool {
+        self.chain.matrix2.as_ref().is_some_and(|s| on(s.flexible_dimensions))
     }
 
     /// `pipelineExecutableInfo`

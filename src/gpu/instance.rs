@@ -78,7 +78,7 @@ pub(super) struct InstanceInner {
     pub(super) log: MessageLog,
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     /// The library that the functions above live in. Fields drop after `drop` has run, so it outlives the instance.
-    _entry: ash::Entry,
+    entry: ash::Entry,
 }
 
 impl Instance {
@@ -95,7 +95,9 @@ impl Instance {
         let physicals = physicals.on("vkEnumeratePhysicalDevices", || "the instance".into())?;
         let loader_version = capabilities::version(version);
         let devices = (physicals.iter().enumerate())
-            .map(|(index, physical)| capabilities::query(&inner.raw, *physical, index, &loader_version, inner.layer))
+            .map(|(index, physical)| {
+                capabilities::query(&inner.entry, &inner.raw, *physical, index, &loader_version, inner.layer)
+            })
             .collect();
         Ok(Self { layers: enabled_layers(options), inner, loader_version, physicals, devices })
     }
@@ -248,9 +250,9 @@ fn create(entry: ash::Entry, options: InstanceOptions) -> Result<InstanceInner, 
     let raw = create_raw(&entry, options, &available, &log)?;
     let names = available.anywhere(ash::ext::debug_utils::NAME);
     let layer = if options.validation { validation_version(&entry) } else { None };
-    let mut inner = InstanceInner { raw, names, layer, log, messenger: None, _entry: entry };
+    let mut inner = InstanceInner { raw, names, layer, log, messenger: None, entry };
     if options.validation && names {
-        let functions = ash::ext::debug_utils::Instance::new(&inner._entry, &inner.raw);
+        let functions = ash::ext::debug_utils::Instance::new(&inner.entry, &inner.raw);
         // SAFETY: the extension is enabled; the log that the callback writes to lives as long as `inner`, which destroys the
         // messenger first.
         let messenger = unsafe { functions.create_debug_utils_messenger(&messenger_info(&inner.log), None) }

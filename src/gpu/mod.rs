@@ -39,6 +39,7 @@ mod features;
 mod host;
 mod instance;
 mod logical;
+mod matrices;
 mod memory;
 mod object;
 mod peaks;

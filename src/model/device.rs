@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Bound, Case, Format, FormatUse, MemoryType, real};
+use super::{Bound, Case, Format, FormatUse, MatrixProduct, MemoryType, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +104,8 @@ pub struct DeviceInfo {
     pub limits: Limits,
     /// Subgroup properties.
     pub subgroup: Subgroup,
+    /// Products of cooperative matrices that it lists.
+    pub matrices: Vec<MatrixProduct>,
     /// Optional features that Lanescope knows how to use, where the device has them.
     pub features: BTreeSet<Feature>,
     /// All queue families.
@@ -291,12 +293,20 @@ pub enum Feature {
     MemoryModel,
     /// `vulkanMemoryModelDeviceScope`
     MemoryModelDeviceScope,
-    /// `VK_KHR_cooperative_matrix`
+    /// `cooperativeMatrix`
     CooperativeMatrix,
+    /// `cooperativeMatrixWorkgroupScope`
+    CooperativeMatrixWorkgroupScope,
+    /// `cooperativeMatrixFlexibleDimensions`
+    CooperativeMatrixFlexibleDimensions,
+    /// `cooperativeMatrixTensorAddressing`
+    CooperativeMatrixTensorAddressing,
     /// `shaderIntegerDotProduct`
     IntegerDotProduct,
     /// `shaderBFloat16Type`
     BFloat16,
+    /// `shaderBFloat16CooperativeMatrix`
+    BFloat16CooperativeMatrix,
     /// `VK_KHR_pipeline_executable_properties`
     PipelineExecutableProperties,
     /// `VK_EXT_calibrated_timestamps` or its KHR form

@@ -6,6 +6,7 @@ mod case;
 mod derived;
 mod device;
 mod format;
+mod matrix;
 mod memory;
 mod outcome;
 mod permutation;
@@ -25,6 +26,7 @@ pub use device::{
     DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
 };
 pub use format::{Format, FormatUse, Precision};
+pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Status};
 pub use permutation::Permutation;
