@@ -304,8 +304,10 @@ pub enum Feature {
     /// `shaderIntegerDotProduct`
     IntegerDotProduct,
     /// `shaderBFloat16Type`
+    #[serde(rename = "bfloat16")]
     BFloat16,
     /// `shaderBFloat16CooperativeMatrix`
+    #[serde(rename = "bfloat16_cooperative_matrix")]
     BFloat16CooperativeMatrix,
     /// `VK_KHR_pipeline_executable_properties`
     PipelineExecutableProperties,

@@ -84,8 +84,8 @@ pub struct MatrixProduct {
     pub saturating: bool,
     /// Whose operation it is.
     pub scope: MatrixScope,
-    /// Invocations of the workgroups that may do it, where sizes are flexible (`VK_NV_cooperative_matrix2`): m, n and k are then
-    /// what theirs must be multiples of. `None` where sizes are fixed.
+    /// Where sizes are flexible (`VK_NV_cooperative_matrix2`), the invocations of the workgroups that may do it, 0 for any
+    /// number: m, n and k are then what theirs must be multiples of. `None` where sizes are fixed.
     pub workgroup_invocations: Option<u32>,
 }
 
@@ -102,7 +102,11 @@ impl fmt::Display for MatrixProduct {
             MatrixScope::Workgroup => write!(f, " workgroup")?,
             MatrixScope::Unknown(number) => write!(f, " scope {number}")?,
         }
-        workgroup_invocations.map_or(Ok(()), |invocations| write!(f, " multiples by {invocations}"))
+        match workgroup_invocations {
+            None => Ok(()),
+            Some(0) => write!(f, " multiples"),
+            Some(invocations) => write!(f, " multiples by {invocations} invocations"),
+        }
     }
 }
 
@@ -132,6 +136,6 @@ mod tests {
             c: Component::Unknown(77),
             ..product
         };
-        assert_eq!(flexible.to_string(), "16x8x32 i8 u8 component type 77 i32 workgroup multiples by 256");
+        assert_eq!(flexible.to_string(), "16x8x32 i8 u8 component type 77 i32 workgroup multiples by 256 invocations");
     }
 }
