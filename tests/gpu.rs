@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
+#[path = "gpu/commands.rs"]
+mod commands;
 #[path = "gpu/resources.rs"]
 mod resources;
 

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use crate::model::{
-    Case, DeviceInfo, Feature, FormatUse, ImageRole, Kernel, Limits, Measurand, Resource, Shape, Status, Step, Subgroup,
+    Case, Dependency, DeviceInfo, Feature, FormatUse, ImageRole, Kernel, Limits, Measurand, Repeat, Resource, Shape, Status,
+    Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -44,7 +45,16 @@ fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
         return [&case.reset, &case.pass].into_iter().try_for_each(|program| host_steps(program, &case.resources));
     }
     require(case.measurand != Measurand::HostPass, || "a pass of the device's is timed as one of the host's".into())?;
+    once_only(case)?;
     [&case.reset, &case.prepare, &case.pass].into_iter().try_for_each(|program| steps(program, prepared, &device.limits))
+}
+
+/// What can be done once between two resets: setting an event, writing a query.
+fn once_only(case: &Case) -> Checked {
+    let is_once = |step: &Step| matches!(step, Step::SetEvent { .. } | Step::Timestamp { .. });
+    require(!case.pass.iter().any(is_once) || case.repeat == Repeat::AfterReset, || {
+        "a pass sets events or writes timestamps, and isn't measured after its reset".into()
+    })
 }
 
 /// Steps that the host carries out, on what it can touch.
@@ -171,6 +181,9 @@ fn subgroup_size(kernel: &Specialized, subgroup: &Subgroup) -> Checked {
 
 fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
     let mut bound: Option<&Specialized> = None;
+    // Whose descriptor sets are bound.
+    let mut sets: Option<&Specialized> = None;
+    let mut set_events = HashSet::new();
     // Bytes of push constants that were set since the kernel was bound: what isn't set is undefined, bounds included.
     let mut pushed = 0;
     for step in steps {
@@ -178,18 +191,32 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
             Step::Bind { kernel } => {
                 bound = prepared.kernels.get(*kernel);
                 require(bound.is_some(), || format!("a step binds kernel {kernel}, which isn't there"))?;
+                sets = bound;
                 pushed = 0;
+            }
+            Step::BindPipeline { kernel } | Step::BindDescriptors { kernel } => {
+                let named = prepared.kernels.get(*kernel);
+                // Push constants and sets stay as they are where layouts are alike.
+                let alike = named.zip(bound).is_some_and(|(kernel, bound)| are_alike(kernel, bound));
+                require(alike, || format!("a step binds a part of kernel {kernel}, and none of its layout is bound whole"))?;
+                if matches!(step, Step::BindPipeline { .. }) {
+                    bound = named
+                } else {
+                    sets = named
+                };
             }
             Step::Push { bytes } => {
                 push(bytes, bound)?;
                 pushed = pushed.max(bytes.len());
             }
-            Step::Dispatch { groups } => {
-                let needed = bound.map(|kernel| kernel.push_bytes as usize);
-                require(needed.is_some(), || "a dispatch without a bound kernel".into())?;
-                require(needed <= Some(pushed), || {
-                    format!("a dispatch with {pushed} bytes of push constants set, of {}", needed.unwrap_or_default())
+            Step::DispatchIndirect { resource } => {
+                dispatch(bound.filter(|_| sets.is_some()), pushed)?;
+                require(buffer_bytes(*resource, prepared).is_some_and(|bytes| bytes >= 12), || {
+                    format!("a dispatch takes its workgroups from resource {resource}, which is no buffer of three words")
                 })?;
+            }
+            Step::Dispatch { groups } => {
+                dispatch(bound.filter(|_| sets.is_some()), pushed)?;
                 for (axis, (count, limit)) in ["x", "y", "z"].iter().zip(groups.iter().zip(&limits.workgroup_count)) {
                     at_most(&format!("the number of groups in {axis}"), count, limit)?;
                 }
@@ -205,11 +232,39 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
                     format!("a step copies resource {from} to {to}: two buffers of the same size are needed")
                 })?;
             }
+            Step::Dependency(Dependency::Buffer { resource }) => {
+                require(buffer_bytes(*resource, prepared).is_some(), || {
+                    format!("a barrier for {resource}, which is no buffer")
+                })?;
+            }
+            Step::SetEvent { event } => {
+                require(set_events.insert(*event), || format!("event {event} is set twice: it must be reset between"))?;
+            }
+            Step::WaitEvent { event } => {
+                require(set_events.contains(event), || format!("a wait for event {event}, which nothing set"))?;
+            }
+            Step::Dependency(_) | Step::ResetEvent { .. } | Step::Timestamp { .. } | Step::ResetTimestamps => {}
             Step::HostCopy { .. } => return Err(Error::new(Status::Error, "a step of the host's among the device's")),
             Step::Barrier => {}
         }
     }
     Ok(())
+}
+
+fn dispatch(bound: Option<&Specialized>, pushed: usize) -> Checked {
+    let needed = bound.map(|kernel| kernel.push_bytes as usize);
+    require(needed.is_some(), || "a dispatch without a bound kernel".into())?;
+    require(needed <= Some(pushed), || {
+        format!("a dispatch with {pushed} bytes of push constants set, of {}", needed.unwrap_or_default())
+    })
+}
+
+/// Whether two kernels have layouts that Vulkan calls identical: the same descriptors in all sets, the same push constants.
+fn are_alike(one: &Specialized, other: &Specialized) -> bool {
+    let slots = |kernel: &Specialized| -> Vec<_> {
+        kernel.module.reflection.bindings.iter().map(|info| (info.set, info.binding, info.kind, info.count)).collect()
+    };
+    slots(one) == slots(other) && one.push_bytes == other.push_bytes
 }
 
 fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {

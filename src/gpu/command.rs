@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::model::Step;
+use crate::model::{Dependency, Step, TimestampStage};
 
 use super::device::LoadedCase;
 use super::logical::Logical;
@@ -60,28 +60,34 @@ impl<'a> Recorder<'a> {
             unsafe { self.logical.raw.cmd_reset_query_pool(self.buffer, queries.raw(), 0, 2 * sampling.samples) };
         }
         for sample in 0..sampling.samples {
-            if case.needs_reset() {
-                self.full_barrier();
-                self.steps(case, case.reset());
-            }
-            if !case.prepare().is_empty() {
-                self.full_barrier();
-                self.steps(case, case.prepare());
-            }
+            self.before_sample(case);
             if let Some(evictor) = sampling.evictor {
-                self.full_barrier();
                 self.steps(evictor, evictor.pass());
+                self.full_barrier();
             }
-            self.full_barrier();
             self.timestamp(sampling.queries, 2 * sample);
-            for pass in 0..sampling.batch {
-                if pass > 0 {
-                    self.between_passes(case);
-                }
-                self.steps(case, case.pass());
-            }
+            self.passes(case, sampling.batch);
             self.timestamp(sampling.queries, 2 * sample + 1);
         }
+    }
+
+    /// What a case needs done before each sample.
+    pub(super) fn before_sample(&self, case: &LoadedCase) {
+        if case.needs_reset() {
+            self.full_barrier();
+            self.steps(case, case.reset());
+        }
+        if !case.prepare().is_empty() {
+            self.full_barrier();
+            self.steps(case, case.prepare());
+        }
+        self.full_barrier();
+    }
+
+    /// One pass alone, in a buffer of its own.
+    pub(super) fn alone(&self, case: &LoadedCase) {
+        self.full_barrier();
+        self.passes(case, 1);
     }
 
     fn timestamp(&self, queries: Option<&QueryPool>, query: u32) {
@@ -107,8 +113,40 @@ impl<'a> Recorder<'a> {
                         kernel.push(device, self.buffer, bytes);
                     }
                 }
+                Step::BindPipeline { kernel } => {
+                    let kernel = case.kernel(*kernel);
+                    kernel.bind_pipeline(device, self.buffer);
+                    bound = Some(kernel);
+                }
+                Step::BindDescriptors { kernel } => case.kernel(*kernel).bind_descriptors(device, self.buffer),
                 // SAFETY: recording; a pipeline is bound with its descriptor sets, and the counts are within the limits.
                 Step::Dispatch { groups: [x, y, z] } => unsafe { device.cmd_dispatch(self.buffer, *x, *y, *z) },
+                Step::DispatchIndirect { resource } => {
+                    if let Some(counts) = case.buffer(*resource) {
+                        // SAFETY: as above; the buffer lives and begins with three words, which the experiment keeps within the
+                        // limits.
+                        unsafe { device.cmd_dispatch_indirect(self.buffer, counts.raw(), 0) };
+                    }
+                }
+                Step::Dependency(dependency) => self.dependency(case, *dependency),
+                Step::SetEvent { .. } | Step::WaitEvent { .. } | Step::ResetEvent { .. } => self.event(case, step),
+                Step::Timestamp { query, stage } => {
+                    if let Some(queries) = case.queries() {
+                        let stage = match stage {
+                            TimestampStage::Top => vk::PipelineStageFlags::TOP_OF_PIPE,
+                            TimestampStage::Bottom => vk::PipelineStageFlags::BOTTOM_OF_PIPE,
+                        };
+                        // SAFETY: recording, on a queue with timestamps, or the case was refused; the pool has the query, and the
+                        // case resets it before it is written.
+                        unsafe { device.cmd_write_timestamp(self.buffer, stage, queries.raw(), *query) };
+                    }
+                }
+                Step::ResetTimestamps => {
+                    if let Some(queries) = case.queries() {
+                        // SAFETY: recording, outside of any query; the pool has so many.
+                        unsafe { device.cmd_reset_query_pool(self.buffer, queries.raw(), 0, queries.capacity()) };
+                    }
+                }
                 Step::Fill { resource, word } => {
                     if let Some(target) = case.buffer(*resource) {
                         // SAFETY: recording; the buffer lives and its size is a multiple of four.
@@ -124,6 +162,63 @@ impl<'a> Recorder<'a> {
                 // Such programs are never recorded: the host runs them.
                 Step::HostCopy { .. } => {}
             }
+        }
+    }
+
+    fn dependency(&self, case: &LoadedCase, dependency: Dependency) {
+        let compute = vk::PipelineStageFlags::COMPUTE_SHADER;
+        let write = vk::AccessFlags::SHADER_WRITE;
+        let both = vk::AccessFlags::SHADER_READ | write;
+        match dependency {
+            Dependency::Execution => {
+                let flags = vk::DependencyFlags::empty();
+                // SAFETY: recording; the queue does compute.
+                unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, compute, compute, flags, &[], &[], &[]) };
+            }
+            Dependency::Memory => self.barrier((compute, write), (compute, both)),
+            Dependency::Buffer { resource } => {
+                let Some(buffer) = case.buffer(resource) else { return };
+                let barrier = vk::BufferMemoryBarrier::default()
+                    .src_access_mask(write)
+                    .dst_access_mask(both)
+                    .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                    .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                    .buffer(buffer.raw())
+                    .size(vk::WHOLE_SIZE);
+                let flags = vk::DependencyFlags::empty();
+                // SAFETY: recording; the queue does compute, and the buffer lives.
+                unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, compute, compute, flags, &[], &[barrier], &[]) };
+            }
+            Dependency::Full => self.full_barrier(),
+        }
+    }
+
+    fn event(&self, case: &LoadedCase, step: &Step) {
+        let device = &self.logical.raw;
+        let compute = vk::PipelineStageFlags::COMPUTE_SHADER;
+        match *step {
+            // SAFETY: recording; the event lives.
+            Step::SetEvent { event } => unsafe { device.cmd_set_event(self.buffer, case.event(event), compute) },
+            // SAFETY: as above; a full barrier keeps every wait for it before this.
+            Step::ResetEvent { event } => unsafe { device.cmd_reset_event(self.buffer, case.event(event), compute) },
+            Step::WaitEvent { event } => {
+                let seen = vk::MemoryBarrier::default()
+                    .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+                    .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE);
+                // SAFETY: as above; `check` saw an earlier step of the program set it, at the same stage.
+                unsafe { device.cmd_wait_events(self.buffer, &[case.event(event)], compute, compute, &[seen], &[], &[]) };
+            }
+            _ => {}
+        }
+    }
+
+    /// The pass alone, as often as that.
+    pub(super) fn passes(&self, case: &LoadedCase, times: u32) {
+        for pass in 0..times {
+            if pass > 0 {
+                self.between_passes(case);
+            }
+            self.steps(case, case.pass());
         }
     }
 

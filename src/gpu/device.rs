@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{self, Contents, DeviceInfo, Footprint, PipelineStatistics, QueueFamily, Repeat, Status, Step};
+use crate::model::{self, Contents, DeviceInfo, Footprint, Measurand, PipelineStatistics, QueueFamily, Repeat, Status, Step};
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
 use super::check;
 use super::command::Sampling;
-use super::error::Error;
+use super::error::{Context, Error};
 use super::host;
 use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::memory::{self, Buffer, Staging};
+use super::object::Owned;
 use super::pipeline::{Kernel, Source};
 use super::resource::Resource;
 use super::submit::Queue;
@@ -95,7 +96,11 @@ pub(super) struct LoadedCase {
     prepare: Vec<Step>,
     pass: Vec<Step>,
     repeat: Repeat,
+    measurand: Measurand,
     kernels: Vec<Kernel>,
+    events: Vec<Owned<vk::Event>>,
+    /// Those that its own steps write.
+    queries: Option<QueryPool>,
     resources: Vec<Arc<Resource>>,
 }
 
@@ -124,6 +129,21 @@ impl LoadedCase {
     /// A resource that a checked step names.
     pub(super) fn resource(&self, index: usize) -> &Resource {
         &self.resources[index]
+    }
+
+    /// How messages call it.
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// An event that a checked step names.
+    pub(super) fn event(&self, number: u32) -> vk::Event {
+        self.events.get(number as usize).map_or(vk::Event::null(), Owned::raw)
+    }
+
+    /// The queries that its own steps write.
+    pub(super) fn queries(&self) -> Option<&QueryPool> {
+        self.queries.as_ref()
     }
 
     /// The buffer that a step of the device's names.
@@ -204,10 +224,38 @@ impl Device {
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
         let title = check::title(&prepared.case);
         let memory_types = memory::placements(resources.iter().zip(&loaded), &self.info);
-        let model::Case { reset, prepare, pass, repeat, .. } = prepared.case.clone();
+        let (events, queries) = (self.events(&prepared.case)?, self.own_queries(&prepared.case)?);
+        let model::Case { reset, prepare, pass, repeat, measurand, .. } = prepared.case.clone();
         let slot = Slot { index: self.cases.len(), generation: self.generation };
-        self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, kernels, resources: loaded });
+        let resources = loaded;
+        self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources });
         Ok(Loaded { slot, pipeline_time, statistics, memory_types })
+    }
+
+    /// As many events as the case's steps name.
+    fn events(&self, case: &model::Case) -> Result<Vec<Owned<vk::Event>>, Error> {
+        let event = |step: &Step| match step {
+            Step::SetEvent { event } | Step::WaitEvent { event } | Step::ResetEvent { event } => Some(event + 1),
+            _ => None,
+        };
+        let count = case.steps().filter_map(event).max().unwrap_or(0);
+        (0..count)
+            .map(|_| {
+                // SAFETY: the device lives.
+                let event = unsafe { self.logical.raw.create_event(&vk::EventCreateInfo::default(), None) };
+                Ok(Owned::new(&self.logical, event.on("vkCreateEvent", || case.experiment.clone())?, "event"))
+            })
+            .collect()
+    }
+
+    /// As many queries as the case's own steps write.
+    fn own_queries(&self, case: &model::Case) -> Result<Option<QueryPool>, Error> {
+        let query = |step: &Step| if let Step::Timestamp { query, .. } = step { Some(query + 1) } else { None };
+        let Some(count) = case.steps().filter_map(query).max() else { return Ok(None) };
+        if self.queue.family().timestamp_valid_bits == 0 {
+            return Err(Error::new(Status::Error, "the case writes timestamps, which the queue has none of"));
+        }
+        QueryPool::new(&self.logical, count).map(Some)
     }
 
     /// A resource: one that is loaded already, or a new one with its contents.
@@ -300,6 +348,10 @@ impl Device {
         }
         if case.is_hosts() {
             let host = (0..samples).map(|_| host::run(case, case.pass(), batch)).sum::<Result<Duration, Error>>()?;
+            return Ok(Submission { host, samples: Vec::new() });
+        }
+        if let Measurand::HostCost(cost) = case.measurand {
+            let host = (0..samples).map(|_| self.queue.cost(case, cost, batch)).sum::<Result<Duration, Error>>()?;
             return Ok(Submission { host, samples: Vec::new() });
         }
         let queries = match samples.checked_mul(2) {

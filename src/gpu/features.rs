@@ -235,7 +235,7 @@ impl Features {
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
             (Feature::Synchronization2, self.synchronization2()),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
-            (Feature::TimelineSemaphore, chain.timeline.is_some_and(|s| on(s.timeline_semaphore))),
+            (Feature::TimelineSemaphore, self.timeline_semaphore()),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
     }
@@ -243,6 +243,11 @@ impl Features {
     /// `synchronization2`
     pub(super) fn synchronization2(&self) -> bool {
         self.chain.synchronization2.is_some_and(|s| on(s.synchronization2))
+    }
+
+    /// `timelineSemaphore`
+    pub(super) fn timeline_semaphore(&self) -> bool {
+        self.chain.timeline.is_some_and(|s| on(s.timeline_semaphore))
     }
 
     /// `cooperativeMatrix`

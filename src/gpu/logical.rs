@@ -29,6 +29,8 @@ pub(super) struct Logical {
     pub(super) write_timestamp: WriteTimestamp,
     /// Whether VK_EXT_memory_budget is enabled.
     pub(super) has_budget: bool,
+    /// The device's Vulkan version, where timeline semaphores are enabled.
+    pub(super) timeline: Option<u32>,
     /// Where the driver's statistics of pipelines were asked for and there are any.
     pub(super) statistics: Option<statistics::Functions>,
     names: Option<ash::ext::debug_utils::Device>,
@@ -79,6 +81,7 @@ impl Logical {
         }
         let features = Features::query(&instance.raw, physical, &support);
         let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
+        let timeline = features.timeline_semaphore().then_some(support.version);
         let statistics = statistics && features.executable_info();
         let (core, chain) = features.into_enabled(statistics);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
@@ -90,6 +93,7 @@ impl Logical {
             physical,
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
+            timeline,
             statistics,
             names,
             allocator: Mutex::new(None),

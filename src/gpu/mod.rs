@@ -33,6 +33,7 @@
 mod capabilities;
 mod check;
 mod command;
+mod costs;
 mod device;
 mod error;
 mod features;

@@ -33,6 +33,7 @@ destroy! {
     vk::DescriptorPool: destroy_descriptor_pool,
     vk::DescriptorSetLayout: destroy_descriptor_set_layout,
     vk::DeviceMemory: free_memory,
+    vk::Event: destroy_event,
     vk::Fence: destroy_fence,
     vk::Image: destroy_image,
     vk::ImageView: destroy_image_view,
@@ -40,6 +41,7 @@ destroy! {
     vk::PipelineLayout: destroy_pipeline_layout,
     vk::QueryPool: destroy_query_pool,
     vk::Sampler: destroy_sampler,
+    vk::Semaphore: destroy_semaphore,
     vk::ShaderModule: destroy_shader_module,
 }
 

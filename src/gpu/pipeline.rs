@@ -142,12 +142,22 @@ impl Kernel {
 
     /// Binds the pipeline and its descriptor sets.
     pub(super) fn bind(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
-        let compute = vk::PipelineBindPoint::COMPUTE;
+        self.bind_pipeline(device, buffer);
+        self.bind_descriptors(device, buffer);
+    }
+
+    /// Binds the pipeline.
+    pub(super) fn bind_pipeline(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
         // SAFETY: the recorder's buffer is recording; the pipeline lives.
-        unsafe { device.cmd_bind_pipeline(buffer, compute, self.compiled.pipeline.raw()) };
+        unsafe { device.cmd_bind_pipeline(buffer, vk::PipelineBindPoint::COMPUTE, self.compiled.pipeline.raw()) };
+    }
+
+    /// Binds the descriptor sets, where there are any.
+    pub(super) fn bind_descriptors(&self, device: &ash::Device, buffer: vk::CommandBuffer) {
+        let (compute, layout) = (vk::PipelineBindPoint::COMPUTE, self.compiled.layout.raw());
         if !self.sets.is_empty() {
-            // SAFETY: as above; the sets were made for this layout and are not updated while in use.
-            unsafe { device.cmd_bind_descriptor_sets(buffer, compute, self.compiled.layout.raw(), 0, &self.sets, &[]) };
+            // SAFETY: recording; the sets were made for this layout and are not updated while in use.
+            unsafe { device.cmd_bind_descriptor_sets(buffer, compute, layout, 0, &self.sets, &[]) };
         }
     }
 

@@ -61,6 +61,7 @@ impl Resource {
             Shape::Buffer { bytes, memory } => {
                 let usage = vk::BufferUsageFlags::STORAGE_BUFFER
                     | vk::BufferUsageFlags::UNIFORM_BUFFER
+                    | vk::BufferUsageFlags::INDIRECT_BUFFER
                     | vk::BufferUsageFlags::TRANSFER_SRC
                     | vk::BufferUsageFlags::TRANSFER_DST;
                 let buffer = Buffer::of_kind(logical, name, bytes, usage, memory, info)?;

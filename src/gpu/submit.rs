@@ -9,6 +9,7 @@ use ash::vk;
 use crate::model::{DeviceKind, QueueFamily, Status};
 
 use super::command::Recorder;
+use super::costs::Timeline;
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
@@ -23,15 +24,17 @@ const SPIN: Duration = Duration::from_millis(2);
 
 /// A queue with one command buffer and one fence. Nothing runs on it when no method does.
 pub(super) struct Queue {
-    raw: vk::Queue,
+    pub(super) raw: vk::Queue,
     family: QueueFamily,
-    buffer: vk::CommandBuffer,
+    pub(super) buffer: vk::CommandBuffer,
     /// The longest that a submission may take.
     pub(super) timeout: Duration,
     spin: Duration,
-    fence: Owned<vk::Fence>,
+    pub(super) fence: Owned<vk::Fence>,
+    /// Made when first needed.
+    pub(super) timeline: Option<Timeline>,
     pool: Owned<vk::CommandPool>,
-    logical: Arc<Logical>,
+    pub(super) logical: Arc<Logical>,
 }
 
 impl Queue {
@@ -57,7 +60,7 @@ impl Queue {
         let fence = Owned::new(logical, fence, "submission");
         // On a processor the work needs the very cores that polling would take.
         let spin = if kind == DeviceKind::Cpu { Duration::ZERO } else { SPIN };
-        Ok(Self { raw, family, buffer, timeout: TIMEOUT, spin, fence, pool, logical: Arc::clone(logical) })
+        Ok(Self { raw, family, buffer, timeout: TIMEOUT, spin, fence, timeline: None, pool, logical: Arc::clone(logical) })
     }
 
     /// The family.
@@ -71,7 +74,7 @@ impl Queue {
     /// submitted next. Objects that the commands use must outlive the call; they may go afterwards.
     pub(super) fn run(&mut self, what: &str, record: impl FnOnce(&Recorder<'_>)) -> Result<Duration, Error> {
         self.logical.alive()?;
-        self.begin().on("vkBeginCommandBuffer", || what.to_owned())?;
+        self.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT).on("vkBeginCommandBuffer", || what.to_owned())?;
         let recorder = Recorder::new(&self.logical, self.buffer);
         recorder.full_barrier();
         record(&recorder);
@@ -83,14 +86,15 @@ impl Queue {
         Ok(start.elapsed())
     }
 
-    fn begin(&self) -> Result<(), vk::Result> {
+    /// Begins recording.
+    pub(super) fn begin(&self, usage: vk::CommandBufferUsageFlags) -> Result<(), vk::Result> {
         let device = &self.logical.raw;
-        let once = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: the last submission was waited for, so buffer and fence are idle; resetting the pool makes the buffer initial.
         unsafe {
             device.reset_command_pool(self.pool.raw(), vk::CommandPoolResetFlags::empty())?;
             device.reset_fences(&[self.fence.raw()])?;
-            device.begin_command_buffer(self.buffer, &once)
+            device.begin_command_buffer(self.buffer, &info)
         }
     }
 
@@ -112,23 +116,31 @@ impl Queue {
                 Err(result) => return Err(self.failed("vkGetFenceStatus", what, result)),
             }
         }
+        self.wait_for_fence(what)
+    }
+
+    /// Sleeps.
+    pub(super) fn wait_for_fence(&self, what: &str) -> Result<(), Error> {
         let nanoseconds = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the fence lives.
-        unsafe { device.wait_for_fences(&[self.fence.raw()], true, nanoseconds) }.map_err(|result| match result {
-            vk::Result::TIMEOUT => {
-                self.logical.hang();
-                let limit = self.timeout.as_secs_f64();
-                let advice =
-                    "try fewer iterations or a smaller case; the device must be taken for hung until this process ends";
-                Error::new(Status::Timeout, format!("{what} did not end within {limit} s: {advice}"))
-            }
+        let waited = unsafe { self.logical.raw.wait_for_fences(&[self.fence.raw()], true, nanoseconds) };
+        waited.map_err(|result| match result {
+            vk::Result::TIMEOUT => self.timed_out(what),
             result => self.failed("vkWaitForFences", what, result),
         })
     }
 
+    /// What it means that a submission didn't end in time.
+    pub(super) fn timed_out(&self, what: &str) -> Error {
+        self.logical.hang();
+        let limit = self.timeout.as_secs_f64();
+        let advice = "try fewer iterations or a smaller case; the device must be taken for hung until this process ends";
+        Error::new(Status::Timeout, format!("{what} did not end within {limit} s: {advice}"))
+    }
+
     /// What a failed submission or wait means for the device: a lost one is idle; after anything else work may still run, unless
     /// the submission itself was refused.
-    fn failed(&self, call: &'static str, what: &str, result: vk::Result) -> Error {
+    pub(super) fn failed(&self, call: &'static str, what: &str, result: vk::Result) -> Error {
         if result == vk::Result::ERROR_DEVICE_LOST {
             self.logical.lose();
         } else if call != "vkQueueSubmit" {

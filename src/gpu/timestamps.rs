@@ -73,6 +73,11 @@ impl QueryPool {
         queries <= self.capacity
     }
 
+    /// How many queries there are.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
     /// The handle, valid as long as this object.
     pub(super) fn raw(&self) -> vk::QueryPool {
         self.pool.raw()

@@ -227,8 +227,11 @@ impl Session<'_> {
         let case = entry.case();
         let does_work = case.work != model::Work::default();
         let time = rounds.value();
-        let empty_pass = entry.overhead.filter(|_| does_work).map(|Nanos(time)| time);
-        let own = Pass { time, batch: entry.batch(), floor: self.pool.instrument().floor.0, empty_pass };
+        let is_by_host = case.measurand.is_by_host();
+        let overhead = entry.overhead.filter(|_| !is_by_host);
+        let empty_pass = overhead.filter(|_| does_work).map(|Nanos(time)| time);
+        let floor = if is_by_host { 0.0 } else { self.pool.instrument().floor.0 };
+        let own = Pass { time, batch: entry.batch(), floor, empty_pass };
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
@@ -243,9 +246,9 @@ impl Session<'_> {
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,
-            overhead: entry.overhead,
+            overhead,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
-            clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| case.measurand != Measurand::HostPass),
+            clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| !case.measurand.is_by_host()),
             pipeline_time: entry.pipeline_time,
             pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
             unpaired: entry.unpaired,
@@ -273,7 +276,7 @@ impl Session<'_> {
         let timer = self.pool.instrument().timer;
         match measurand {
             Measurand::Pass => return Ok(timer),
-            Measurand::HostPass => return Ok(Timer::Host),
+            Measurand::HostPass | Measurand::HostCost(_) => return Ok(Timer::Host),
             Measurand::TimerStep | Measurand::TimerFloor | Measurand::ClockRate => {}
         }
         self.pool

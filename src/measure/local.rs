@@ -184,7 +184,8 @@ impl<'a> LocalBench<'a> {
     /// Loads a case, runs one pass after a reset, and compares the results: only what is right is timed at all. Gives the time
     /// that its pipelines and its first dispatch took as well.
     fn load_alone(&mut self, prepared: &Rc<Prepared>, is_checked: bool) -> Result<LoadedAlone, Refusal> {
-        if prepared.case.measurand == Measurand::HostPass && self.rig.is_cold() {
+        let is_by_host = prepared.case.measurand.is_by_host();
+        if is_by_host && self.rig.is_cold() {
             let reason = "cold mode evicts the device's caches, not those that the host works in";
             return Err(Failure::new(Status::Skipped, reason).into());
         }
@@ -192,7 +193,7 @@ impl<'a> LocalBench<'a> {
             [] => (prepared.case.repeat == Repeat::AfterReset).then_some("the reset"),
             _ => Some("what prepares the caches"),
         };
-        if let Some(what) = before_samples.filter(|_| self.rig.instrument.timer == Timer::Host) {
+        if let Some(what) = before_samples.filter(|_| self.rig.instrument.timer == Timer::Host && !is_by_host) {
             let reason =
                 format!("the case needs the device's timestamps: the host's clock can't leave out {what} before each sample");
             return Err(Failure::new(Status::Skipped, reason).into());
@@ -263,7 +264,7 @@ impl<'a> LocalBench<'a> {
     /// Visits a case, and again where clocks were down or others took the processor, as long as its time allows.
     fn visit(&mut self, call: Call) -> Result<Visited, Failure> {
         let (subject, base) = self.subjects(call)?;
-        if subject.measurand() == Measurand::HostPass {
+        if subject.measurand().is_by_host() {
             return self.visit_host(&subject);
         }
         self.rig.warm_up_if_idle()?;
@@ -295,6 +296,9 @@ impl<'a> LocalBench<'a> {
 
     /// Visits a case that the host works on: how the device is meanwhile doesn't matter to it, but it will idle.
     fn visit_host(&mut self, subject: &Subject) -> Result<Visited, Failure> {
+        if subject.measurand() != Measurand::HostPass {
+            self.rig.warm_up_if_idle()?;
+        }
         let started = self.rig.device.now();
         let visit = self.rig.visit(subject, self.max_time)?;
         self.rig.was_idle();

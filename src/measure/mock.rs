@@ -10,7 +10,7 @@ use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
-    Case, DeviceInfo, Executable, Failure, Footprint, Measurand, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
+    Case, DeviceInfo, Executable, Failure, Footprint, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -287,9 +287,9 @@ fn statistics() -> PipelineStatistics {
 
 fn step_ns(step: &Step) -> f64 {
     match step {
-        Step::Dispatch { .. } => DISPATCH_NS,
-        Step::Barrier => BARRIER_NS,
-        Step::Bind { .. } | Step::Push { .. } | Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } => 0.0,
+        Step::Dispatch { .. } | Step::DispatchIndirect { .. } => DISPATCH_NS,
+        Step::Barrier | Step::Dependency(_) | Step::WaitEvent { .. } => BARRIER_NS,
+        _ => 0.0,
     }
 }
 
@@ -370,7 +370,7 @@ impl Dispatcher for Mock {
         let is_timer = !case.measurand.is_pass();
         let work = if is_timer { 0.0 } else { self.pass_ns(case) * f64::from(batch) };
         let submission = self.simulate(0.0, work, samples);
-        let is_hosts = self.slots[slot.index()].measurand == Measurand::HostPass;
+        let is_hosts = self.slots[slot.index()].measurand.is_by_host();
         Ok(if is_hosts { Submission { samples: Vec::new(), ..submission } } else { submission })
     }
 

@@ -93,7 +93,7 @@ impl Subject {
     /// What its times are to be believed by: the least that a sample can show, and where they come from.
     fn timing(&self, instrument: &Instrument) -> (Nanos, Timer) {
         match self.measurand() {
-            Measurand::HostPass => (Nanos(0.0), Timer::Host),
+            Measurand::HostPass | Measurand::HostCost(_) => (Nanos(0.0), Timer::Host),
             _ => (instrument.floor, instrument.timer),
         }
     }
@@ -108,8 +108,8 @@ impl Rig<'_> {
             let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
             return Ok(Sizes { batch: 0, samples, samples_at_once: samples + 1, sample_time: time });
         }
-        let is_hosts = subject.measurand() == Measurand::HostPass;
-        if !is_hosts {
+        let is_hosts = subject.measurand().is_by_host();
+        if subject.measurand() != Measurand::HostPass {
             self.warm_up_if_idle()?;
         }
         let target = if is_hosts { HOST_SAMPLE.0 } else { FLOORS_PER_SAMPLE * self.instrument.floor.0 };
@@ -152,7 +152,7 @@ impl Rig<'_> {
     /// One visit: a discarded sample, then the case's number of samples.
     pub(super) fn visit(&mut self, subject: &Subject, max_time: Duration) -> Result<Visit, Failure> {
         let visit = match subject.measurand() {
-            Measurand::Pass | Measurand::HostPass => self.sample_passes(subject)?,
+            Measurand::Pass | Measurand::HostPass | Measurand::HostCost(_) => self.sample_passes(subject)?,
             Measurand::TimerFloor => self.sample_floor(subject)?,
             Measurand::TimerStep => self.sample_step(subject)?,
             Measurand::ClockRate => self.sample_clock(max_time)?,

@@ -116,6 +116,11 @@ impl Case {
         }
     }
 
+    /// The steps of all its programs.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.reset.iter().chain(&self.prepare).chain(&self.pass)
+    }
+
     /// Workgroups of the first dispatch; all zero where the pass dispatches nothing.
     pub fn groups(&self) -> [u32; 3] {
         let dispatch = |step: &Step| if let Step::Dispatch { groups } = step { Some(*groups) } else { None };
@@ -130,6 +135,8 @@ pub enum Measurand {
     Pass,
     /// The case's pass, which the host does by itself, by the host's clock.
     HostPass,
+    /// What the host spends on giving the case's pass to the device, by its own clock.
+    HostCost(HostCost),
     /// The step in which the device's timestamps were seen to count.
     TimerStep,
     /// The time between two timestamps with nothing in between: the least that a sample can show.
@@ -141,8 +148,39 @@ pub enum Measurand {
 impl Measurand {
     /// Whether it is the case's pass, and not the timer itself.
     pub fn is_pass(self) -> bool {
-        matches!(self, Self::Pass | Self::HostPass)
+        matches!(self, Self::Pass | Self::HostPass | Self::HostCost(_))
     }
+
+    /// Whether the host's clock times it, whatever timestamps the device has.
+    pub fn is_by_host(self) -> bool {
+        matches!(self, Self::HostPass | Self::HostCost(_))
+    }
+}
+
+/// What the host does to give work to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostCost {
+    /// Recording the pass into a command buffer.
+    Record,
+    /// vkQueueSubmit of a command buffer that holds the pass, the device having nothing else to do.
+    Submit,
+    /// That, and waiting until the pass is done.
+    RoundTrip(Wait),
+}
+
+/// How the host waits for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Polling vkGetFenceStatus.
+    FencePolled,
+    /// vkWaitForFences.
+    Fence,
+    /// Polling vkGetSemaphoreCounterValue.
+    TimelinePolled,
+    /// vkWaitSemaphores.
+    Timeline,
+    /// vkQueueWaitIdle.
+    QueueIdle,
 }
 
 /// The SPIR-V version and environment a kernel is compiled for.
@@ -371,6 +409,47 @@ pub enum Step {
         /// Workgroups in x, y and z.
         groups: [u32; 3],
     },
+    /// Bind a kernel's pipeline alone; the descriptor sets that are bound stay so. They must be of the same layout.
+    BindPipeline {
+        /// Index into [`Case::kernels`].
+        kernel: usize,
+    },
+    /// Bind a kernel's descriptor sets alone.
+    BindDescriptors {
+        /// Index into [`Case::kernels`].
+        kernel: usize,
+    },
+    /// Dispatch the bound kernel with the workgroups that the first three words of a buffer tell.
+    DispatchIndirect {
+        /// Index into [`Case::resources`].
+        resource: usize,
+    },
+    /// What a driver may make of a dependency between two dispatches.
+    Dependency(Dependency),
+    /// Set an event once earlier dispatches are done.
+    SetEvent {
+        /// Its number: a case has as many events as its steps name.
+        event: u32,
+    },
+    /// Wait for an event; what was written before it was set is visible to later dispatches.
+    WaitEvent {
+        /// Its number.
+        event: u32,
+    },
+    /// Make an event unset.
+    ResetEvent {
+        /// Its number.
+        event: u32,
+    },
+    /// Write a timestamp that nobody reads.
+    Timestamp {
+        /// The number of its query: a case has as many as its steps name. Each is written once between two resets.
+        query: u32,
+        /// What it waits for.
+        stage: TimestampStage,
+    },
+    /// Reset all queries of the case.
+    ResetTimestamps,
     /// Fill a buffer with one word. In a pass of the host's, the host does it.
     Fill {
         /// Index into [`Case::resources`].
@@ -402,6 +481,31 @@ impl Step {
     pub fn push_words(words: &[u32]) -> Self {
         Self::Push { bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect() }
     }
+}
+
+/// A pipeline barrier between dispatches, from the weakest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependency {
+    /// Compute waits for compute; nothing is made visible.
+    Execution,
+    /// Compute waits for compute, and sees what it wrote (a global memory barrier).
+    Memory,
+    /// The same for one buffer (a buffer memory barrier).
+    Buffer {
+        /// Index into [`Case::resources`].
+        resource: usize,
+    },
+    /// Everything waits for everything, and sees all that was written.
+    Full,
+}
+
+/// What a timestamp waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampStage {
+    /// Nothing.
+    Top,
+    /// All that was begun before it.
+    Bottom,
 }
 
 /// What one pass does; `None` where the figure has no meaning for the case.

@@ -18,8 +18,8 @@ mod statistics;
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Headline, ImageRole, Kernel, Measurand, Metric, POISON, Repeat, Resource, Scalar, Shape, Skip,
-    SpirvTarget, Step, Work,
+    Binding, Bound, Case, Check, Dependency, Headline, HostCost, ImageRole, Kernel, Measurand, Metric, POISON, Repeat,
+    Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
 };
 pub use derived::{Derived, Figure, Finished};
 pub use device::{
