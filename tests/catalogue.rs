@@ -112,7 +112,7 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
                 let allowed: &[Access] = match case.repeat {
                     Repeat::Overwrites => &[Access::WriteOnly],
                     Repeat::Resumes => &[Access::ReadWrite, Access::WriteOnly],
-                    Repeat::AfterReset => &[Access::ReadWrite],
+                    Repeat::AfterReset => &[Access::ReadWrite, Access::WriteOnly],
                 };
                 assert!(is_output && allowed.contains(&info.access), "{name}: output {} is {:?}", info.name, info.access);
             }
@@ -262,12 +262,13 @@ fn check_pushes_of(steps: &[Step], case: &Case, kernels: &[Specialized]) {
     for step in steps {
         match step {
             Step::Bind { kernel } => (bound, pushed) = (Some(&kernels[*kernel]), 0),
-            Step::Push { bytes } => pushed = bytes.len(),
-            Step::Dispatch { .. } => {
+            Step::BindPipeline { kernel } => bound = Some(&kernels[*kernel]),
+            Step::Push { bytes } => pushed = pushed.max(bytes.len()),
+            Step::Dispatch { .. } | Step::DispatchIndirect { .. } => {
                 let declared = bound.unwrap().module.reflection.push_bytes;
                 assert_eq!(pushed, declared as usize, "{} {}", case.experiment, case.point);
             }
-            Step::Fill { .. } | Step::Copy { .. } | Step::HostCopy { .. } | Step::Barrier => {}
+            _ => {}
         }
     }
 }

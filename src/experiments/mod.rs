@@ -4,8 +4,10 @@
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
 mod chase;
+mod commands;
 mod elements;
 mod grid;
+mod submissions;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -151,6 +153,7 @@ registry! {
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
+    dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
     algo: transpose;
 }
 

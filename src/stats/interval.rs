@@ -70,7 +70,7 @@ fn mean_interval(values: &[f64]) -> Interval {
 /// The 97.5 % quantile of Student's t distribution with so many degrees of freedom, two at least: from the tables up to nine, beyond
 /// by the expansion 26.7.5 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964), which is right to 0.003 there.
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 degrees")]
-fn student_t(degrees: usize) -> f64 {
+pub fn student_t(degrees: usize) -> f64 {
     const TABLE: [f64; 8] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
     let (z, n): (f64, f64) = (1.959_964, degrees as f64);
     let first = (z.powi(3) + z) / (4.0 * n);

@@ -4,7 +4,7 @@
 
 mod interval;
 
-pub use interval::{Interval, clustered_interval, median_interval, noise};
+pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
 
 /// What a set of samples looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,76 @@
+//! `dispatch/descriptor_bind`: what does it cost to bind other descriptors between dispatches?
+
+use crate::experiments::{Experiment, Setting, commands};
+use crate::model::{Axis, AxisKind, Binding, Case, Kernel, Point, Preset, Skip, Step};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &DescriptorBind;
+
+/// What is bound before each dispatch.
+const BINDS: &[&str] = &["once", "same", "alternate"];
+
+struct DescriptorBind;
+
+impl Experiment for DescriptorBind {
+    fn name(&self) -> &'static str {
+        "dispatch/descriptor_bind"
+    }
+
+    fn summary(&self) -> &'static str {
+        "vkCmdBindDescriptorSets before dispatches"
+    }
+
+    fn description(&self) -> &'static str {
+        concat!(
+            "A pass is `commands` dispatches that don't depend on each other, each with a descriptor set bound before it that holds one storage buffer: `alternate` binds two sets in turn, `same` the one that is bound already, `once` binds it once, before all.\n\
+             \n\
+             How to read it: the figure is time per command, the dispatch with it, and `relative` compares with once. Where `same` costs nothing, the driver sees that nothing changes. What `alternate` adds on the device is what a change of state costs it.\n\
+             \n",
+            commands::sides!()
+        )
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
+        let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Words(BINDS), values.iter().copied());
+        [vec![axis.relative_to("once")], commands::axes(setting)].concat()
+    }
+
+    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        let count = commands::count(point)?;
+        let sets = sets(point);
+        if count < sets {
+            return Err(Skip::new(format!("commands={count}: two sets can't be bound in turn by one command")));
+        }
+        let command = |i| {
+            let [push, dispatch] = commands::dispatch_on(i / sets, i);
+            let bind = (point.word("binds") != "once").then(|| Step::BindDescriptors { kernel: (i % sets) as usize });
+            [bind, Some(push), Some(dispatch)].into_iter().flatten()
+        };
+        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
+        let outputs =
+            (0..sets).zip(["words", "other words"]).map(|(set, name)| commands::words(name, (count - set).div_ceil(sets)));
+        let kernel = |resource| Kernel {
+            bindings: vec![Binding { set: 0, binding: 0, resource }],
+            ..commands::step_kernel(commands::FACTOR)
+        };
+        let kernels = (0..sets as usize).map(kernel).collect();
+        Ok(commands::case(self.name(), point, kernels, outputs.collect(), pass))
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let sets = sets(&case.point);
+        let of = |(set, words): (u32, u64)| {
+            #[expect(clippy::cast_possible_truncation, reason = "commands are few")]
+            let word = move |i: u64| commands::chained(commands::FACTOR, std::iter::once(i as u32 * sets + set));
+            Expected::words(words, word)
+        };
+        (0..sets).zip(case.resources.iter().map(|words| words.bytes() / 4)).map(of).collect()
+    }
+}
+
+/// Sets that are bound in turn.
+fn sets(point: &Point) -> u32 {
+    if point.word("binds") == "alternate" { 2 } else { 1 }
+}

@@ -1,0 +1,110 @@
+//! The line through the times of dispatches of more and more workgroups.
+
+use super::FIT;
+use crate::model::{Derived, Figure, Finished, Point};
+use crate::stats;
+
+/// Points that a line needs to be believed.
+const FEWEST: usize = 4;
+
+/// How far any time may be from the line, as a share of the line.
+const FITS: f64 = 0.25;
+
+/// A line T = overhead + groups * each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Line {
+    overhead: f64,
+    each: f64,
+    /// Half-widths of 95 % intervals.
+    errors: [f64; 2],
+    /// The largest share by which a time is off.
+    worst: f64,
+}
+
+/// The figures for one size of workgroups.
+pub(super) fn of(local_size: u64, rows: &[Finished]) -> [Derived; 2] {
+    let here = rows.iter().filter(|row| row.point.integer("local_size_x") == local_size);
+    #[expect(clippy::cast_precision_loss, reason = "workgroups are fewer than 2^53")]
+    let points: Vec<(f64, f64)> = here.map(|row| (row.point.integer("groups") as f64, row.time)).collect();
+    let line = line(&points);
+    let point = Point::new([("local_size_x".into(), local_size.into())]);
+    let note = match &line {
+        Ok(line) => format!("of {} dispatches the worst is {:.1} % off the line", points.len(), 100.0 * line.worst),
+        Err(_) => format!("of {} dispatches", points.len()),
+    };
+    let derived = |metric, unit, better, figure| Derived {
+        experiment: FIT,
+        variant: metric,
+        point: point.clone(),
+        metric,
+        unit,
+        better,
+        figure,
+        note: note.clone(),
+    };
+    let overhead = line.clone().map(|line| {
+        let error = line.errors[0];
+        Figure { value: line.overhead, interval: Some((line.overhead - error, line.overhead + error)) }
+    });
+    let rate = line.map(|line| {
+        let ends = [line.each + line.errors[1], (line.each - line.errors[1]).max(f64::MIN_POSITIVE)];
+        Figure { value: 1.0 / line.each, interval: Some((1.0 / ends[0], 1.0 / ends[1])) }
+    });
+    [derived("overhead", "ns", "lower", overhead), derived("rate", "1/ns", "higher", rate)]
+}
+
+/// Least squares of relative errors: each time is weighted by its own inverse, since noise grows with time. Intervals are those of
+/// the regression (Student's t of the degrees of freedom that are left).
+#[expect(clippy::cast_precision_loss, reason = "points are few")]
+fn line(points: &[(f64, f64)]) -> Result<Line, String> {
+    if points.len() < FEWEST {
+        return Err(format!("a line needs {FEWEST} dispatches of different size, there are {}", points.len()));
+    }
+    let weighted = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, t)| f(x, t) / (t * t)).sum::<f64>();
+    let (s, sx, sxx) = (weighted(&|_, _| 1.0), weighted(&|x, _| x), weighted(&|x, _| x * x));
+    let (st, sxt) = (weighted(&|_, t| t), weighted(&|x, t| x * t));
+    let determinant = s * sxx - sx * sx;
+    let (overhead, each) = ((sxx * st - sx * sxt) / determinant, (s * sxt - sx * st) / determinant);
+    if !(overhead > 0.0 && each > 0.0) {
+        return Err("time doesn't grow with workgroups from an overhead on".to_owned());
+    }
+    let off = |&(x, t): &(f64, f64)| t / (overhead + each * x) - 1.0;
+    let worst = points.iter().map(|point| off(point).abs()).fold(0.0, f64::max);
+    if worst > FITS {
+        return Err(format!("no line fits: at least one time is {:.0} % off the best one", 100.0 * worst));
+    }
+    let freedom = points.len() - 2;
+    let variance = points.iter().map(|&(x, t)| ((t - overhead - each * x) / t).powi(2)).sum::<f64>() / freedom as f64;
+    let t = stats::student_t(freedom);
+    let errors = [sxx, s].map(|entry| t * (variance * entry / determinant).sqrt());
+    Ok(Line { overhead, each, errors, worst })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(overhead: f64, each: f64, noise: &[f64]) -> Vec<(f64, f64)> {
+        let groups = (0..noise.len()).map(|i| f64::from(4_u32.pow(u32::try_from(i).unwrap())));
+        groups.zip(noise).map(|(x, noise)| (x, (overhead + each * x) * (1.0 + noise))).collect()
+    }
+
+    #[test]
+    fn a_line_is_found() {
+        let exact = line(&times(2000.0, 0.5, &[0.0; 10])).unwrap();
+        assert!((exact.overhead - 2000.0).abs() < 1e-6 && (exact.each - 0.5).abs() < 1e-9 && exact.worst < 1e-9);
+        let noise = [0.01, -0.02, 0.015, 0.0, -0.01, 0.02, -0.005, 0.01, -0.015, 0.005];
+        let noisy = line(&times(2000.0, 0.5, &noise)).unwrap();
+        assert!((noisy.overhead - 2000.0).abs() < noisy.errors[0] && (noisy.each - 0.5).abs() < noisy.errors[1]);
+        assert!(noisy.errors[0] < 100.0 && noisy.errors[1] < 0.05);
+    }
+
+    #[test]
+    fn what_is_no_line_is_told() {
+        assert!(line(&times(2000.0, 0.5, &[0.0; 3])).unwrap_err().contains("needs 4"));
+        let square: Vec<(f64, f64)> = (1..10).map(|i| (f64::from(i), f64::from(i * i))).collect();
+        assert!(line(&square).is_err());
+        let falling: Vec<(f64, f64)> = (1..10).map(|i| (f64::from(i), f64::from(20 - i))).collect();
+        assert!(line(&falling).unwrap_err().contains("doesn't grow"));
+    }
+}

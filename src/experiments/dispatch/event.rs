@@ -1,0 +1,70 @@
+//! `dispatch/event`: what does an event between two dispatches cost, where a barrier would do?
+
+use crate::experiments::{Experiment, Setting, commands};
+use crate::model::{Axis, AxisKind, Case, Dependency, Point, Preset, Skip, Step};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Event;
+
+/// What links a dispatch to the one before.
+const LINKS: &[&str] = &["barrier", "event"];
+
+/// Each command needs an event of its own, and drivers have room for so many.
+const MOST_EVENTS: u32 = 4096;
+
+struct Event;
+
+impl Experiment for Event {
+    fn name(&self) -> &'static str {
+        "dispatch/event"
+    }
+
+    fn summary(&self) -> &'static str {
+        "vkCmdSetEvent and vkCmdWaitEvents between dispatches, against a barrier"
+    }
+
+    fn description(&self) -> &'static str {
+        concat!(
+            "A pass is `commands` dispatches that take turns on one word. Before each of them the one before it is waited for and its writes are made visible: by a memory barrier (`barrier`), or by an event that is set and at once waited for (`event`). Each command has an event of its own; resetting them happens before the pass, outside of its time.\n\
+             \n\
+             How to read it: the figure is time per command, the dispatch with it. An event is of use where other work can go between setting it and waiting for it; here there is none, so that what it costs beyond the barrier is its own price: a write to memory and a wait for it.\n\
+             \n",
+            commands::sides!()
+        )
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let values = if setting.preset == Preset::Quick { &LINKS[1..] } else { LINKS };
+        let axis = Axis::new("link", "what links a dispatch to the one before", AxisKind::Words(LINKS), values.iter().copied());
+        [vec![axis.relative_to("barrier")], commands::axes(setting)].concat()
+    }
+
+    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+        let count = commands::count(point)?;
+        let is_event = point.word("link") == "event";
+        if is_event && count > MOST_EVENTS {
+            return Err(Skip::new(format!("commands={count} needs more than {MOST_EVENTS} events")));
+        }
+        let command = |i| {
+            let [push, dispatch] = commands::dispatch_on(0, i);
+            let link = if is_event {
+                vec![Step::SetEvent { event: i }, Step::WaitEvent { event: i }]
+            } else {
+                vec![Step::Dependency(Dependency::Memory)]
+            };
+            [link, vec![push, dispatch]].concat()
+        };
+        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
+        let (kernels, words) = (vec![commands::step_kernel(commands::FACTOR)], vec![commands::words("word", 1)]);
+        let mut case = commands::case(self.name(), point, kernels, words, pass);
+        if is_event {
+            case.reset.extend((0..count).map(|event| Step::ResetEvent { event }));
+        }
+        Ok(case)
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        vec![commands::one_word(commands::count(&case.point).unwrap_or(0))]
+    }
+}
