@@ -63,7 +63,7 @@ impl Experiment for Misaligned {
             Axis::new("offset", "units before the first that is read", AxisKind::AtLeast(0), offsets).relative_to(0_u64),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("elements per invocation", unroll),
         ]
     }
 
@@ -76,7 +76,7 @@ impl Experiment for Misaligned {
         if units(variant, n) % width != 0 {
             return Err(Skip::new(format!("n={n} words end within an element: the case needs a multiple of {width} units")));
         }
-        let elements = Elements::new(units(variant, n) / width, point, setting.device.limits.workgroup_count[0]);
+        let elements = Elements::new(units(variant, n) / width, point, setting.device.limits.workgroup_count[0])?;
         let sums = elements.invocations();
         let kernel = Kernel::new("memory/misaligned.comp", [point.u32("local_size_x"), 1, 1], 2)
             .constant("OFFSET", Scalar::U32(point.u32("offset")))

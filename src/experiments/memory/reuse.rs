@@ -1,6 +1,6 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::experiments::{Experiment, POWERS_TO_64, Setting, fold_groups, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -58,7 +58,7 @@ impl Experiment for Reuse {
         let reuses = if quick { vec![1, 16] } else { powers_of_two(1, 64).collect() };
         vec![
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("reuse", "uses of each word", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), reuses),
+            Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
         ]
     }
