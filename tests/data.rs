@@ -123,6 +123,140 @@ fn an_h100_fills_its_bus() {
     }
 }
 
+/// What a description says of an H100, with the figures that the rows must have between braces.
+struct Claim {
+    experiment: &'static str,
+    said: &'static str,
+    /// The rows of each brace: variants, and an axis with its value.
+    of: Vec<(Vec<String>, &'static str)>,
+}
+
+fn claim<const N: usize>(experiment: &'static str, said: &'static str, of: [(&[&str], &'static str); N]) -> Claim {
+    let rows = |(variants, axis): (&[&str], _)| (variants.iter().map(ToString::to_string).collect(), axis);
+    Claim { experiment, said, of: of.into_iter().map(rows).collect() }
+}
+
+/// Claims of `load/path` that are about each of these kinds in each of these formats.
+fn claim_of_texels<const N: usize>(said: &'static str, of: [(&[&str], &[&str], &'static str); N]) -> Claim {
+    let names = |kinds: &[&str], formats: &[&str]| {
+        kinds.iter().flat_map(|kind| formats.iter().map(move |format| format!("{kind}_{format}"))).collect()
+    };
+    let of = of.into_iter().map(|(kinds, formats, axis)| (names(kinds, formats), axis)).collect();
+    Claim { experiment: "load/path", said, of }
+}
+
+const IMAGES: &[&str] = &["sampled_fetch", "sampled_nearest", "storage_image"];
+const ONE_TEXEL: &[&str] = &["texel_buffer", "sampled_fetch", "sampled_nearest", "storage_image"];
+const FILTERED: &[&str] = &["sampled_linear"];
+const BITS_8: &[&str] = &["r8"];
+const BITS_16: &[&str] = &["rg8", "r16f"];
+const BITS_32: &[&str] = &["rgba8", "rg16f", "r32f"];
+const TO_32_BITS: &[&str] = &["r8", "rg8", "rgba8", "r16f", "rg16f", "r32f"];
+const BITS_64: &[&str] = &["rgba16f", "rg32f"];
+const BITS_128: &[&str] = &["rgba32f"];
+
+fn claims() -> Vec<Claim> {
+    let (uniform, linear, random) = ("pattern=uniform", "pattern=linear", "pattern=random");
+    let (rgba8, rgba16f) = ("format=rgba8", "format=rgba16f");
+    let constants: &[&str] = &["push_constant", "spec_constant"];
+    let path = "load/path";
+    let words = |said, variant: &[&str]| claim(path, said, [(variant, linear), (variant, random)]);
+    vec![
+        words("ssbo_scalar {4213} and {1264}", &["ssbo_scalar", "ssbo_struct_scalar"]),
+        words("ssbo_vec4 {1988} and {788}", &["ssbo_vec4", "ssbo_struct_vec4"]),
+        words("ssbo_vec4_unaligned {512} and {215}", &["ssbo_vec4_unaligned"]),
+        claim_of_texels("linear {2024 to 2033} up to 32 bits", [(ONE_TEXEL, &["r8", "rg8", "r16f", "rg16f", "r32f"], linear)]),
+        claim_of_texels("rgba8 alone {1633 to 1810}", [(ONE_TEXEL, &["rgba8"], linear)]),
+        claim_of_texels(
+            "64 bits {1023} from images and {1824 to 2029} from buffers",
+            [(IMAGES, BITS_64, linear), (&["texel_buffer"], BITS_64, linear)],
+        ),
+        claim_of_texels("of 128 bits {513} and {1022}", [(IMAGES, BITS_128, linear), (&["texel_buffer"], BITS_128, linear)]),
+        claim_of_texels(
+            "{698} for 8 bits, {594} for 16, {541} for 32, {515} for 64 and {427} for 128",
+            [BITS_8, BITS_16, BITS_32, BITS_64, BITS_128].map(|formats| (ONE_TEXEL, formats, random)),
+        ),
+        claim_of_texels(
+            "linear {1022} up to 32 bits, {547} for 64 and {257} for 128",
+            [TO_32_BITS, BITS_64, BITS_128].map(|formats| (FILTERED, formats, linear)),
+        ),
+        claim_of_texels(
+            "random {346 to 459}, {299} and {140}",
+            [TO_32_BITS, BITS_64, BITS_128].map(|formats| (FILTERED, formats, random)),
+        ),
+        claim(
+            path,
+            "{3955 to 3962} uniform, but {257} linear and {295} random",
+            [(constants, uniform), (constants, linear), (constants, random)],
+        ),
+        claim(path, "{461} uniform, {24} linear, {5} random", [(&["ubo"], uniform), (&["ubo"], linear), (&["ubo"], random)]),
+        claim(
+            "load/filter",
+            "`hardware` {345} Gitems/s in rgba8 and {298} in rgba16f",
+            [(&["hardware"], rgba8), (&["hardware"], rgba16f)],
+        ),
+        claim("load/filter", "these, {135} and {129} samples", [(&["four_fetches"], rgba8), (&["four_fetches"], rgba16f)]),
+        claim("memory/misaligned", "words read {2958} GB/s at offset 0", [(&["words"], "offset=0")]),
+        claim("memory/misaligned", "bytes {2069} GB/s", [(&["bytes"], "offset=0")]),
+    ]
+}
+
+/// Figures are those of the rows they are about, and of all of them: to half a percent, or to the last digit.
+#[test]
+fn what_descriptions_say_of_an_h100_is_in_its_rows() {
+    let rows = rows(H100_MEMORY);
+    for Claim { experiment, said, of } in claims() {
+        assert!(describes(experiment, &said.replace(['{', '}'], "")), "{experiment} doesn't say: {said}");
+        let figures: Vec<&str> = said.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
+        assert_eq!(figures.len(), of.len(), "{said}");
+        for (figure, (variants, axis)) in figures.into_iter().zip(of) {
+            let value = |variant: &String| find(&rows, experiment, variant, &[axis]).value.expect("it was measured");
+            let values: Vec<f64> = variants.iter().map(value).collect();
+            let said: Vec<f64> = figure.split(" to ").map(|figure| figure.parse().expect("a number")).collect();
+            let is = |value: f64, said: f64| (value - said).abs() <= (0.005 * said).max(0.5);
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(0.0, f64::max);
+            let is_so = is(least, said[0]) && is(most, said[said.len() - 1]);
+            assert!(is_so, "{experiment} says {figure} of {axis}, {variants:?}: {values:?}");
+        }
+    }
+}
+
+fn describes(experiment: &str, what: &str) -> bool {
+    lanescope::experiments::find(experiment).is_some_and(|experiment| experiment.description().contains(what))
+}
+
+/// All offsets of words cost some 2 %, none of them less because it is aligned; those of bytes 3 %.
+#[test]
+fn an_h100_reads_offsets_alike_but_0() {
+    let rows = rows(H100_MEMORY);
+    for (variant, range) in [("words", 0.96..0.985), ("bytes", 0.965..0.975)] {
+        let offsets = (1..=16).map(|offset| find(&rows, "memory/misaligned", variant, &[&format!("offset={offset}")]));
+        let offsets: Vec<&Record> = offsets.collect();
+        let costs: Vec<f64> = offsets.iter().filter_map(|row| row.relative).collect();
+        assert!(costs.len() == 16 && costs.iter().all(|cost| range.contains(cost)), "{variant}: {costs:?}");
+        let mut figures: Vec<f64> = offsets.iter().filter_map(|row| row.value).collect();
+        figures.sort_by(f64::total_cmp);
+        let said = format!("{:.0} to {:.0}", figures[0], figures[15]);
+        assert!(describes("memory/misaligned", &said), "{variant}: {said}");
+    }
+}
+
+/// A filtered sample at random costs as many fetches as 4 divided by what the filter gains: both wait for the texture unit.
+#[test]
+fn an_h100s_filter_gains_what_its_samples_cost() {
+    let rows = rows(H100_MEMORY);
+    for (format, random) in [("format=rgba8", "rgba8"), ("format=rgba16f", "rgba16f")] {
+        let of = |kind: &str| find(&rows, "load/path", &format!("{kind}_{random}"), &["pattern=random"]).value;
+        let [fetch, linear] = ["sampled_fetch", "sampled_linear"].map(|kind| of(kind).expect("it was measured"));
+        let gain = relative(&rows, "load/filter", "hardware", &[format]);
+        assert!((0.98..1.02).contains(&(gain * fetch / linear / 4.0)), "{format}: {gain}, {fetch} and {linear}");
+        for said in [format!("{gain:.2}"), format!("{fetch:.0}"), format!("{linear:.0}"), format!("{:.2}", 4.0 / gain)] {
+            assert!(describes("load/filter", &said), "{format}: {said}");
+        }
+    }
+}
+
 /// All 46 loads of perftest in three patterns, and what was added.
 #[test]
 fn an_h100_has_every_load_path() {

@@ -2,7 +2,8 @@
 //! store that is counted, no more and no fewer, and hoists none out of a loop.
 //!
 //! The law: the bytes that an invocation's loads and stores move, in loops times their turns, times all invocations, are the useful
-//! bytes that the case states. It is checked where every lane has work to do: bounds then exclude nothing.
+//! bytes that the case states; where it states none, its loads are the items. It is checked where every lane has work to do:
+//! bounds then exclude nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
@@ -11,7 +12,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget};
+use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget, Step};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
@@ -19,11 +20,17 @@ use support::{device_classes, optimized};
 
 // ---- the table ------------------------------------------------------------------------------------------------------------
 
-/// How the bytes of an experiment's cases are to be found in its kernels.
+/// How what an experiment's cases count is to be found in one of its kernels.
 struct Rule {
     experiment: &'static str,
-    /// What its useful bytes are made of.
+    /// Which of the case's kernels it is.
+    kernel: usize,
+    /// What is counted: bytes, or else items, unless it says otherwise.
+    stated: fn(&Case) -> u64,
+    /// What of that an invocation does.
     counted: fn(&Moved, &Case) -> u64,
+    /// How many do.
+    invocations: fn(&Case) -> u64,
     /// The turns of the loops that remain, outermost first; loops side by side have the same.
     turns: fn(&Case) -> Vec<u64>,
     /// Cases of which the law doesn't hold, and why.
@@ -33,9 +40,53 @@ struct Rule {
 impl Rule {
     /// Useful bytes are those of all loads and stores of buffers, and no loop is left.
     const fn of(experiment: &'static str) -> Self {
-        Self { experiment, counted: |moved, _| moved.read + moved.written, turns: |_| Vec::new(), beside: |_| None }
+        Self {
+            experiment,
+            kernel: 0,
+            stated: |case| case.work.bytes.or(case.work.items).unwrap(),
+            counted: |moved, _| moved.read + moved.written,
+            invocations: |case| {
+                let groups = case.groups().iter().map(|&count| u64::from(count)).product::<u64>();
+                groups * case.kernels[0].local_size.iter().map(|&size| u64::from(size)).product::<u64>()
+            },
+            turns: |_| Vec::new(),
+            beside: |_| None,
+        }
+    }
+
+    /// One invocation of the first kernel goes from load to load. A hop is a load that waits for the one before it.
+    const fn of_chase(experiment: &'static str) -> Self {
+        Self {
+            stated: |case| case.point.integer("hops"),
+            counted: |moved, _| moved.dependent,
+            invocations: |_| 1,
+            turns: |case| vec![case.point.integer("hops") / 16],
+            ..Self::of(experiment)
+        }
+    }
+
+    /// A workgroup of the second kernel sweeps the nodes of a chase before each sample, 16 for each invocation in a turn. The last
+    /// turn may find fewer.
+    const fn of_sweep(experiment: &'static str) -> Self {
+        Self {
+            kernel: 1,
+            stated: |case| swept(case).next_multiple_of(16 * u64::from(case.kernels[1].local_size[0])),
+            counted: |moved, _| moved.read / 4,
+            invocations: |case| case.kernels[1].local_size[0].into(),
+            turns: |case| vec![swept(case).div_ceil(16 * u64::from(case.kernels[1].local_size[0]))],
+            ..Self::of(experiment)
+        }
     }
 }
+
+/// The nodes that a sweep reads: what its dispatch is told.
+fn swept(case: &Case) -> u64 {
+    let pushed = case.prepare.iter().find_map(|step| if let Step::Push { bytes } = step { Some(bytes) } else { None });
+    u32::from_ne_bytes(pushed.unwrap()[..4].try_into().unwrap()).into()
+}
+
+/// Families of which every case needs a rule, whatever it counts.
+const OF_LOADS: &[&str] = &["memory/", "load/", "cache/", "transfer/"];
 
 const RULES: &[Rule] = &[
     Rule::of("calibration/evict"),
@@ -73,6 +124,17 @@ const RULES: &[Rule] = &[
         ..Rule::of("load/path")
     },
     Rule {
+        counted: |moved, case| moved.texels / if case.variant == "four_fetches" { 4 } else { 1 },
+        turns: |case| vec![case.point.integer("loads") / 16],
+        ..Rule::of("load/filter")
+    },
+    Rule::of_chase("cache/latency"),
+    Rule::of_sweep("cache/latency"),
+    Rule::of_chase("cache/line"),
+    Rule::of_sweep("cache/line"),
+    Rule::of_chase("cache/tlb"),
+    Rule::of_sweep("cache/tlb"),
+    Rule {
         beside: |case| match (case.point.word("by"), case.point.word("direction")) {
             ("shader", "device_to_device") => None,
             ("shader", _) => Some("what crosses the bus counts once"),
@@ -104,35 +166,39 @@ const RULES: &[Rule] = &[
 // ---- the law --------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn kernels_move_the_bytes_that_their_cases_count() {
+fn kernels_do_what_their_cases_count() {
     let mut compiler = Compiler::new(Library::embedded()).unwrap();
     let mut known: HashMap<String, Moves> = HashMap::new();
-    let mut checked: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut checked: BTreeMap<(&str, usize), u32> = BTreeMap::new();
     for device in [&device_classes()[0], &device_classes()[2]] {
         for experiment in CATALOGUE {
             for case in cases(*experiment, device) {
-                let Some(useful) = case.work.bytes else { continue };
-                let rule = RULES.iter().find(|rule| rule.experiment == case.experiment);
-                let rule = rule.unwrap_or_else(|| panic!("{} counts bytes: say how in RULES", case.experiment));
-                *checked.entry(rule.experiment).or_default() += u32::from((rule.beside)(&case).is_none());
-                if (rule.beside)(&case).is_some() {
+                if case.work.bytes.is_none() && !OF_LOADS.iter().any(|family| case.experiment.starts_with(family)) {
                     continue;
                 }
-                let [kernel] = &case.kernels[..] else { panic!("{}: one kernel", case.experiment) };
-                let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
-                let specialized = specialize(&module, kernel).unwrap();
-                let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
-                let moves = known.entry(key).or_insert_with(|| Moves::of(&specialized));
-                let moved = (rule.counted)(&moves.with(&(rule.turns)(&case)), &case);
-                let groups = case.groups().iter().fold(1, |product, &count| product * u64::from(count));
-                let invocations = kernel.local_size.iter().fold(groups, |product, &size| product * u64::from(size));
-                assert_eq!(moved * invocations, useful, "{} {} {}: {moves:?}", case.experiment, case.variant, case.point);
+                let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.experiment == case.experiment).collect();
+                assert!(!rules.is_empty(), "{} counts what it loads: say how in RULES", case.experiment);
+                assert!(rules.len() >= case.kernels.len(), "{}: a rule for each kernel", case.experiment);
+                for rule in rules {
+                    if (rule.beside)(&case).is_some() {
+                        continue;
+                    }
+                    *checked.entry((rule.experiment, rule.kernel)).or_default() += 1;
+                    let kernel = &case.kernels[rule.kernel];
+                    let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+                    let specialized = specialize(&module, kernel).unwrap();
+                    let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
+                    let moves = known.entry(key).or_insert_with(|| Moves::of(&specialized));
+                    let done = (rule.counted)(&moves.with(&(rule.turns)(&case)), &case) * (rule.invocations)(&case);
+                    let name = format!("{} {} {}", case.experiment, case.variant, case.point);
+                    assert_eq!(done, (rule.stated)(&case), "{name}: {moves:?}");
+                }
             }
         }
     }
-    let named: BTreeSet<&str> = RULES.iter().map(|rule| rule.experiment).collect();
-    assert_eq!(named.len(), RULES.len(), "an experiment is named twice");
-    let unused: Vec<&&str> = named.iter().filter(|name| !checked.contains_key(**name)).collect();
+    let named: BTreeSet<(&str, usize)> = RULES.iter().map(|rule| (rule.experiment, rule.kernel)).collect();
+    assert_eq!(named.len(), RULES.len(), "a kernel is named twice");
+    let unused: Vec<_> = named.iter().filter(|kernel| !checked.contains_key(kernel)).collect();
     assert!(unused.is_empty(), "no case of {unused:?}");
     assert!(checked.values().sum::<u32>() > 100, "{checked:?}");
 }
@@ -166,6 +232,8 @@ struct Moved {
     shared_read: u64,
     /// Read from uniform buffers, push constants and arrays of the kernel's own, by an index that varies.
     indexed: u64,
+    /// Loads from buffers of which each waits for the one before it, whose value its address comes from.
+    dependent: u64,
     /// Texels, of whatever size: those of buffers, of images, and what a sampler makes of several.
     texels: u64,
 }
@@ -188,6 +256,7 @@ impl Moves {
             let depth = depths[&label(block)];
             moves.resize(moves.len().max(depth + 1), Moved::default());
             block.instructions.iter().for_each(|instruction| types.count(instruction, &mut moves[depth]));
+            moves[depth].dependent += types.longest_chain(block);
         }
         Self(moves)
     }
@@ -204,6 +273,7 @@ impl Moves {
             total.written += times * moved.written;
             total.shared_read += times * moved.shared_read;
             total.indexed += times * moved.indexed;
+            total.dependent += times * moved.dependent;
             total.texels += times * moved.texels;
         }
         total
@@ -215,8 +285,12 @@ struct Types<'a>(&'a Module);
 
 impl Types<'_> {
     fn instruction(&self, id: Word) -> &Instruction {
-        let mut all = self.0.all_inst_iter();
-        all.find(|instruction| instruction.result_id == Some(id)).unwrap_or_else(|| panic!("nothing has the id {id}"))
+        self.find(id).unwrap_or_else(|| panic!("nothing has the id {id}"))
+    }
+
+    /// Labels are none: they have no type and no operands.
+    fn find(&self, id: Word) -> Option<&Instruction> {
+        self.0.all_inst_iter().find(|instruction| instruction.result_id == Some(id))
     }
 
     /// The storage class and the type that a pointer points to.
@@ -266,6 +340,40 @@ impl Types<'_> {
             (Op::Load, StorageClass::Workgroup) => moved.shared_read += self.bytes(pointee),
             _ => {}
         }
+    }
+}
+
+impl Types<'_> {
+    /// The most loads of a block that follow each other, each from an address that the value of the one before is part of. The
+    /// first one follows a load elsewhere, or that of the turn before.
+    fn longest_chain(&self, block: &Block) -> u64 {
+        let mut lengths: HashMap<Word, u64> = HashMap::new();
+        for load in block.instructions.iter().filter(|instruction| self.is_load_from_buffer(instruction)) {
+            let before = self.loads_behind(id(&load.operands[0]));
+            if !before.is_empty() {
+                let longest = before.iter().filter_map(|load| lengths.get(load)).max();
+                lengths.insert(load.result_id.unwrap(), 1 + longest.copied().unwrap_or(0));
+            }
+        }
+        lengths.into_values().max().unwrap_or(0)
+    }
+
+    fn is_load_from_buffer(&self, instruction: &Instruction) -> bool {
+        instruction.class.opcode == Op::Load && self.pointee(id(&instruction.operands[0])).0 == StorageClass::StorageBuffer
+    }
+
+    /// The loads from buffers whose values go into this one, through whatever is computed between.
+    fn loads_behind(&self, value: Word) -> HashSet<Word> {
+        let (mut seen, mut loads, mut ahead) = (HashSet::new(), HashSet::new(), vec![value]);
+        while let Some(at) = ahead.pop() {
+            let Some(instruction) = self.find(at).filter(|_| seen.insert(at)) else { continue };
+            if self.is_load_from_buffer(instruction) {
+                loads.insert(at);
+            } else {
+                ahead.extend(instruction.operands.iter().filter_map(Operand::id_ref_any));
+            }
+        }
+        loads
     }
 }
 
@@ -343,6 +451,23 @@ fn what_an_optimizer_does_to_loads_is_seen() {
         ("ruled out", "if (N == 5) { sum += data[i]; }", 0),
     ] {
         assert_eq!(moves(body).with(&[4]).read, read, "{what}");
+    }
+}
+
+#[test]
+fn loads_that_wait_for_each_other_are_told_from_those_side_by_side() {
+    for (what, body, dependent) in [
+        ("a chain", "uint at = i; [[dont_unroll]] for (uint k = 0; k < N; ++k) { NEXT(at) NEXT(at) } sum.x = at;", 2 * 4),
+        (
+            "two",
+            "uint at = i, b = 9; [[dont_unroll]] for (uint k = 0; k < N; ++k) { NEXT(at) NEXT(b) } sum.xy = vec2(at, b);",
+            4,
+        ),
+        ("none", "uint at = i; [[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[at]; at += 3; }", 0),
+    ] {
+        let next = |of: &str| format!("{of} = uint(data[{of} + 1].x);");
+        let body = body.replace("NEXT(at)", &next("at")).replace("NEXT(b)", &next("b"));
+        assert_eq!(moves(&body).with(&[4]).dependent, dependent, "{what}");
     }
 }
 

@@ -31,10 +31,20 @@ const uint UNIFORM = 0, LINEAR = 1;
 
 // Loads of one turn of the loop. They don't depend on each other, and the loop itself hardly counts.
 const uint TURN = 16;
-// Lead from one load of a turn to the next one, and from one turn to the next one. The first is a multiple of four, so that no
-// two loads of a lane are neighbours that a compiler could join; the second is one of 32, so that the lines that neighbouring
-// lanes load stay whole.
-const uint STEP = 12, STEP_OF_TURN = 96;
+// What leads from a turn's index to its k-th load, and how far it is from one turn to the next one.
+//
+// FEW is a macro: it says that the elements are so few, 64 at most, that steps with a common factor would lead to some of them
+// again and again, and past the others. Odd ones lead to all; those within a turn are one and two by turns, or it would load all
+// elements of 16 alike, and its sum would not tell where it began.
+#ifdef FEW
+#define LEAD(k) ((k) * 3 / 2)
+const uint STEP_OF_TURN = 49;
+#else
+// The first is a multiple of four, so that no two loads of a lane are neighbours that a compiler could join; the second is one
+// of 32, so that the lines that neighbouring lanes load stay whole.
+#define LEAD(k) ((k) * 12)
+const uint STEP_OF_TURN = 96;
+#endif
 
 layout(push_constant) uniform Push {
     uint invocations;
@@ -72,7 +82,7 @@ void main() {
         const uint index = first + turn * STEP_OF_TURN;
         VALUE sum = VALUE(0);
         [[unroll]] for (uint k = 0; k < TURN; ++k) {
-            sum += load((index ^ (k * STEP)) & mask);
+            sum += load((index ^ LEAD(k)) & mask);
         }
         // Turns count differently, so that the result tells in which order they were.
         total += VALUE(turn + 1) * WHOLE(sum);

@@ -34,8 +34,8 @@ VALUE load(uint index) {
 
 #elif defined(UNIFORM_BUFFER)
 
-// The length must be said. It makes 16 KiB, which every device allows.
-layout(set = 0, binding = 1) uniform Values { VALUE values[1024]; };
+// The length must be said: UNIFORM_BUFFER is the number of elements. 1024 make 16 KiB, which every device allows.
+layout(set = 0, binding = 1) uniform Values { VALUE values[UNIFORM_BUFFER]; };
 
 VALUE load(uint index) {
     return values[index];

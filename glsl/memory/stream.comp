@@ -2,6 +2,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "elements.glsl"
 
 // WIDTH (1, 2 or 4 words per element) is a macro: it changes the type of the buffers.
 #if WIDTH == 1
@@ -16,18 +17,11 @@
 #endif
 
 layout(constant_id = 3) const uint OP = 0;
-// Elements per invocation: loads of one invocation don't depend on each other, so this many can be in flight.
-layout(constant_id = 4) const uint UNROLL = 8;
 
 layout(push_constant) uniform Push {
     uint elements;
     float scalar;
 };
-
-// Neighbouring invocations touch neighbouring elements; one invocation's own lie a workgroup apart.
-uint first_element() {
-    return linear_group() * gl_WorkGroupSize.x * UNROLL + gl_LocalInvocationID.x;
-}
 
 // READ is a macro as well: its result has another type, one sum per invocation.
 #ifdef READ
@@ -36,15 +30,14 @@ layout(set = 0, binding = 0) restrict writeonly buffer Sums { float sums[]; };
 layout(set = 0, binding = 1) restrict readonly buffer A { ELEMENT a[]; };
 
 void main() {
-    const uint first = first_element();
     ELEMENT sum = ELEMENT(0);
     [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = first + k * gl_WorkGroupSize.x;
+        const uint i = own_element(k);
         if (i < elements) {
             sum += a[i];
         }
     }
-    sums[linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x] = SUM(sum);
+    sums[own_result()] = SUM(sum);
 }
 
 #else
@@ -77,9 +70,8 @@ ELEMENT value(uint i) {
 }
 
 void main() {
-    const uint first = first_element();
     [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = first + k * gl_WorkGroupSize.x;
+        const uint i = own_element(k);
         if (i < elements) {
             c[i] = value(i);
         }

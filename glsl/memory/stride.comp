@@ -2,11 +2,10 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "elements.glsl"
 
 // Words from one lane to the next.
 layout(constant_id = 3) const uint STRIDE = 1;
-// Accesses per invocation: they don't depend on each other, so this many can be in flight.
-layout(constant_id = 4) const uint UNROLL = 8;
 // Leads from one sweep's first word to the next one's: it shares no factor with STRIDE, so that every sweep has its own.
 layout(constant_id = 5) const uint STEP = 1;
 
@@ -24,11 +23,6 @@ uint count(uint first) {
     return words / STRIDE + (first < words % STRIDE ? 1 : 0);
 }
 
-// Neighbouring invocations take neighbouring words of the sweep; one invocation's own lie a workgroup apart.
-uint first_element() {
-    return linear_group() * gl_WorkGroupSize.x * UNROLL + gl_LocalInvocationID.x;
-}
-
 // READ is a macro: it has an input, and its result has another type.
 #ifdef READ
 
@@ -38,10 +32,9 @@ layout(set = 0, binding = 1) restrict readonly buffer A { float a[]; };
 void main() {
     const uint first = first_word();
     const uint end = count(first);
-    const uint element = first_element();
     float sum = 0.0;
     [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = element + k * gl_WorkGroupSize.x;
+        const uint i = own_element(k);
         if (i < end) {
             sum += a[i * STRIDE + first];
         }
@@ -62,9 +55,8 @@ uint value(uint word) {
 void main() {
     const uint first = first_word();
     const uint end = count(first);
-    const uint element = first_element();
     [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = element + k * gl_WorkGroupSize.x;
+        const uint i = own_element(k);
         if (i < end) {
             const uint word = i * STRIDE + first;
             c[word] = value(word);

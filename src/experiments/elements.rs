@@ -1,7 +1,10 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
-use super::fold_groups;
-use crate::model::{Case, Point};
+use super::{POWERS_TO_64, fold_groups};
+use crate::model::{Axis, AxisKind, Case, Point, Skip};
+
+/// What the shaders' indexes of 32 bits must stay below, those past the end included.
+const INDEXES: u64 = 1 << 32;
 
 /// Elements of an array, dealt out: a workgroup takes neighbouring ones, `unroll` for each of its invocations, which lie a
 /// workgroup apart.
@@ -16,16 +19,44 @@ pub struct Elements {
 }
 
 impl Elements {
+    /// The axis `unroll`: how many an invocation takes of what is named here.
+    pub fn unroll_axis(description: &'static str, default: u64) -> Axis {
+        Axis::new("unroll", description, AxisKind::Numbers(POWERS_TO_64), [default])
+    }
+
     /// So many elements, dealt by the point's `local_size_x` and `unroll`, where a grid may have so many workgroups along x.
-    pub fn new(count: u64, point: &Point, limit_x: u32) -> Self {
-        let [local_size, unroll] = ["local_size_x", "unroll"].map(|axis| point.integer(axis));
+    ///
+    /// # Errors
+    /// As [`Self::dealt`].
+    pub fn new(count: u64, point: &Point, limit_x: u32) -> Result<Self, Skip> {
+        let [local_size, unroll] = sizes(point);
+        Self::dealt(count, local_size, unroll, limit_x)
+    }
+
+    /// So many elements, `unroll` of them to each invocation, where a grid may have so many workgroups along x.
+    ///
+    /// # Errors
+    /// Where the grid reaches so far that indexes wrap around: its last workgroups would take what others have taken.
+    pub fn dealt(count: u64, local_size: u64, unroll: u64, limit_x: u32) -> Result<Self, Skip> {
         let groups = fold_groups(count.div_ceil(local_size.saturating_mul(unroll)), limit_x);
+        let elements = Self { count, local_size, unroll, groups };
+        let reached = elements.invocations().saturating_mul(unroll);
+        if reached >= INDEXES {
+            let reason = format!("indexes of 32 bits end at {INDEXES}, the grid of {count} elements reaches {reached}");
+            return Err(Skip::new(reason));
+        }
+        Ok(elements)
+    }
+
+    /// So many elements, dealt by a point's sizes to a grid that is known.
+    pub fn of_grid(count: u64, point: &Point, groups: [u32; 3]) -> Self {
+        let [local_size, unroll] = sizes(point);
         Self { count, local_size, unroll, groups }
     }
 
     /// The elements of a case, as it deals them.
     pub fn of_case(count: u64, case: &Case) -> Self {
-        Self { groups: case.groups(), ..Self::new(count, &case.point, u32::MAX) }
+        Self::of_grid(count, &case.point, case.groups())
     }
 
     /// Invocations of the whole grid.
@@ -42,6 +73,10 @@ impl Elements {
     }
 }
 
+fn sizes(point: &Point) -> [u64; 2] {
+    ["local_size_x", "unroll"].map(|axis| point.integer(axis))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,13 +84,23 @@ mod tests {
     #[test]
     fn every_element_is_dealt_once() {
         for (count, local_size, unroll, limit_x) in [(1, 64, 8, 100), (1000, 7, 4, 3), (1024, 64, 8, 1), (5000, 1, 1, 65)] {
-            let axes = [("local_size_x", local_size), ("unroll", unroll)];
-            let point = Point::new(axes.map(|(name, value): (&'static str, u64)| (name.into(), value.into())));
-            let elements = Elements::new(count, &point, limit_x);
+            let elements = Elements::dealt(count, local_size, unroll, limit_x).unwrap();
             assert!(elements.groups[0] <= limit_x);
             let mut dealt: Vec<u64> = (0..elements.invocations()).flat_map(|invocation| elements.of(invocation)).collect();
             dealt.sort_unstable();
             assert!(dealt.into_iter().eq(0..count), "{elements:?}");
         }
+    }
+
+    /// All elements may have indexes of 32 bits, and the grid none the less reach beyond.
+    #[test]
+    fn a_grid_that_wraps_around_is_skipped() {
+        let bytes = 4 * 1_073_741_823;
+        let reason = Elements::dealt(bytes, 256, 64, 65_535).unwrap_err().reason;
+        assert_eq!(reason, "indexes of 32 bits end at 4294967296, the grid of 4294967292 elements reaches 5368627200");
+        let unfolded = Elements::dealt(bytes - (1 << 14), 256, 64, u32::MAX).unwrap();
+        assert_eq!(unfolded.invocations() * 64, (1 << 32) - (1 << 14));
+        assert!(Elements::dealt(bytes, 256, 64, u32::MAX).is_err(), "its last index is all ones, and its count no u32");
+        assert!(Elements::dealt(u64::MAX, 1, 1, u32::MAX).is_err());
     }
 }

@@ -1,5 +1,8 @@
 //! Sizes of grids and of sweeps.
 
+/// What an axis may be that says how often something is done: few numbers, of which each makes another kernel.
+pub const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
+
 /// Spreads `total` workgroups of a one-dimensional grid over x and y, since many devices allow no more than 65,535 along one
 /// dimension. The grid may be larger than `total`; `glsl/include/grid.glsl` has the other half.
 ///
@@ -37,5 +40,6 @@ mod tests {
         assert_eq!(powers_of_two(1, 8).collect::<Vec<_>>(), [1, 2, 4, 8]);
         assert_eq!(powers_of_two(3, 7).collect::<Vec<_>>(), [4]);
         assert_eq!(powers_of_two(1, u64::MAX).count(), 64);
+        assert!(powers_of_two(1, 64).eq(POWERS_TO_64.iter().copied()));
     }
 }

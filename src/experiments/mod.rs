@@ -13,7 +13,7 @@ use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Ski
 use crate::validate::{Expected, Verdict, compare};
 
 pub use elements::Elements;
-pub use grid::{fold_groups, gcd, powers_of_two};
+pub use grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]

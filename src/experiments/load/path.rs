@@ -13,10 +13,10 @@
 //! | textures of nine formats, loaded | `sampled_fetch_*` |
 //! | the same, sampled: the nearest texel, and bilinearly | `sampled_nearest_*`, `sampled_linear_*` |
 //!
-//! Beyond these there are `push_constant`, `spec_constant` and `storage_image_*`.
+//! Beyond these there are `ubo_1kib`, `push_constant`, `spec_constant` and `storage_image_*`.
 //!
 //! Like perftest's, all paths have as many elements as the widest (16 KiB), so narrow ones have fewer bytes; push constants and
-//! specialization constants are few by their nature. perftest steps through its elements one by one, which shifts the lanes of
+//! specialization constants are few by their nature, and `ubo_1kib` is small because caches for constants are. perftest steps through its elements one by one, which shifts the lanes of
 //! `linear` against the cache's lines with each load. Here they stay within whole lines: what shifting costs is the question of
 //! `memory/misaligned`.
 
@@ -38,7 +38,7 @@ use walk::Pattern;
 pub const EXPERIMENT: &dyn Experiment = &Loads;
 
 /// One path of each sort of hardware.
-const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "sampled_linear_rgba8"];
+const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "ubo_1kib", "sampled_linear_rgba8"];
 
 /// Texels of floats are whole numbers up to this one. An invocation's result is at most 256 loads x 16, the weight of the last
 /// turn, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
@@ -57,17 +57,18 @@ impl Experiment for Loads {
 
     fn description(&self) -> &'static str {
         "Each invocation loads `loads` elements, each by the path that the variant names, and writes one sum of them. There \
-         are 1024 elements whatever the path, 16 KiB of the widest, so that the first-level cache holds them all and the path \
-         itself counts; push constants and specialization constants are 16 words. In `uniform` all lanes of a workgroup load \
-         the same element at a time, in `linear` neighbouring lanes neighbouring ones, whole lines at once, in `random` each \
-         lane one of its own. No two loads of a lane are the same or neighbours as far as a compiler can tell: a mask that \
-         comes as a push constant bounds every index. The variants are the 46 loads of perftest, a program for Direct3D by \
-         Sebastian Aaltonen, and some more. `texel_buffer_*` are its typed buffers; `ssbo_*` its raw buffers, of which the \
-         vectors of `unaligned` begin at a word that is no multiple of their width, and of which `struct` are its structured \
-         ones; `ubo` is its constant buffer, read by vec4. `sampled_*` are images of 32 x 32 texels: `fetch` names a texel, \
-         `nearest` and `linear` go through a sampler, the latter at the corner where four texels meet, so that it can't leave \
-         any of them out. `push_constant` and `spec_constant` are arrays with an index that varies, `storage_image_*` images \
-         without a sampler.\n\
+         are 1024 elements whatever the path, 16 KiB of the widest, so that the first-level cache of data holds them all and \
+         the path itself counts. Caches for constants may be smaller: `ubo_1kib` has 64 elements, 1 KiB, and push constants \
+         and specialization constants are 16 words. In `uniform` all lanes of a workgroup load the same element at a time, in \
+         `linear` neighbouring lanes neighbouring ones, whole lines at once, in `random` each lane one of its own. No two \
+         loads of a lane are the same or neighbours as far as a compiler can tell: a mask that comes as a push constant bounds \
+         every index. The variants are the 46 loads of perftest, a program for Direct3D by Sebastian Aaltonen, and some more. \
+         `texel_buffer_*` are its typed buffers; `ssbo_*` its raw buffers, of which the vectors of `unaligned` begin at a word \
+         that is no multiple of their width, and of which `struct` are its structured ones; `ubo` is its constant buffer, read \
+         by vec4, and `ubo_1kib` a smaller one. `sampled_*` are images of 32 x 32 texels: `fetch` names a texel, `nearest` and \
+         `linear` go through a sampler, the latter at the corner where four texels meet, so that it can't leave any of them \
+         out. `push_constant` and `spec_constant` are arrays with an index that varies, `storage_image_*` images without a \
+         sampler.\n\
          \n\
          How to read it: an item is one load of one lane, bytes are those of its element, and `relative` compares with \
          texel_buffer_rgba8 at random. Compare variants within one pattern, then patterns of one variant. A path through the \
@@ -77,19 +78,26 @@ impl Experiment for Loads {
          so many lanes where they don't: wide vectors then bring more per load, and `unaligned` ones are taken apart into \
          words. `uniform` shows what else a device does for equal addresses: a constant cache or scalar loads serve all lanes \
          at once, and some compilers load once and hand it round the subgroup, so that it can be many times faster than \
-         `linear`, or no faster at all. The reverse is `random` over `ubo` and `push_constant`: caches made for one address at \
-         a time serve lanes one after the other, and it is cheaper to use a storage buffer. `spec_constant` tells where the \
-         driver keeps an array of constants: in registers and selections, in a constant bank, or in an invocation's own \
-         memory. Beside each load there are two or three instructions for its index, more for images, and one for each \
-         component that is summed: where the load is as cheap as these, the figure is a lower bound. On processors all is \
-         arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds and filters.\n\
+         `linear`, or no faster at all. Of a uniform buffer, `ubo_1kib` is what hits in a cache for constants cost, and `ubo`, \
+         where it is slower at equal addresses, what misses do: then it needn't be in proportion to `loads`: subgroups that \
+         keep step save each other misses, for as long as they do. The reverse is `random` over `ubo` and `push_constant`: \
+         caches made for one address at a time serve lanes one after the other, and it is cheaper to use a storage buffer. \
+         `spec_constant` tells where the driver keeps an array of constants: in registers and selections, in a constant bank, \
+         or in an invocation's own memory. Beside each load there are two or three instructions for its index, more for \
+         images, and one for each component that is summed: where the load is as cheap as these, the figure is a lower bound. \
+         On processors all is arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds \
+         and filters.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4211 and 1264, its index \
-         costing as much as the load; ssbo_vec4 1988 and 788, which linear is 122 of the 128 bytes that its processors \
-         load per clock; ssbo_vec4_unaligned 512 and 215. Texture units give 2033 and 540 to 698 for each fetch, nearest \
-         sample or texel of a buffer, half of that for images of 64-bit texels and a quarter for those of 128, and 1022 \
-         for a bilinear sample. ubo and push_constant are made for equal addresses: 461 and 3963 uniform, 24 and 257 \
-         linear, 5 and 295 random."
+         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4213 and 1264, its index \
+         costing as much as the load; ssbo_vec4 1988 and 788, which linear is 122 of the 128 bytes that its processors load \
+         per clock; ssbo_vec4_unaligned 512 and 215. A fetch, a nearest sample and a texel of a buffer cost the same, but for \
+         wide texels: linear 2024 to 2033 up to 32 bits, rgba8 alone 1633 to 1810, for whose four components the arithmetic \
+         counts; texels of 64 bits 1023 from images and 1824 to 2029 from buffers; of 128 bits 513 and 1022. Random, the \
+         texel's width counts less than that each lane has a line of its own: 698 for 8 bits, 594 for 16, 541 for 32, 515 for \
+         64 and 427 for 128. A bilinear sample is linear 1022 up to 32 bits, 547 for 64 and 257 for 128, and random 346 to \
+         459, 299 and 140. Constants are made for equal addresses: push_constant and spec_constant, which lie in the same \
+         place, 3955 to 3962 uniform, but 257 linear and 295 random. ubo isn't what its first cache for constants holds, some \
+         2 KiB: 461 uniform, 24 linear, 5 random."
     }
 
     fn variants(&self) -> &[&str] {
@@ -170,11 +178,12 @@ fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
         Value::Texel(format) if format.precision() == Precision::Unorm8 => kernel.define("UNORM8", ""),
         Value::Texel(_) => kernel,
     };
+    let kernel = if path.elements() <= walk::FEW { kernel.define("FEW", "") } else { kernel };
     match path.kind {
         Kind::Raw | Kind::Nearest => kernel,
         Kind::Unaligned => kernel.define("UNALIGNED", ""),
         Kind::Structured => kernel.define("STRUCTURED", ""),
-        Kind::UniformBuffer => kernel.define("UNIFORM_BUFFER", ""),
+        Kind::UniformBuffer | Kind::SmallUniformBuffer => kernel.define("UNIFORM_BUFFER", path.elements()),
         Kind::PushConstants => kernel.define("PUSHED", table::FEW),
         Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), seed),
         Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
@@ -252,9 +261,9 @@ mod tests {
 
     #[test]
     fn perftests_loads_come_in_three_patterns() {
-        let added = |path: &&Path| [Kind::PushConstants, Kind::SpecConstants, Kind::StorageImage].contains(&path.kind);
-        let [all, added] = [table::PATHS.len(), table::PATHS.iter().filter(added).count()];
-        assert_eq!((all - added, (all - added) * Pattern::WORDS.len(), added), (46, 138, 11));
+        let beyond = [Kind::SmallUniformBuffer, Kind::PushConstants, Kind::SpecConstants, Kind::StorageImage];
+        let [all, added] = [table::PATHS.len(), table::PATHS.iter().filter(|path| beyond.contains(&path.kind)).count()];
+        assert_eq!((all - added, (all - added) * Pattern::WORDS.len(), added), (46, 138, 12));
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Experiment for Dtype {
             Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "vectors per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("vectors per invocation", unroll),
         ]
     }
 
@@ -81,7 +81,7 @@ impl Experiment for Dtype {
         if n.saturating_mul(4) % vector != 0 {
             return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
         }
-        let elements = Elements::new(vectors(point), point, setting.device.limits.workgroup_count[0]);
+        let elements = Elements::new(vectors(point), point, setting.device.limits.workgroup_count[0])?;
         let sums = elements.invocations();
         let kernel = Kernel::new("memory/dtype.comp", [point.u32("local_size_x"), 1, 1], 2)
             .define(&ty.to_uppercase(), "")
@@ -190,6 +190,25 @@ mod tests {
             assert_eq!(narrow(4, data, i as u64), data.word(i as u64));
             assert_eq!(wide(data, i as u64), u64::from_le_bytes(eight.try_into().unwrap()));
         }
+    }
+
+    /// Folded, a grid is larger than what it takes: here every byte has an index of 32 bits, and the grid's end has none.
+    #[test]
+    fn a_grid_whose_indexes_wrap_around_is_skipped() {
+        let mut device = crate::model::DeviceInfo::mock();
+        device.features.insert(Feature::Storage8);
+        let reason = |limit_x: u32| {
+            let mut device = device.clone();
+            device.limits.workgroup_count[0] = limit_x;
+            let setting = Setting { device: &device, queue: None, preset: Preset::Thorough, seed: 1 };
+            let axes = Dtype.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let at = |point: Point, (name, value): (&str, u64)| point.with(name, &value.into());
+            let numbers = [("n", (1 << 30) - (1 << 13)), ("width", 1), ("unroll", 64), ("local_size_x", 256)];
+            let point = numbers.into_iter().fold(Point::new(axes).with("type", &"u8".into()), at);
+            Dtype.case("", &point, &setting).err().map(|skip| skip.reason)
+        };
+        assert_eq!(reason(1 << 20), None);
+        assert!(reason(65_535).unwrap().starts_with("indexes of 32 bits end"));
     }
 
     #[test]

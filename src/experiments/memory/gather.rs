@@ -61,13 +61,13 @@ impl Experiment for Gather {
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("words per invocation", unroll),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let n = point.integer("n");
-        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0]);
+        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0])?;
         let sums = elements.invocations();
         let kernel = Kernel::new("memory/gather.comp", [point.u32("local_size_x"), 1, 1], 3)
             .constant("UNROLL", Scalar::U32(point.u32("unroll")));

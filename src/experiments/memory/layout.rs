@@ -69,13 +69,13 @@ impl Experiment for Layout {
             Axis::new("fields_used", "fields that are read, of 3", AxisKind::Numbers(&[1, 3]), fields.iter().copied()),
             Axis::new("n", "vertices", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "vertices per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("vertices per invocation", unroll),
         ]
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let (n, fields) = (point.integer("n"), point.integer("fields_used"));
-        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0]);
+        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0])?;
         let sums = elements.invocations();
         let kernel = Kernel::new("memory/layout.comp", [point.u32("local_size_x"), 1, 1], 2)
             .constant("UNROLL", Scalar::U32(point.u32("unroll")))

@@ -27,16 +27,27 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Self {
+    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
         let size = point.integer("matrix_size");
         let local_size = point.integer("local_size_x");
         if point.word("walk") == "linear" {
-            let walk = Elements::new(size.saturating_mul(size), point, limit_x);
-            return Self { size, walk, groups: walk.groups, local_size };
+            let walk = Elements::new(size.saturating_mul(size), point, limit_x)?;
+            return Ok(Self { size, walk, groups: walk.groups, local_size });
         }
         // Longer than any limit of x: the plan skips what doesn't fit.
-        let walk = Elements::new(size, point, u32::MAX);
-        Self { size, walk, groups: [walk.groups[0], point.u32("matrix_size"), 1], local_size }
+        let walk = Elements::new(size, point, u32::MAX)?;
+        Ok(Self { size, walk, groups: [walk.groups[0], point.u32("matrix_size"), 1], local_size })
+    }
+
+    /// The sizes of a case, with the grid that it has.
+    fn of_case(case: &Case) -> Self {
+        let (size, groups) = (case.point.integer("matrix_size"), case.groups());
+        let walk = if case.point.word("walk") == "linear" {
+            Elements::of_grid(size * size, &case.point, groups)
+        } else {
+            Elements::of_grid(size, &case.point, [groups[0], 1, 1])
+        };
+        Self { size, walk, groups, local_size: case.point.integer("local_size_x") }
     }
 
     /// Invocations of the whole grid.
@@ -92,12 +103,12 @@ impl Experiment for RowColumn {
                 .relative_to("row"),
             Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("words per invocation", unroll),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
         let words = shape.size.saturating_mul(shape.size);
         let sums = shape.invocations();
         let walk = (0..).zip(WALKS).find(|(_, name)| **name == point.word("walk")).map_or(0, |(code, _)| code);
@@ -117,7 +128,7 @@ impl Experiment for RowColumn {
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::new(&case.point, case.groups()[0]);
+        let shape = Shape::of_case(case);
         let matrix = case.resources[1].sequence();
         let walk = case.point.word("walk");
         let invocations = shape.invocations();
@@ -140,7 +151,7 @@ mod tests {
                     ("local_size_x".into(), local_size.into()),
                     ("unroll".into(), unroll.into()),
                 ]);
-                let shape = Shape::new(&point, 65_535);
+                let shape = Shape::new(&point, 65_535).unwrap();
                 let mut words: Vec<u64> = (0..shape.invocations()).flat_map(|i| shape.words(walk, i)).collect();
                 words.sort_unstable();
                 assert!(words.into_iter().eq(0..size * size), "{point}");

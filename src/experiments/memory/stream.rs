@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Elements, Experiment, Setting};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -29,22 +29,19 @@ struct Stream;
 struct Shape {
     /// Words per element.
     width: u64,
-    /// Elements in the whole.
-    elements: u64,
-    /// Invocations of the whole grid.
-    invocations: u64,
-    local_size: u64,
-    unroll: u64,
-    groups: [u32; 3],
+    elements: Elements,
 }
 
 impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Self {
-        let [width, local_size, unroll] = ["width", "local_size_x", "unroll"].map(|axis| point.integer(axis));
-        let elements = point.integer("n") / width;
-        let groups = fold_groups(elements.div_ceil(local_size.saturating_mul(unroll)), limit_x);
-        let invocations = local_size.saturating_mul(groups.iter().map(|&count| u64::from(count)).fold(1, u64::saturating_mul));
-        Self { width, elements, invocations, local_size, unroll, groups }
+    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
+        let width = point.integer("width");
+        Ok(Self { width, elements: Elements::new(point.integer("n") / width, point, limit_x)? })
+    }
+
+    /// The sizes of a case, with the grid that it has.
+    fn of_case(case: &Case) -> Self {
+        let width = case.point.integer("width");
+        Self { width, elements: Elements::of_case(case.point.integer("n") / width, case) }
     }
 }
 
@@ -83,18 +80,18 @@ impl Experiment for Stream {
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "elements per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [8_u64]),
+            Elements::unroll_axis("elements per invocation", 8),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let (n, op) = (point.integer("n"), point.word("op"));
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
         if n % shape.width != 0 {
             return Err(Skip::new(format!("n={n} is not a whole number of elements of width={}", shape.width)));
         }
         let input = |seed| Contents::Sequence(Sequence::WholeFloats { seed, magnitude: MAGNITUDE });
-        let written = if op == "read" { shape.invocations } else { n };
+        let written = if op == "read" { shape.elements.invocations() } else { n };
         let mut resources = vec![
             Resource::words("c", written, Contents::Undefined),
             Resource::words("a", n, input(setting.seed)),
@@ -108,18 +105,18 @@ impl Experiment for Stream {
             Some((code, _)) => kernel.constant("OP", Scalar::U32(code)),
             None => kernel.define("READ", ""),
         };
-        let push = [u32::try_from(shape.elements).unwrap_or(u32::MAX), SCALAR.to_bits()];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        let push = [u32::try_from(shape.elements.count).unwrap_or(u32::MAX), SCALAR.to_bits()];
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.elements.groups, &push, resources, vec![0]);
         let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
         Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, bound, ..case })
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::new(&case.point, case.groups()[0]);
+        let shape = Shape::of_case(case);
         let a = case.resources[1].sequence();
         let op = case.point.word("op");
         if op == "read" {
-            return vec![Expected::floats(shape.invocations, move |i| sum(&shape, a, i))];
+            return vec![Expected::floats(shape.elements.invocations(), move |i| sum(&shape, a, i))];
         }
         let b = case.resources[2].sequence();
         vec![Expected::floats(case.point.integer("n"), move |i| value(op, &shape, a, b, i))]
@@ -149,7 +146,7 @@ fn work(op: &str, n: u64, written: u64) -> Work {
 fn value(op: &str, shape: &Shape, a: Sequence, b: Sequence, word: u64) -> f32 {
     let (element, component) = (word / shape.width, word % shape.width);
     let at = |offset: i64| {
-        let neighbour = element.saturating_add_signed(offset).min(shape.elements - 1);
+        let neighbour = element.saturating_add_signed(offset).min(shape.elements.count - 1);
         a.float(neighbour * shape.width + component)
     };
     match op {
@@ -164,11 +161,9 @@ fn value(op: &str, shape: &Shape, a: Sequence, b: Sequence, word: u64) -> f32 {
 
 /// What one invocation of `read` sums up.
 fn sum(shape: &Shape, a: Sequence, invocation: u64) -> f32 {
-    let (group, lane) = (invocation / shape.local_size, invocation % shape.local_size);
-    let first = group * shape.local_size * shape.unroll + lane;
-    (0..shape.unroll)
-        .map(|k| first + k * shape.local_size)
-        .take_while(|element| *element < shape.elements)
+    shape
+        .elements
+        .of(invocation)
         .flat_map(|element| (0..shape.width).map(move |component| a.float(element * shape.width + component)))
         .fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Experiment, Setting, fold_groups, gcd};
+use crate::experiments::{Elements, Experiment, Setting, gcd};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -30,21 +30,34 @@ struct Shape {
     n: u64,
     stride: u64,
     step: u64,
-    local_size: u64,
-    unroll: u64,
-    groups: [u32; 3],
+    /// The words of the longest sweep. The others have one less, and the same grid.
+    sweep: Elements,
 }
 
 impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Self {
-        let [n, stride, local_size, unroll] = ["n", "stride", "local_size_x", "unroll"].map(|axis| point.integer(axis));
-        let [x, y, _] = fold_groups(n.div_ceil(stride).div_ceil(local_size.saturating_mul(unroll)), limit_x);
-        Self { n, stride, step: step(stride), local_size, unroll, groups: [x, y, point.u32("stride")] }
+    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
+        let [n, stride] = ["n", "stride"].map(|axis| point.integer(axis));
+        Ok(Self { n, stride, step: step(stride), sweep: Elements::new(n.div_ceil(stride), point, limit_x)? })
+    }
+
+    /// The sizes of a case, with the grid that it has.
+    fn of_case(case: &Case) -> Self {
+        let [n, stride] = ["n", "stride"].map(|axis| case.point.integer(axis));
+        let [x, y, _] = case.groups();
+        Self { n, stride, step: step(stride), sweep: Elements::of_grid(n.div_ceil(stride), &case.point, [x, y, 1]) }
     }
 
     /// Invocations of the whole grid.
     fn invocations(&self) -> u64 {
-        self.groups.iter().map(|&count| u64::from(count)).fold(self.local_size, u64::saturating_mul)
+        self.sweep.invocations().saturating_mul(self.stride)
+    }
+
+    /// The words that one invocation takes.
+    fn words(&self, invocation: u64) -> impl Iterator<Item = u64> + use<> {
+        let of_sweep = self.sweep.invocations();
+        let (first, stride) = (self.first_word(invocation / of_sweep), self.stride);
+        let count = self.count(first);
+        self.sweep.of(invocation % of_sweep).take_while(move |i| *i < count).map(move |i| i * stride + first)
     }
 
     /// The shader's functions of the same names, for the sweep of a z of the grid.
@@ -111,7 +124,7 @@ impl Experiment for Stride {
             Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
-            Axis::new("unroll", "words per invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), [unroll]),
+            Elements::unroll_axis("words per invocation", unroll),
         ]
     }
 
@@ -120,7 +133,9 @@ impl Experiment for Stride {
         if stride > MOST {
             return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
         }
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
+        let [x, y, _] = shape.sweep.groups;
+        let groups = [x, y, point.u32("stride")];
         let kernel = Kernel::new("memory/stride.comp", [point.u32("local_size_x"), 1, 1], if reads { 2 } else { 1 })
             .constant("STRIDE", Scalar::U32(point.u32("stride")))
             .constant("UNROLL", Scalar::U32(point.u32("unroll")))
@@ -133,7 +148,7 @@ impl Experiment for Stride {
         } else {
             vec![Resource::words("c", n, Contents::Undefined)]
         };
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &[point.u32("n")], resources, vec![0]);
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[point.u32("n")], resources, vec![0]);
         let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
         let work = Work { bytes, items: Some(n), ..Work::default() };
         let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
@@ -142,28 +157,16 @@ impl Experiment for Stride {
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::new(&case.point, case.groups()[0]);
+        let shape = Shape::of_case(case);
         if case.point.word("op") == "read" {
             let a = case.resources[1].sequence();
-            return vec![Expected::floats(shape.invocations(), move |i| sum(&shape, a, i))];
+            return vec![Expected::floats(shape.invocations(), move |i| {
+                shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
+            })];
         }
         // Every word is written once, by whichever sweep.
         vec![Expected::words(shape.n, |word| (word as u32).wrapping_mul(2_654_435_761) >> 1)]
     }
-}
-
-/// What one invocation of `read` sums up.
-fn sum(shape: &Shape, a: Sequence, invocation: u64) -> f32 {
-    let (group, lane) = (invocation / shape.local_size, invocation % shape.local_size);
-    let groups_of_sweep = u64::from(shape.groups[0]) * u64::from(shape.groups[1]);
-    let (z, linear_group) = (group / groups_of_sweep, group % groups_of_sweep);
-    let first = shape.first_word(z);
-    let element = linear_group * shape.local_size * shape.unroll + lane;
-    (0..shape.unroll)
-        .map(|k| element + k * shape.local_size)
-        .take_while(|i| *i < shape.count(first))
-        .map(|i| a.float(i * shape.stride + first))
-        .fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
 }
 
 #[cfg(test)]
@@ -173,9 +176,8 @@ mod tests {
     #[test]
     fn sweeps_take_every_word_once() {
         for (stride, n) in [(1, 5), (2, 8), (3, 1000), (37, 1000), (96, 1000), (128, 1000), (1000, 7)] {
-            let shape = Shape { n, stride, step: step(stride), local_size: 1, unroll: 1, groups: [1; 3] };
-            let words = |first| (0..shape.count(first)).map(move |i| i * stride + first);
-            let mut taken: Vec<u64> = (0..stride).flat_map(|z| words(shape.first_word(z))).collect();
+            let shape = Shape { n, stride, step: step(stride), sweep: Elements::dealt(n.div_ceil(stride), 4, 2, 3).unwrap() };
+            let mut taken: Vec<u64> = (0..shape.invocations()).flat_map(|i| shape.words(i)).collect();
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..n), "stride {stride} over {n}");
         }

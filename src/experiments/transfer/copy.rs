@@ -1,7 +1,7 @@
 //! `transfer/copy`: how fast do bytes get to the device, back, and from one place on it to another?
 
 use crate::experiments::calibration::evict;
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::experiments::{Elements, Experiment, Setting, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Resource, Scalar,
     Sequence, Shape, Skip, Step, Work,
@@ -94,11 +94,11 @@ impl Experiment for Copy {
             check: Check::Twin(vec![1]),
             ..Case::new(self.name(), point)
         };
-        Ok(match by {
-            "mapped" => Case { measurand: Measurand::HostPass, pass: vec![Step::HostCopy { from: 0, to: 1 }], ..case },
-            "command" => swept(Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case }, setting),
-            _ => swept(by_shader(case, bytes, setting), setting),
-        })
+        match by {
+            "mapped" => Ok(Case { measurand: Measurand::HostPass, pass: vec![Step::HostCopy { from: 0, to: 1 }], ..case }),
+            "command" => Ok(swept(Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case }, setting)),
+            _ => Ok(swept(by_shader(case, bytes, setting)?, setting)),
+        }
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
@@ -166,13 +166,14 @@ fn swept(mut case: Case, setting: &Setting) -> Case {
     case
 }
 
-fn by_shader(case: Case, bytes: u64, setting: &Setting) -> Case {
-    let elements = bytes / ELEMENT;
-    let groups = fold_groups(elements.div_ceil(LOCAL_SIZE * u64::from(UNROLL)), setting.device.limits.workgroup_count[0]);
+fn by_shader(case: Case, bytes: u64, setting: &Setting) -> Result<Case, Skip> {
+    let limit_x = setting.device.limits.workgroup_count[0];
+    let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), limit_x)?;
     let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1], 2).constant("UNROLL", Scalar::U32(UNROLL));
-    let count = u32::try_from(elements).unwrap_or(u32::MAX);
+    let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
+    let groups = elements.groups;
     let pass = vec![Step::Bind { kernel: 0 }, Step::push_words(&[count]), Step::Dispatch { groups }];
-    Case { kernels: vec![kernel], pass, ..case }
+    Ok(Case { kernels: vec![kernel], pass, ..case })
 }
 
 #[cfg(test)]

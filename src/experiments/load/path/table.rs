@@ -8,6 +8,9 @@ pub const ELEMENTS: u32 = 1024;
 /// Words of push constants and of specialization constants that a path chooses from: of the former, every device has 128 bytes.
 pub const FEW: u32 = 16;
 
+/// Elements of the small uniform buffer: vectors of four make 1 KiB, which caches for constants hold.
+pub const SMALL: u32 = 64;
+
 /// The side of an image of so many texels.
 pub const SIDE: u32 = 32;
 
@@ -31,8 +34,10 @@ pub enum Kind {
     Unaligned,
     /// A storage buffer, an array of a struct of the value.
     Structured,
-    /// A uniform buffer.
+    /// A uniform buffer of as many elements as all else has.
     UniformBuffer,
+    /// One that is small enough for a cache for constants.
+    SmallUniformBuffer,
     /// Push constants.
     PushConstants,
     /// An array whose elements are specialization constants.
@@ -111,6 +116,7 @@ impl Path {
     pub fn elements(&self) -> u32 {
         match self.kind {
             Kind::PushConstants | Kind::SpecConstants => FEW,
+            Kind::SmallUniformBuffer => SMALL,
             _ => ELEMENTS,
         }
     }
@@ -151,6 +157,7 @@ paths! {
     Unaligned { "ssbo_vec2_unaligned": 2, "ssbo_vec4_unaligned": 4 }
     Structured { "ssbo_struct_scalar": 1, "ssbo_struct_vec2": 2, "ssbo_struct_vec4": 4 }
     UniformBuffer { "ubo": 4 }
+    SmallUniformBuffer { "ubo_1kib": 4 }
     PushConstants { "push_constant": 1 }
     SpecConstants { "spec_constant": 1 };
     texels:
@@ -197,5 +204,6 @@ mod tests {
     fn all_elements_are_16_kib_at_most() {
         assert!(PATHS.iter().all(|path| path.elements().is_power_of_two() && path.elements() * path.value.bytes() <= 16 << 10));
         assert_eq!(SIDE * SIDE, ELEMENTS);
+        assert_eq!(SMALL * Path::of("ubo_1kib").value.bytes(), 1 << 10);
     }
 }

@@ -5,10 +5,8 @@
 
 use crate::model::Point;
 
-/// The shader's constants of the same names.
+/// The shader's constant of the same name.
 const TURN: u32 = 16;
-const STEP: u32 = 12;
-const STEP_OF_TURN: u32 = 96;
 
 /// Which elements lanes load at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +57,21 @@ pub struct Walk {
     pub local_size: u64,
 }
 
+/// The most elements that the shader calls few.
+pub const FEW: u32 = 64;
+
+/// The shader's LEAD, in halves, and STEP_OF_TURN.
+struct Steps {
+    halves: u32,
+    of_turn: u32,
+}
+
+impl Steps {
+    fn of(elements: u32) -> Self {
+        if elements <= FEW { Self { halves: 3, of_turn: 49 } } else { Self { halves: 24, of_turn: 96 } }
+    }
+}
+
 /// A component of an element, and how often it counts in a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Term {
@@ -104,9 +117,10 @@ impl Walk {
 
     /// All that goes into the result of an invocation that begins with this element.
     fn terms(self, first: u32) -> impl Iterator<Item = Term> {
+        let steps = Steps::of(self.elements);
         (0..self.loads).flat_map(move |load| {
             let (turn, k) = (load / TURN, load % TURN);
-            let element = ((first + turn * STEP_OF_TURN) ^ (k * STEP)) & (self.elements - 1);
+            let element = ((first + turn * steps.of_turn) ^ (k * steps.halves / 2)) & (self.elements - 1);
             (0..self.components).map(move |component| Term { element, component, weight: (turn + 1) * (component + 1) })
         })
     }
@@ -136,6 +150,8 @@ fn scattered(x: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     fn walk(pattern: Pattern) -> Walk {
@@ -183,13 +199,27 @@ mod tests {
         }
     }
 
-    /// The result tells what an invocation began with, or else one could take another's place.
+    /// The result tells what an invocation began with, or else one could take another's place; so does that of a single turn.
     #[test]
     fn each_beginning_has_a_result_of_its_own() {
-        let results = walk(Pattern::Random).words(&|term| scattered(term.element));
-        let mut results: Vec<u32> = (0..100_000).map(results).collect();
-        results.sort_unstable();
-        results.dedup();
-        assert_eq!(results.len(), 1024);
+        for (elements, loads) in [(16, 16), (16, 256), (64, 16), (64, 256), (1024, 16), (1024, 256)] {
+            let walk = Walk { elements, loads, ..walk(Pattern::Random) };
+            let mut results: Vec<u32> = (0..100_000).map(walk.words(&|term| scattered(term.element))).collect();
+            results.sort_unstable();
+            results.dedup();
+            assert_eq!(results.len(), elements as usize, "{loads} loads of {elements}");
+        }
+    }
+
+    /// Of few elements, a lane loads most in its first turn and each in the end, wherever it begins.
+    #[test]
+    fn lanes_load_all_of_a_few_elements() {
+        for (elements, loads, least) in [(16, 16, 13), (16, 64, 16), (64, 16, 16), (64, 256, 64)] {
+            let walk = Walk { elements, loads, ..walk(Pattern::Linear) };
+            for first in 0..elements {
+                let loaded: HashSet<u32> = walk.terms(first).map(|term| term.element).collect();
+                assert!(loaded.len() >= least, "{loads} loads of {elements}, from {first} on: {}", loaded.len());
+            }
+        }
     }
 }
