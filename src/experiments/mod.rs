@@ -7,6 +7,7 @@ mod chase;
 mod commands;
 mod elements;
 mod grid;
+mod products;
 mod submissions;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
@@ -154,6 +155,7 @@ registry! {
     subgroup: ops;
     sync: barrier;
     dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
+    peak: coopmat, coopmat_workgroup;
     algo: transpose;
 }
 

@@ -1,6 +1,6 @@
 //! Seeded test data with random access: the device's buffers and the CPU twins read the same sequence.
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::permutation::{Permutation, scramble};
 
@@ -25,6 +25,13 @@ pub enum Sequence {
         /// Selects the sequence.
         seed: u64,
         /// The largest absolute value, at most 2^10.
+        magnitude: u32,
+    },
+    /// The same of `bfloat16`.
+    WholeBfloats {
+        /// Selects the sequence.
+        seed: u64,
+        /// The largest absolute value, at most 2^7.
         magnitude: u32,
     },
     /// The same of `f64`, each in two words, the lower half first.
@@ -142,6 +149,10 @@ impl Sequence {
                 let [low, high] = [2 * index, 2 * index + 1].map(|i| u32::from(self.half(i).to_bits()));
                 low | (high << 16)
             }
+            Self::WholeBfloats { .. } => {
+                let [low, high] = [2 * index, 2 * index + 1].map(|i| u32::from(self.bfloat(i).to_bits()));
+                low | (high << 16)
+            }
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
             Self::Shuffled(shuffled) => shuffled.at(index) as u32,
             Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
@@ -158,6 +169,15 @@ impl Sequence {
         match self {
             Self::WholeDoubles { seed, magnitude } => f64::from(whole(random(seed, index), magnitude)),
             _ => f64::from_bits(u64::from(self.word(2 * index)) | (u64::from(self.word(2 * index + 1)) << 32)),
+        }
+    }
+
+    /// The `bfloat16` at an index, two to a word.
+    #[expect(clippy::cast_possible_truncation, reason = "a half of a word")]
+    pub fn bfloat(self, index: u64) -> bf16 {
+        match self {
+            Self::WholeBfloats { seed, magnitude } => bf16::from_f32(whole(random(seed, index), magnitude) as f32),
+            _ => bf16::from_bits((self.word(index / 2) >> (16 * (index % 2))) as u16),
         }
     }
 

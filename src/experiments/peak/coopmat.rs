@@ -1,0 +1,69 @@
+//! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
+
+use crate::experiments::{Experiment, Setting, products};
+use crate::model::{Axis, Case, MatrixScope, Point, Skip};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Coopmat;
+
+/// Shapes that devices were seen to list.
+const SHAPES: &[&str] = &[
+    "16x16x16", "16x8x16", "16x8x8", "16x16x32", "16x8x32", "8x8x16", "8x16x16", "8x8x32", "8x16x32", "16x16x8", "32x32x16",
+    "32x32x8", "32x32x32", "8x8x8", "16x16x64",
+];
+
+struct Coopmat;
+
+impl Experiment for Coopmat {
+    fn name(&self) -> &'static str {
+        "peak/coopmat"
+    }
+
+    fn summary(&self) -> &'static str {
+        "products of cooperative matrices by subgroups, from registers"
+    }
+
+    fn description(&self) -> &'static str {
+        "Each subgroup keeps tiles_m x tiles_n sums of matrices and adds products of the same few matrices to them, again and \
+         again, all from registers (VK_KHR_cooperative_matrix). Sums don't depend on each other, so that as many products can be \
+         under way. The variants are the types of factors and sums, the axis `shape` has the shapes that the device lists: rows \
+         and columns of a sum, and what a product runs over. All are whole numbers, chosen so that every sum is exact; with \
+         f16_f16 every second product takes the one before back, since its sums are exact only up to 2048.\n\
+         \n\
+         How to read it: a product of M x N x K counts 2 M N K operations. The best row is what matrix units give to a kernel that has \
+         all in registers; a whole matrix product reaches less, since it has to bring its matrices there. Fewer sums than the \
+         default show the latency of one product, more show where registers end. Some devices have another, faster way to \
+         their matrix units that works on data in workgroup memory: see peak/coopmat_workgroup."
+    }
+
+    fn variants(&self) -> &[&str] {
+        products::TYPES
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["f16_f32"]
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let is_wanted = |product: &crate::model::MatrixProduct| {
+            product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none()
+        };
+        let mut listed = products::listed(SHAPES, setting.device, is_wanted);
+        if listed.is_empty() || products::is_quick(setting) {
+            listed.truncate(1);
+        }
+        if listed.is_empty() {
+            listed.push(SHAPES[0]);
+        }
+        products::axes(setting, SHAPES, &listed, [4, 4], 128)
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        products::case(self.name(), variant, point, setting, MatrixScope::Subgroup)
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        products::expected(case)
+    }
+}

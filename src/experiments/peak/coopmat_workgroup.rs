@@ -1,0 +1,66 @@
+//! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
+
+use crate::experiments::{Experiment, Setting, products};
+use crate::model::{Axis, Case, Feature, MatrixScope, Point, Skip};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &CoopmatWorkgroup;
+
+/// Multiples of what devices list.
+const SHAPES: &[&str] = &[
+    "64x64x16",
+    "64x64x32",
+    "64x64x64",
+    "128x64x32",
+    "128x128x16",
+    "128x128x32",
+    "128x128x64",
+    "128x256x16",
+    "128x256x32",
+    "128x256x64",
+    "256x128x32",
+    "256x128x64",
+    "256x256x16",
+    "256x256x32",
+    "256x256x64",
+    "64x128x64",
+    "64x256x64",
+    "64x256x16",
+];
+
+struct CoopmatWorkgroup;
+
+impl Experiment for CoopmatWorkgroup {
+    fn name(&self) -> &'static str {
+        "peak/coopmat_workgroup"
+    }
+
+    fn summary(&self) -> &'static str {
+        "products of cooperative matrices by workgroups"
+    }
+
+    fn description(&self) -> &'static str {
+        "As `peak/coopmat`, but a product is one operation of a whole workgroup, on larger matrices, whose parts the driver spreads \
+         over subgroups and over workgroup memory as it likes (VK_NV_cooperative_matrix2)."
+    }
+
+    fn variants(&self) -> &[&str] {
+        products::TYPES
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        products::axes(setting, SHAPES, &["128x128x64"], [1, 1], 256)
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        if !setting.device.has(Feature::CooperativeMatrixWorkgroupScope) {
+            return Err(Skip::new("the case needs cooperativeMatrixWorkgroupScope, which the device lacks"));
+        }
+        products::case(self.name(), variant, point, setting, MatrixScope::Workgroup)
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        products::expected(case)
+    }
+}

@@ -1,0 +1,310 @@
+//! Products of cooperative matrices from registers: what `peak/coopmat` and `peak/coopmat_workgroup` measure.
+
+use half::f16;
+
+use super::Setting;
+use crate::model::{
+    Axis, AxisKind, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
+    Preset, Resource, Scalar, Sequence, Skip, SpirvTarget, Work,
+};
+use crate::validate::Expected;
+
+/// The types of the matrices and of the sums.
+pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
+
+/// Turns of a round in the shader.
+const TURNS: u64 = 8;
+/// Different matrices in memory.
+const SETS: u64 = 64;
+
+/// What a product is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Kind {
+    /// Components of both factors.
+    factor: Component,
+    /// Components of the sum.
+    sum: Component,
+    /// The shader's names of them.
+    names: [&'static str; 2],
+    /// The largest absolute value in memory; bytes of whole numbers take all values.
+    magnitude: u32,
+    /// Up to here every whole number is exact in a sum; `None` where sums wrap around.
+    exact: Option<u64>,
+}
+
+fn kind(variant: &str) -> Kind {
+    let (factor, sum, names, magnitude, exact) = match variant {
+        "f16_f16" => (Component::F16, Component::F16, ["float16_t", "float16_t"], 1, Some(1 << 11)),
+        "bf16_f32" => (Component::Bf16, Component::F32, ["bfloat16_t", "float"], 4, Some(1 << 24)),
+        "i8_i32" => (Component::I8, Component::I32, ["int8_t", "int32_t"], 128, None),
+        "u8_u32" => (Component::U8, Component::U32, ["uint8_t", "uint32_t"], 255, None),
+        _ => (Component::F16, Component::F32, ["float16_t", "float"], 4, Some(1 << 24)),
+    };
+    Kind { factor, sum, names, magnitude, exact }
+}
+
+impl Kind {
+    fn factor_bytes(self) -> u64 {
+        if matches!(self.factor, Component::I8 | Component::U8) { 1 } else { 2 }
+    }
+
+    fn sum_bytes(self) -> u64 {
+        if self.sum == Component::F16 { 2 } else { 4 }
+    }
+
+    /// Whether every second product takes the one before back: sums of few bits would not stay exact.
+    fn cancels(self) -> bool {
+        self.sum == Component::F16
+    }
+
+    fn is_float(self) -> bool {
+        self.exact.is_some()
+    }
+
+    fn contents(self, seed: u64) -> Sequence {
+        let magnitude = self.magnitude;
+        match self.factor {
+            Component::F16 => Sequence::WholeHalves { seed, magnitude },
+            Component::Bf16 => Sequence::WholeBfloats { seed, magnitude },
+            _ => Sequence::Words { seed },
+        }
+    }
+
+    /// A component of a factor, as a whole number.
+    #[expect(clippy::cast_possible_truncation, reason = "magnitudes are small; a byte of a word")]
+    fn value(self, of: Sequence, index: u64) -> i64 {
+        match self.factor {
+            Component::F16 => f32::from(of.half(index)) as i64,
+            Component::Bf16 => of.bfloat(index).to_f32() as i64,
+            Component::I8 => i64::from((of.word(index / 4) >> (8 * (index % 4))) as u8 as i8),
+            _ => i64::from((of.word(index / 4) >> (8 * (index % 4))) as u8),
+        }
+    }
+
+    /// The bits of a sum; the value is exact, or wraps around.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sums of floats are exact, those of whole numbers wrap"
+    )]
+    fn bits(self, sum: i64) -> u32 {
+        match self.sum {
+            Component::F16 => f16::from_f32(sum as f32).to_bits().into(),
+            Component::F32 => (sum as f32).to_bits(),
+            _ => sum as u32,
+        }
+    }
+}
+
+/// How much is multiplied.
+struct Sizes {
+    kind: Kind,
+    m: u64,
+    n: u64,
+    k: u64,
+    tiles: [u64; 2],
+    rounds: u64,
+    /// Subgroups, or workgroups, of the whole grid.
+    units: u64,
+}
+
+impl Sizes {
+    fn new(variant: &str, point: &Point, units: u64) -> Self {
+        let sides: Vec<u64> = point.word("shape").split('x').filter_map(|side| side.parse().ok()).collect();
+        let [m, n, k] = [0, 1, 2].map(|i| sides.get(i).copied().unwrap_or(1));
+        let tiles = ["tiles_m", "tiles_n"].map(|axis| point.integer(axis));
+        Self { kind: kind(variant), m, n, k, tiles, rounds: point.integer("rounds"), units }
+    }
+
+    fn sums(&self) -> u64 {
+        [self.tiles[0], self.tiles[1], self.m, self.n].into_iter().fold(self.units, u64::saturating_mul)
+    }
+
+    /// Multiplications and additions of all products.
+    fn operations(&self) -> Option<u64> {
+        let products = self.rounds.checked_mul(2 * TURNS + 1)?;
+        products.checked_mul(2 * self.k)?.checked_mul(self.sums())
+    }
+
+    /// The largest absolute value that a sum can take on the way.
+    fn largest(&self) -> u64 {
+        let square = u64::from(self.kind.magnitude).pow(2) * self.k;
+        let products =
+            if self.kind.cancels() { self.rounds.saturating_add(1) } else { self.rounds.saturating_mul(2 * TURNS + 1) };
+        products.saturating_mul(square)
+    }
+
+    /// The sum at an index of the results.
+    #[expect(clippy::cast_possible_wrap, reason = "rounds are fewer than 2^32")]
+    fn sum(&self, index: u64, left: Sequence, right: Sequence) -> i64 {
+        let [tiles_m, tiles_n] = self.tiles;
+        let (matrix, element) = (index / (self.m * self.n), index % (self.m * self.n));
+        let (unit, i, j) = (matrix / (tiles_m * tiles_n), matrix / tiles_n % tiles_m, matrix % tiles_n);
+        let (row, column) = (element / self.n, element % self.n);
+        let first = unit * tiles_m + i;
+        let matrices = [first, first + SETS / 2, unit + SETS / 4].map(|matrix| matrix % SETS);
+        let right_at = ((unit * tiles_n + j) % SETS) * self.k * self.n + column;
+        let product = |k: u64| {
+            let left_of = |matrix: u64| self.kind.value(left, (matrix * self.m + row) * self.k + k);
+            let [first, second, third] = matrices.map(left_of);
+            let turns = if self.kind.cancels() { 0 } else { TURNS as i64 * (first + second) };
+            (turns + third) * self.kind.value(right, right_at + k * self.n)
+        };
+        let once: i64 = (0..self.k).map(product).sum();
+        once.wrapping_mul(self.rounds as i64)
+    }
+}
+
+/// Axes that both experiments have beside their shapes.
+pub fn axes(
+    setting: &Setting,
+    shapes: &'static [&'static str],
+    defaults: &[&'static str],
+    tiles: [u64; 2],
+    local_size: u64,
+) -> Vec<Axis> {
+    const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
+    let groups = setting.by_class(4_u64, 1056);
+    vec![
+        Axis::new(
+            "shape",
+            "rows and columns of a sum, and what a product runs over",
+            AxisKind::Words(shapes),
+            defaults.iter().copied(),
+        ),
+        Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles[0]]),
+        Axis::new("tiles_n", "sums beside each other in a row", AxisKind::Numbers(TILES), [tiles[1]]),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
+        Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
+        Axis::new("rounds", "times 17 products for each sum", AxisKind::AtLeast(1), [setting.by_class(1_u64, 64)]).of_work(),
+    ]
+}
+
+/// Of the shapes that have a name those that the device has products of.
+pub fn listed(shapes: &[&'static str], device: &DeviceInfo, is_wanted: impl Fn(&MatrixProduct) -> bool) -> Vec<&'static str> {
+    let of = |product: &MatrixProduct| format!("{}x{}x{}", product.m, product.n, product.k);
+    let has = |shape: &&&'static str| device.matrices.iter().any(|product| is_wanted(product) && of(product) == **shape);
+    shapes.iter().filter(has).copied().collect()
+}
+
+/// Whether matrices of these types can be declared at all.
+fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
+    let needed: &[(Feature, &str)] = match kind.factor {
+        Component::F16 => &[(Feature::Float16, "shaderFloat16")],
+        Component::Bf16 => &[(Feature::BFloat16CooperativeMatrix, "shaderBFloat16CooperativeMatrix")],
+        _ => &[(Feature::Int8, "shaderInt8")],
+    };
+    let always = [(Feature::CooperativeMatrix, "cooperativeMatrix"), (Feature::MemoryModel, "vulkanMemoryModel")];
+    match always.iter().chain(needed).find(|(feature, _)| !device.has(*feature)) {
+        Some((_, name)) => Err(Skip::new(format!("the case needs {name}, which the device lacks"))),
+        None => Ok(()),
+    }
+}
+
+/// A case: products of the variant's types, each subgroup's (or workgroup's) on its own.
+///
+/// # Errors
+/// Where the device has no such product, or the sums wouldn't be exact.
+pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, scope: MatrixScope) -> Result<Case, Skip> {
+    let device = setting.device;
+    let kind = kind(variant);
+    require_types(kind, device)?;
+    let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
+    let subgroup = device.subgroup.size.max(1);
+    let units_per_group = if scope == MatrixScope::Workgroup { 1 } else { local_size.div_ceil(subgroup) };
+    let sizes = Sizes::new(variant, point, u64::from(groups).saturating_mul(units_per_group.into()));
+    require_product(&sizes, scope, local_size, device)?;
+    if scope == MatrixScope::Subgroup && local_size % subgroup != 0 {
+        return Err(Skip::new(format!("the case needs whole subgroups of {subgroup}, local_size_x is {local_size}")));
+    }
+    let (largest, exact) = (sizes.largest(), kind.exact.unwrap_or(u64::MAX));
+    if largest > exact {
+        return Err(Skip::new(format!(
+            "sums of {variant} are exact up to {exact}, the case needs {largest}: take fewer rounds"
+        )));
+    }
+    let factors = |name, side: u64, seed| {
+        let words = (SETS * kind.factor_bytes() / 4).saturating_mul(side).saturating_mul(sizes.k);
+        Resource::words(name, words, Contents::Sequence(kind.contents(seed)))
+    };
+    let resources = vec![
+        Resource::words("sums", sizes.sums().saturating_mul(kind.sum_bytes()) / 4, Contents::Undefined),
+        factors("left", sizes.m, setting.seed),
+        factors("right", sizes.n, !setting.seed),
+    ];
+    let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
+    let mut kernel = Kernel::new("peak/coopmat.comp", [local_size, 1, 1], 3)
+        .constant("M", side(sizes.m))
+        .constant("N", side(sizes.n))
+        .constant("K", side(sizes.k))
+        .constant("TILES_M", side(sizes.tiles[0]))
+        .constant("TILES_N", side(sizes.tiles[1]))
+        .define("A", kind.names[0])
+        .define("A_BYTES", kind.factor_bytes())
+        .define("C", kind.names[1])
+        .define("C_BYTES", kind.sum_bytes());
+    if kind.cancels() {
+        kernel = kernel.define("CANCEL", 1);
+    }
+    if kind.factor == Component::Bf16 {
+        kernel = kernel.define("BFLOAT16", 1);
+    }
+    if scope == MatrixScope::Workgroup {
+        kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };
+    }
+    let case = Case::single_dispatch(experiment, point, kernel, [groups, 1, 1], &[point.u32("rounds")], resources, vec![0]);
+    let operations = sizes.operations();
+    let (work, headline) = if kind.is_float() {
+        (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
+    } else {
+        (Work { ops: operations, ..Work::default() }, Headline::OPS)
+    };
+    Ok(Case { variant: variant.to_owned(), work, headline, iterations: sizes.rounds.saturating_mul(TURNS), ..case })
+}
+
+/// Whether the device lists the product, or one whose multiple it is.
+fn require_product(sizes: &Sizes, scope: MatrixScope, local_size: u32, device: &DeviceInfo) -> Result<(), Skip> {
+    let Kind { factor, sum, .. } = sizes.kind;
+    let is_of_kind = |product: &&MatrixProduct| {
+        product.scope == scope
+            && !product.saturating
+            && [product.a, product.b] == [factor; 2]
+            && [product.c, product.result] == [sum; 2]
+    };
+    let fits = |product: &MatrixProduct| {
+        let listed = [product.m, product.n, product.k].map(u64::from);
+        let asked = [sizes.m, sizes.n, sizes.k];
+        match product.workgroup_invocations {
+            None => listed == asked,
+            Some(invocations) => {
+                (invocations == 0 || invocations == local_size)
+                    && asked.iter().zip(listed).all(|(asked, of)| of > 0 && asked % of == 0)
+            }
+        }
+    };
+    if device.matrices.iter().filter(is_of_kind).any(fits) {
+        return Ok(());
+    }
+    let (Sizes { m, n, k, .. }, scope) = (sizes, if scope == MatrixScope::Workgroup { "a workgroup" } else { "a subgroup" });
+    Err(Skip::new(format!(
+        "the case needs a product {m}x{n}x{k} {factor} {factor} {sum} {sum} of {scope}, which the device doesn't list"
+    )))
+}
+
+/// What the sums must be.
+pub fn expected<'a>(case: &'a Case) -> Vec<Expected<'a>> {
+    let bytes = case.resources[0].bytes();
+    let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+    // The units follow from how many sums there are.
+    let mut sizes = Sizes::new(&case.variant, &case.point, 1);
+    sizes.units = bytes / sizes.kind.sum_bytes() / sizes.sums();
+    let is_half = sizes.kind.sum_bytes() == 2;
+    let bits = move |index: u64| sizes.kind.bits(sizes.sum(index, left, right));
+    vec![Expected::words(bytes / 4, move |word| if is_half { bits(2 * word) | (bits(2 * word + 1) << 16) } else { bits(word) })]
+}
+
+/// Whether a run is a quick one.
+pub fn is_quick(setting: &Setting) -> bool {
+    setting.preset == Preset::Quick
+}
