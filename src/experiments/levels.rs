@@ -44,6 +44,16 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
+    /// The same times a factor.
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
+    }
+
+    /// The same of a rate instead of a cost.
+    pub(super) fn inverted(self) -> Self {
+        Self { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
+    }
+
     pub(super) fn figure(self) -> Figure {
         Figure { value: self.value, interval: Some((self.low, self.high)) }
     }

@@ -280,3 +280,10 @@ fn too_few_sizes_tell_nothing() {
     broken[7].1 = 0.0;
     none_seen(&broken, "a cost of zero");
 }
+
+/// A rate is one over a cost, and its interval ends where the cost's begins.
+#[test]
+fn a_cost_turns_into_a_rate() {
+    let rate = Estimate { value: 2.0, low: 1.0, high: 4.0 }.inverted().times(8.0);
+    assert_eq!(rate, Estimate { value: 4.0, low: 2.0, high: 8.0 });
+}
