@@ -1,6 +1,10 @@
 //! Rows of real runs, kept as files: later versions must still read them, and what the README says of them must be in them.
 
-use std::path::Path;
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
 
 use lanescope::record::{Reader, Record};
 
@@ -13,9 +17,12 @@ const H100_MEMORY: &str = "nvidia-h100-memory.csv";
 /// `lanescope run -o lavapipe.csv`
 const LAVAPIPE: &str = "lavapipe.csv";
 
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
 fn rows(name: &str) -> Vec<Record> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    let reader = Reader::open(&path).expect("the file is there");
+    let reader = Reader::open(&path(name)).expect("the file is there");
     reader.collect::<Result<Vec<_>, _>>().expect("every row can be read")
 }
 
@@ -96,18 +103,65 @@ fn an_h100_fetches_sectors_whole() {
     assert_eq!(granules, [Some(32.0), Some(64.0)]);
 }
 
+/// A derived row of what caches are inferred to be.
+fn level<'r>(rows: &'r [Record], variant: &str) -> &'r Record {
+    let is = |row: &&Record| row.experiment == "cache/levels" && row.variant == variant;
+    rows.iter().find(is).unwrap_or_else(|| panic!("no {variant}"))
+}
+
+fn value(rows: &[Record], variant: &str) -> f64 {
+    level(rows, variant).value.unwrap_or_else(|| panic!("{variant} has no value"))
+}
+
+/// Whether the interval of a figure holds another one.
+fn holds(rows: &[Record], variant: &str, truth: f64) -> bool {
+    level(rows, variant).value_ci_low <= Some(truth) && Some(truth) <= level(rows, variant).value_ci_high
+}
+
 /// A first cache of 256 KiB less what workgroup memory has of it, 48 KiB here, and a second one of 50 MB in two partitions.
 #[test]
 fn an_h100_has_its_caches() {
     let rows = rows(H100_MEMORY);
-    let level = |variant: &str| rows.iter().find(|row| row.experiment == "cache/levels" && row.variant == variant);
-    let value = |variant: &str| level(variant).and_then(|row| row.value).unwrap_or_else(|| panic!("no {variant}"));
-    assert_eq!(value("count"), 3.0);
-    assert!((0.85..1.15).contains(&(value("capacity_1") / f64::from(208 << 10))), "{}", value("capacity_1"));
-    let mib = ["capacity_2", "capacity_3"].map(|variant| value(variant) / f64::from(1 << 20));
+    let (first, second) = (f64::from(208 << 10), f64::from(50_000 << 10));
+    assert_eq!(value(&rows, "count"), 3.0);
+    assert!((0.85..1.15).contains(&(value(&rows, "capacity_1") / first)), "{}", value(&rows, "capacity_1"));
+    let mib = ["capacity_2", "capacity_3"].map(|variant| value(&rows, variant) / f64::from(1 << 20));
     assert!((20.0..30.0).contains(&mib[0]) && (40.0..55.0).contains(&mib[1]), "{mib:?}");
-    let latencies = ["latency_1", "latency_2", "latency_3", "latency_beyond"].map(value);
+    assert!(
+        holds(&rows, "capacity_1", first) && holds(&rows, "capacity_2", second / 2.0) && holds(&rows, "capacity_3", second)
+    );
+    let latencies = ["latency_1", "latency_2", "latency_3", "latency_beyond"].map(|variant| value(&rows, variant));
     assert!(latencies.is_sorted() && latencies[0] > 15.0 && latencies[3] < 700.0, "{latencies:?}");
+}
+
+/// From the first cache nearly 128 bytes per processor and cycle, from the second one less than its published limit of an H200, and
+/// memory behind both.
+#[test]
+fn an_h100_has_its_bandwidths() {
+    let rows = rows(H100_MEMORY);
+    assert_eq!(value(&rows, "bandwidth_count"), 2.0);
+    let rates = ["bandwidth_1", "bandwidth_2"].map(|variant| value(&rows, variant));
+    assert!((0.9..1.0).contains(&(rates[0] / 33_454.0)) && (5500.0..10_000.0).contains(&rates[1]), "{rates:?}");
+    assert!(holds(&rows, "bandwidth_capacity_1", f64::from(208 << 10)), "{:?}", level(&rows, "bandwidth_capacity_1"));
+    assert!(holds(&rows, "bandwidth_capacity_2", f64::from(50_000 << 10)), "{:?}", level(&rows, "bandwidth_capacity_2"));
+}
+
+/// What follows from the rows is what this version infers: derived rows are no older than it is.
+#[test]
+fn derived_rows_follow_from_the_others() {
+    for name in [H100, H100_DEFAULT, H100_MEMORY, LAVAPIPE] {
+        let folder = support::Folder::new();
+        let merged = folder.path("merged.csv");
+        support::succeeded(&["merge", path(name).to_str().expect("UTF-8"), "-o", merged.to_str().expect("UTF-8")]);
+        let derived = |rows: Vec<Record>| rows.into_iter().filter(|row| row.row_kind == "derived").collect::<Vec<_>>();
+        let [kept, merged] = [derived(rows(name)), derived(support::rows_of(&merged))];
+        assert_eq!(kept.len(), merged.len(), "{name}");
+        for (kept, merged) in kept.iter().zip(&merged) {
+            let figures = |row: &Record| [row.value, row.value_ci_low, row.value_ci_high];
+            assert_eq!((&kept.case_id, figures(kept)), (&merged.case_id, figures(merged)), "{name}: {}", kept.variant);
+            assert_eq!((&kept.reason, &kept.check_note), (&merged.reason, &merged.check_note), "{name}: {}", kept.variant);
+        }
+    }
 }
 
 /// What PCIe 5.0 x16 carries in one direction. Other guests of the host share it, so that not every size reaches it.

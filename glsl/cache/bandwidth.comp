@@ -12,8 +12,8 @@ layout(push_constant) uniform Push {
     uint elements;
     // From one workgroup's window to the next one's; 0 where all have the same.
     uint spacing;
-    // From where one workgroup begins in its window to where the next one does.
-    uint skew;
+    // What spreads the places where workgroups begin in their window over all of it; 0 where all begin at the first.
+    uint golden;
     // From one load of an invocation to its next, below the window's size.
     uint stride;
 };
@@ -23,11 +23,15 @@ layout(set = 0, binding = 1) restrict readonly buffer A { uvec4 a[]; };
 
 // Loads of a turn: they don't depend on each other, so this many can be in flight.
 const uint UNROLL = 8;
+// A line of most devices.
+const uint LINE = 8;
 
 void main() {
     const uint self = gl_LocalInvocationID.x;
     const uint window = linear_group() * spacing;
-    uint i = (linear_group() * skew + self) % elements;
+    uint first, rest;
+    umulExtended(linear_group() * golden, elements, first, rest);
+    uint i = (first / LINE * LINE + self) % elements;
     uvec4 sum = uvec4(0u);
     for (uint turn = 0u; turn < TURNS; ++turn) {
         [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {

@@ -40,10 +40,13 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     print(&text)
 }
 
-/// Prints what there is to know about one experiment.
+/// Prints what there is to know about one experiment, or about those that derive figures under a name.
 pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
-    let experiment = experiments::find(&arguments.name).ok_or_else(|| plan::unknown_experiment(&arguments.name))?;
-    print(&description(experiment)?)
+    let texts: Vec<String> = experiments::named(&arguments.name).map(description).collect::<Result<_, _>>()?;
+    if texts.is_empty() {
+        return Err(plan::unknown_experiment(&arguments.name).into());
+    }
+    print(&texts.join("\n"))
 }
 
 fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {

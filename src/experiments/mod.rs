@@ -7,8 +7,10 @@ mod chase;
 mod commands;
 mod elements;
 mod grid;
+mod levels;
 mod products;
 mod submissions;
+mod sweep;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -159,9 +161,14 @@ registry! {
     algo: transpose;
 }
 
-/// The experiment of this name, or the one that derives figures under it.
+/// The experiment of this name.
 pub fn find(name: &str) -> Option<&'static dyn Experiment> {
-    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name || experiment.derived().contains(&name))
+    CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
+}
+
+/// The experiment of this name, or those that derive figures under it.
+pub fn named(name: &str) -> impl Iterator<Item = &'static dyn Experiment> {
+    CATALOGUE.iter().copied().filter(move |experiment| experiment.name() == name || experiment.derived().contains(&name))
 }
 
 #[cfg(test)]
@@ -170,12 +177,14 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sorted_into_families() {
-        let names = |experiment: &&'static dyn Experiment| [&[experiment.name()], experiment.derived()].concat();
-        let names: Vec<&str> = CATALOGUE.iter().flat_map(names).collect();
+        let mut names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).collect();
         let mut unique = names.clone();
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), names.len());
+        let derived: Vec<&str> = CATALOGUE.iter().flat_map(|experiment| experiment.derived()).copied().collect();
+        assert!(derived.iter().all(|name| find(name).is_none()), "a derivation bears an experiment's name");
+        names.extend(derived);
         assert!(names.iter().all(|name| name.split('/').count() == 2));
     }
 }

@@ -71,13 +71,13 @@ impl Kind {
     }
 
     /// A component of a factor, as a whole number.
-    #[expect(clippy::cast_possible_truncation, reason = "magnitudes are small; a byte of a word")]
-    fn value(self, of: Sequence, index: u64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "magnitudes are small")]
+    fn value(self, of: Sequence, index: u64) -> i32 {
         match self.factor {
-            Component::F16 => f32::from(of.half(index)) as i64,
-            Component::Bf16 => of.bfloat(index).to_f32() as i64,
-            Component::I8 => i64::from((of.word(index / 4) >> (8 * (index % 4))) as u8 as i8),
-            _ => i64::from((of.word(index / 4) >> (8 * (index % 4))) as u8),
+            Component::F16 => f32::from(of.half(index)) as i32,
+            Component::Bf16 => of.bfloat(index).to_f32() as i32,
+            Component::I8 => i32::from(i8::from_ne_bytes([byte(of, index)])),
+            _ => i32::from(byte(of, index)),
         }
     }
 
@@ -95,6 +95,12 @@ impl Kind {
             _ => sum as u32,
         }
     }
+}
+
+/// A byte of a sequence of words.
+#[expect(clippy::cast_possible_truncation, reason = "a byte of a word")]
+fn byte(of: Sequence, index: u64) -> u8 {
+    (of.word(index / 4) >> (8 * (index % 4))) as u8
 }
 
 /// How much is multiplied.
@@ -135,24 +141,50 @@ impl Sizes {
         products.saturating_mul(square)
     }
 
-    /// The sum at an index of the results.
+    /// The sum at an index of the results, from the matrices in memory.
     #[expect(clippy::cast_possible_wrap, reason = "rounds are fewer than 2^32")]
-    fn sum(&self, index: u64, left: Sequence, right: Sequence) -> i64 {
+    fn sum(&self, index: u64, left: &Matrices, right: &Matrices) -> i64 {
         let [tiles_m, tiles_n] = self.tiles;
         let (matrix, element) = (index / (self.m * self.n), index % (self.m * self.n));
         let (unit, i, j) = (matrix / (tiles_m * tiles_n), matrix / tiles_n % tiles_m, matrix % tiles_n);
         let (row, column) = (element / self.n, element % self.n);
         let first = unit * tiles_m + i;
-        let matrices = [first, first + SETS / 2, unit + SETS / 4].map(|matrix| matrix % SETS);
-        let right_at = ((unit * tiles_n + j) % SETS) * self.k * self.n + column;
-        let product = |k: u64| {
-            let left_of = |matrix: u64| self.kind.value(left, (matrix * self.m + row) * self.k + k);
-            let [first, second, third] = matrices.map(left_of);
-            let turns = if self.kind.cancels() { 0 } else { TURNS as i64 * (first + second) };
-            (turns + third) * self.kind.value(right, right_at + k * self.n)
-        };
-        let once: i64 = (0..self.k).map(product).sum();
+        let [first, second, third] =
+            [first, first + SETS / 2, unit + SETS / 4].map(|matrix| left.row((matrix % SETS) * self.m + row));
+        let turns = if self.kind.cancels() { 0 } else { TURNS as i64 };
+        let factor = right.row(((unit * tiles_n + j) % SETS) * self.n + column);
+        let products = first.iter().zip(second).zip(third).zip(factor);
+        let once: i64 =
+            products.map(|(((a, b), c), d)| (turns * (i64::from(*a) + i64::from(*b)) + i64::from(*c)) * i64::from(*d)).sum();
         once.wrapping_mul(self.rounds as i64)
+    }
+}
+
+/// Matrices of one side as whole numbers: rows of the left ones, columns of the right ones, each of them together.
+struct Matrices {
+    values: Vec<i32>,
+    k: usize,
+}
+
+impl Matrices {
+    /// The left ones lie in memory row by row.
+    fn left(sizes: &Sizes, of: Sequence) -> Self {
+        let values = (0..SETS * sizes.m * sizes.k).map(|index| sizes.kind.value(of, index));
+        Self { values: values.collect(), k: usize::try_from(sizes.k).unwrap_or(1) }
+    }
+
+    /// So do the right ones, whose columns are wanted.
+    fn right(sizes: &Sizes, of: Sequence) -> Self {
+        let Sizes { n, k, .. } = *sizes;
+        let place = |index: u64| (index / (n * k) * k + index % k) * n + index / k % n;
+        let values = (0..SETS * n * k).map(|index| sizes.kind.value(of, place(index)));
+        Self { values: values.collect(), k: usize::try_from(k).unwrap_or(1) }
+    }
+
+    /// Numbers that belong together.
+    fn row(&self, index: u64) -> &[i32] {
+        let start = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(self.k);
+        self.values.get(start..start + self.k).unwrap_or_default()
     }
 }
 
@@ -300,11 +332,120 @@ pub fn expected<'a>(case: &'a Case) -> Vec<Expected<'a>> {
     let mut sizes = Sizes::new(&case.variant, &case.point, 1);
     sizes.units = bytes / sizes.kind.sum_bytes() / sizes.sums();
     let is_half = sizes.kind.sum_bytes() == 2;
-    let bits = move |index: u64| sizes.kind.bits(sizes.sum(index, left, right));
+    let (left, right) = (Matrices::left(&sizes, left), Matrices::right(&sizes, right));
+    let bits = move |index: u64| sizes.kind.bits(sizes.sum(index, &left, &right));
     vec![Expected::words(bytes / 4, move |word| if is_half { bits(2 * word) | (bits(2 * word + 1) << 16) } else { bits(word) })]
 }
 
 /// Whether a run is a quick one.
 pub fn is_quick(setting: &Setting) -> bool {
     setting.preset == Preset::Quick
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(variant: &str, [m, n, k]: [u32; 3], scope: MatrixScope, flexible: Option<u32>) -> MatrixProduct {
+        let Kind { factor, sum, .. } = kind(variant);
+        MatrixProduct {
+            m,
+            n,
+            k,
+            a: factor,
+            b: factor,
+            c: sum,
+            result: sum,
+            saturating: false,
+            scope,
+            workgroup_invocations: flexible,
+        }
+    }
+
+    fn device(product: MatrixProduct) -> DeviceInfo {
+        let mut device = DeviceInfo { matrices: vec![product], ..DeviceInfo::mock() };
+        let features = [
+            Feature::CooperativeMatrix,
+            Feature::MemoryModel,
+            Feature::Float16,
+            Feature::Int8,
+            Feature::BFloat16CooperativeMatrix,
+        ];
+        device.features.extend(features);
+        device
+    }
+
+    fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
+        let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("rounds", rounds)];
+        let numbers = numbers.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let shape = std::iter::once(("shape".into(), shape.into()));
+        let setting = Setting { device, queue: None, preset: Preset::Default, seed: 1 };
+        case("peak/coopmat", variant, &Point::new(numbers.chain(shape)), &setting, scope)
+    }
+
+    /// What the shader does, step by step and by the definition of a product.
+    fn played(case: &Case, [m, n, k]: [u64; 3], rounds: u64) -> Vec<u32> {
+        let kind = kind(&case.variant);
+        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let at_left = |set: u64, row: u64, at: u64| i64::from(kind.value(left, (set % SETS) * m * k + row * k + at));
+        let at_right = |set: u64, at: u64, column: u64| i64::from(kind.value(right, (set % SETS) * k * n + at * n + column));
+        let mut bits = Vec::new();
+        for unit in 0..80_u64 {
+            for i in 0..2 {
+                for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                    let product = |set: u64| (0..k).map(|at| at_left(set, row, at) * at_right(unit, at, column)).sum::<i64>();
+                    let first = product(unit * 2 + i);
+                    let second = if kind.cancels() { -first } else { product(unit * 2 + i + 32) };
+                    let mut sum = 0_i64;
+                    for _ in 0..rounds {
+                        (0..8).for_each(|_| sum += first + second);
+                        sum += product(unit + 16);
+                    }
+                    bits.push(kind.bits(sum));
+                }
+            }
+        }
+        if kind.sum_bytes() == 2 { bits.chunks(2).map(|pair| pair[0] | (pair[1] << 16)).collect() } else { bits }
+    }
+
+    #[test]
+    fn the_twin_is_what_the_shader_does() {
+        for variant in TYPES {
+            let device = device(product(variant, [4, 2, 8], MatrixScope::Subgroup, None));
+            let case = case_of(variant, MatrixScope::Subgroup, &device, "4x2x8", 3).unwrap();
+            let played: Vec<u8> = played(&case, [4, 2, 8], 3).iter().flat_map(|word| word.to_ne_bytes()).collect();
+            assert_eq!(expected(&case)[0].bytes(), played, "{variant}");
+            let operations = 2 * 4 * 2 * 8 * 80 * 2 * 3 * 17;
+            assert_eq!(case.work.flops.or(case.work.ops), Some(operations));
+        }
+    }
+
+    #[test]
+    fn what_the_device_does_not_list_is_skipped() {
+        let reason = |variant, scope, device: &DeviceInfo, shape: &'static str| {
+            case_of(variant, scope, device, shape, 1).err().map(|skip| skip.reason).unwrap_or_default()
+        };
+        let (subgroup, workgroup) = (MatrixScope::Subgroup, MatrixScope::Workgroup);
+        let fixed = device(product("f16_f32", [16, 16, 16], subgroup, None));
+        assert_eq!(reason("f16_f32", subgroup, &fixed, "16x16x16"), "");
+        assert!(reason("f16_f32", subgroup, &fixed, "16x8x16").contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
+        assert!(reason("f16_f16", subgroup, &fixed, "16x16x16").contains("doesn't list"));
+        assert!(reason("f16_f32", workgroup, &fixed, "16x16x16").contains("of a workgroup"));
+        let flexible = device(product("i8_i32", [32, 16, 32], workgroup, Some(64)));
+        assert_eq!(reason("i8_i32", workgroup, &flexible, "64x64x64"), "");
+        assert!(reason("i8_i32", workgroup, &flexible, "64x64x16").contains("doesn't list"));
+        let others = DeviceInfo { matrices: vec![product("i8_i32", [32, 16, 32], workgroup, Some(128))], ..flexible.clone() };
+        assert!(reason("i8_i32", workgroup, &others, "64x64x64").contains("doesn't list"));
+        let mut lacking = flexible;
+        lacking.features.remove(&Feature::Int8);
+        assert!(reason("i8_i32", workgroup, &lacking, "64x64x64").contains("shaderInt8"));
+    }
+
+    #[test]
+    fn sums_that_would_not_be_exact_are_skipped() {
+        let device = device(product("f16_f16", [16, 16, 16], MatrixScope::Subgroup, None));
+        let reason = |rounds| case_of("f16_f16", MatrixScope::Subgroup, &device, "16x16x16", rounds).err();
+        assert_eq!(reason(127), None);
+        assert!(reason(128).unwrap().reason.contains("take fewer rounds"));
+    }
 }

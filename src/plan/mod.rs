@@ -339,7 +339,12 @@ pub fn unknown_experiment(given: &str) -> Error {
     let mut names: Vec<String> = Vec::new();
     for experiment in CATALOGUE {
         names.push(experiment.name().to_owned());
-        names.extend(experiment.derived().iter().map(ToString::to_string));
+        for derived in experiment.derived().iter().map(ToString::to_string) {
+            // Several experiments may report under one name.
+            if !names.contains(&derived) {
+                names.push(derived);
+            }
+        }
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }

@@ -1,21 +1,27 @@
 //! `cache/latency`: how long does a load take, and which caches shorten it?
 
-mod fit;
-mod inference;
-
-use std::collections::BTreeMap;
-
 use crate::experiments::chase::{self, Sweep, Walk};
+use crate::experiments::levels::{self, Names};
+use crate::experiments::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict};
-use inference::{Estimate, Finding, MOST_LEVELS, infer};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
 
-/// What figures on caches are reported under.
-const LEVELS: &str = "cache/levels";
+/// What figures on caches are reported under, here and by `cache/bandwidth`.
+const LEVELS: Names = Names {
+    experiment: "cache/levels",
+    count: "count",
+    capacities: ["capacity_1", "capacity_2", "capacity_3", "capacity_4", "capacity_5"],
+    costs: ["latency_1", "latency_2", "latency_3", "latency_4", "latency_5"],
+    beyond: "latency_beyond",
+    metric: "latency",
+    unit: "ns",
+    better: "lower",
+    of_cost: |cost| cost,
+};
 
 /// Bytes from node to node by default: one cache line of most devices.
 const LINE_BYTES: u64 = 64;
@@ -23,10 +29,6 @@ const LINE_BYTES: u64 = 64;
 /// The first cache of no device of today is larger; on processors, which keep what they hold from dispatch to dispatch, it is the
 /// second one, that of the processor on which the walk runs.
 const PRELOADED_BYTES: (u64, u64) = (2 << 20, 1 << 20);
-
-/// Names of the derived rows of each level.
-const CAPACITIES: [&str; MOST_LEVELS] = ["capacity_1", "capacity_2", "capacity_3", "capacity_4", "capacity_5"];
-const LATENCIES: [&str; MOST_LEVELS] = ["latency_1", "latency_2", "latency_3", "latency_4", "latency_5"];
 
 struct Latency;
 
@@ -58,41 +60,42 @@ impl Experiment for Latency {
          are not equally near. With few hops, the walk's own preload of small sets shows: keep it to an eighth of the hops. On \
          processors, drivers add instructions to each load, a few nanoseconds.\n\
          \n\
-         cache/levels tells the levels that the curve shows: how many (`count`), how much each holds as this walk sees it \
-         (`capacity_1` and so on), its latency (`latency_1`), and the latency where none of them holds anything any more \
-         (`latency_beyond`, of memory or of a larger cache that the sweep doesn't leave). They come from a fit: beyond its \
-         capacity C a level still hits with the share (C / working set)^p, p from 1 (what it holds is any part of the set) to 32 \
-         (a cliff), and each miss takes the next level's latency. A level is told only if the curve is flat before its capacity \
-         and clearly steeper behind it, or if it rises from a told level, doesn't flatten at its capacity as it does behind one \
-         level, and isn't explained without it; where a steady rise explains the curve as well, there is none, and the row says \
-         why. Intervals say how far a figure can move before the fit gets worse; the note tells how far the curve is from it.\n\
+         A pass of `hops` doesn't walk through a large set: the 65,536 of a GPU touch 4 MiB of it. What a set costs that is larger \
+         than that follows from the sweep: the last cache still holds a part of the set, and the walk, at random places, hits it \
+         with the share that this part is. That shows how much the cache holds and what a hit and a miss cost, but not how it \
+         would replace under the walk alone. Of sets that the walk goes through several times, such as those around the end of a \
+         GPU's first cache, it shows that too.\n\
+         \n\
+         cache/levels tells the levels that the curve shows: how many end (`count`), how much each holds as this walk sees it \
+         (`capacity_1` and so on), its latency (`latency_1`), and the latency of what is behind the last that ends \
+         (`latency_beyond`: memory, or a larger cache that the sweep doesn't leave). A level ends where the curve clearly bends \
+         upwards, and another one is told behind it only if the curve flattens again: where it only goes on rising, it is none. \
+         Intervals are of two standard deviations and hold the figure of every way to fit the curve that is about as good, all \
+         else fitted anew. That of a capacity reaches at least from the last size that fits to the first that doesn't: a step \
+         between two sizes may be anywhere between them, so take `--preset thorough`, or sizes of your own around it, to know \
+         more. Where a level ends before the curve is flat, its latency is a guess at where the curve leads, with a wide \
+         interval, or isn't told. The note tells how far the curve is from what explains it. cache/bandwidth adds the bandwidths.\n\
          \n\
          Two capacities one octave apart, the larger one without a flat part of its own, are one cache in two parts: the smaller \
-         one is what the part near the walk holds, the larger one what both hold together (25 and 50 MB of an H100's second \
-         cache). The second one's latency is then what a hit in the far part would take if none were near: no working set shows \
-         it alone.\n\
+         one is what the part near the walk holds, the larger one what both hold together. The latency behind the first is then \
+         what a hit in the far part takes: no working set shows it alone.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): 23.8 ns up to 181 KiB, the first cache less what workgroup memory has of \
-         it; 146.9 ns up to 24.7 MiB, the partition of the L2 that is near the walk; all of the L2 ends at 49.4 MiB, its \
-         far part answering after some 282 ns; memory after 355 ns."
+         On an NVIDIA H100 SXM (driver 580.159.04), at 1980 MHz: 23.8 ns (47 cycles) in the first cache, which ends between 181 \
+         and 215 KiB: 256 KiB less the 48 KiB that workgroup memory has of it. 147.6 ns (292 cycles) in the partition of the \
+         second cache that is near the walk, which ends between 22.6 and 26.9 MiB; some 260 ns (470 to 670 cycles) in the far \
+         one, and all of it ends between 45 and 54 MiB (50 MB are built in); 355 ns (703 cycles) in memory. Published of an H100 \
+         PCIe at 1755 MHz (Ernst, gpu-benches, gpu-latency/h100_pcie.txt): 34 cycles, 265 cycles up to 22 MB, 475 cycles around \
+         40 MB, and 650 cycles in memory. The first of these is shorter by what an index takes to become an address here, which \
+         a pointer doesn't need."
     }
 
     fn derived(&self) -> &[&str] {
-        &[LEVELS]
+        &[LEVELS.experiment]
     }
 
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
-        for row in rows {
-            sweeps
-                .entry(row.point.without(&["working_set_bytes"]))
-                .or_default()
-                .push((row.point.integer("working_set_bytes"), row.value));
-        }
-        if sweeps.is_empty() {
-            sweeps.insert(Point::default(), Vec::new());
-        }
-        sweeps.into_iter().flat_map(|(point, curve)| levels(&point, &infer(&curve))).collect()
+        let sweeps = sweeps(rows, "working_set_bytes");
+        sweeps.iter().flat_map(|(point, curve)| levels::derived(&LEVELS, point, &levels::infer(curve))).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
@@ -148,42 +151,10 @@ fn whole_lines(bytes: u64) -> u64 {
     (bytes + LINE_BYTES / 2) / LINE_BYTES * LINE_BYTES
 }
 
-/// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
-fn levels(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
-    let derived = |variant, metric, unit, better, figure: Result<Figure, String>| Derived {
-        experiment: LEVELS,
-        variant,
-        point: point.clone(),
-        metric,
-        unit,
-        better,
-        figure,
-        note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
-    };
-    let finding = match found {
-        Ok(finding) => finding,
-        Err(why) => return vec![derived("count", "levels", "levels", "", Err(why.clone()))],
-    };
-    #[expect(clippy::cast_precision_loss, reason = "a small number")]
-    let count = Figure { value: finding.levels.len() as f64, interval: None };
-    let mut rows = vec![derived("count", "levels", "levels", "", Ok(count))];
-    for ((level, capacity), latency) in finding.levels.iter().zip(CAPACITIES).zip(LATENCIES) {
-        rows.push(derived(capacity, "capacity", "B", "", Ok(figure(level.capacity))));
-        rows.push(derived(latency, "latency", "ns", "lower", Ok(figure(level.latency))));
-    }
-    let beyond = finding.beyond.clone().map(figure);
-    rows.push(derived("latency_beyond", "latency", "ns", "lower", beyond));
-    rows
-}
-
-fn figure(estimate: Estimate) -> Figure {
-    Figure { value: estimate.value, interval: Some((estimate.low, estimate.high)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind, Step};
+    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind, Figure, Step};
 
     fn device(kind: DeviceKind) -> DeviceInfo {
         DeviceInfo { kind, ..DeviceInfo::mock() }

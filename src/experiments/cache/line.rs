@@ -2,9 +2,8 @@
 
 mod inference;
 
-use std::collections::BTreeMap;
-
 use crate::experiments::chase::{self, Sweep, Walk};
+use crate::experiments::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict};
@@ -65,14 +64,7 @@ impl Experiment for Line {
     }
 
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
-        for row in rows {
-            sweeps.entry(row.point.without(&["distance"])).or_default().push((row.point.integer("distance"), row.value));
-        }
-        if sweeps.is_empty() {
-            sweeps.insert(Point::default(), Vec::new());
-        }
-        sweeps.into_iter().flat_map(|(point, times)| granules(&point, &infer(&times))).collect()
+        sweeps(rows, "distance").iter().flat_map(|(point, times)| granules(point, &infer(times))).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

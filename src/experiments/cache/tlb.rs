@@ -1,9 +1,13 @@
 //! `cache/tlb`: what does it cost to touch many pages?
 
+mod inference;
+
 use crate::experiments::chase::{self, Sweep, Walk};
+use crate::experiments::sweep::sweeps;
 use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Chain, Point, Preset, Skip};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict};
+use inference::{MOST_STEPS, Step, infer};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Tlb;
@@ -15,6 +19,13 @@ const PAGE_BYTES: &[u64] = &[LINE_BYTES, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
 /// So many lines, which the first caches of some devices hold, are loaded once more before each walk: where walks begin with an
 /// empty first cache, what fills it again shows less.
 const PRELOADED_PAGES: u64 = (1 << 20) / LINE_BYTES;
+
+/// What figures on the translation of addresses are reported under.
+const REACH: &str = "cache/tlb_reach";
+/// Names of the derived rows of each step.
+const PAGES: [&str; MOST_STEPS] = ["pages_1", "pages_2", "pages_3", "pages_4", "pages_5"];
+const BYTES: [&str; MOST_STEPS] = ["bytes_1", "bytes_2", "bytes_3", "bytes_4", "bytes_5"];
+const MISSES: [&str; MOST_STEPS] = ["miss_1", "miss_2", "miss_3", "miss_4", "miss_5"];
 
 struct Tlb;
 
@@ -44,21 +55,41 @@ impl Experiment for Tlb {
          beyond what fits a buffer. On processors, pages are of 4 KiB unless the system joins them, and a second step \
          comes where the tables themselves leave the caches.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 512 pages of 4 KiB, 24.5 ns for 512 of 64 KiB and 26.4 \
-         ns for 512 of 2 MiB, a GiB in all. At 1024 pages 33 to 36 ns and at 2048 pages 93 to 94 ns, whatever the page: \
-         that is the first cache, which keeps one such line where it keeps two packed ones."
+         cache/tlb_reach tells the steps that are of the translation, for each page_bytes: the number of pages up to which they \
+         are held (`pages_1` and so on), how many bytes that is (`bytes_1`), and what a load takes longer behind it (`miss_1`). \
+         They are inferred as the levels of cache/latency are; a step that packed lines have as well, at as many lines or to the \
+         same latency, is left out as one of the caches of data. Where nothing is left, one row says why.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 512 pages of 4 KiB, 24.5 ns for 512 of 64 KiB and 26.4 ns for \
+         512 of 2 MiB, a GiB in all. At 1024 pages 33 to 36 ns and at 2048 pages 93 to 94 ns, whatever the page: that is the \
+         first cache, which keeps one such line where it keeps two packed ones. No step of the translation is seen in 2 GiB."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[REACH]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let sweeps = sweeps(rows, "pages");
+        let is_packed = |point: &Point| matches!(point.get("page_bytes"), Some(bytes) if *bytes == LINE_BYTES.into());
+        let mut derived = Vec::new();
+        for (point, curve) in sweeps.iter().filter(|(point, _)| !is_packed(point)) {
+            let packed = sweeps.get(&point.with("page_bytes", &LINE_BYTES.into())).filter(|_| !curve.is_empty());
+            derived.extend(reach(point, infer(curve, packed.map(Vec::as_slice))));
+        }
+        derived
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let (pages, page_bytes) = match setting.preset {
-            Preset::Quick => setting.by_class((vec![1024_u64], vec![64, 4 << 10]), (vec![256], vec![64, 64 << 10, 2 << 20])),
+            Preset::Quick => setting.by_class((vec![1023_u64], vec![64, 4 << 10]), (vec![255], vec![64, 64 << 10, 2 << 20])),
             Preset::Default => setting.by_class(
-                (powers_of_two(16, 1 << 14).collect(), vec![64, 4 << 10]),
-                (powers_of_two(4, 1 << 14).collect(), vec![64, 4 << 10, 64 << 10, 2 << 20]),
+                (one_less_than(16, 1 << 14), vec![64, 4 << 10]),
+                (one_less_than(4, 1 << 14), vec![64, 4 << 10, 64 << 10, 2 << 20]),
             ),
             Preset::Thorough => setting.by_class(
-                (powers_of_two(4, 1 << 16).collect(), vec![64, 4 << 10, 16 << 10]),
-                (powers_of_two(4, 1 << 16).collect(), PAGE_BYTES.to_vec()),
+                (one_less_than(4, 1 << 16), vec![64, 4 << 10, 16 << 10]),
+                (one_less_than(4, 1 << 16), PAGE_BYTES.to_vec()),
             ),
         };
         vec![
@@ -87,10 +118,45 @@ impl Experiment for Tlb {
     }
 }
 
+/// One less than the powers of two: what has a power of two of entries or bytes holds all of them, be it a TLB or the range of a
+/// buffer, which is one byte less than 4 GiB on many devices.
+fn one_less_than(first: u64, last: u64) -> Vec<u64> {
+    powers_of_two(first, last).map(|pages| pages - 1).collect()
+}
+
+/// The derived rows of the steps at one page: at least one, which says why where there is none.
+fn reach(point: &Point, found: Result<Vec<Step>, String>) -> Vec<Derived> {
+    let row = |variant, metric, unit, better, figure: Result<Figure, String>, note: &str| Derived {
+        experiment: REACH,
+        variant,
+        point: point.clone(),
+        metric,
+        unit,
+        better,
+        figure,
+        note: note.to_owned(),
+    };
+    let steps = match found {
+        Ok(steps) => steps,
+        Err(why) => return vec![row(PAGES[0], "reach", "pages", "higher", Err(why), "")],
+    };
+    #[expect(clippy::cast_precision_loss, reason = "pages are small powers of two")]
+    let page_bytes = point.integer("page_bytes") as f64;
+    let rows = |(i, step): (usize, &Step)| {
+        let miss = step.miss.clone().map(|miss| miss.figure());
+        [
+            row(PAGES[i], "reach", "pages", "higher", Ok(step.pages.figure()), &step.note),
+            row(BYTES[i], "reach", "B", "higher", Ok(step.pages.times(page_bytes).figure()), &step.note),
+            row(MISSES[i], "latency", "ns", "lower", miss, &step.note),
+        ]
+    };
+    steps.iter().enumerate().flat_map(rows).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AxisValue, DeviceInfo};
+    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind};
 
     /// Whatever the page, the walk visits as many lines, and the memory is as large as the pages are.
     #[test]
@@ -102,6 +168,64 @@ mod tests {
             let point = Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))));
             let case = Tlb.case("", &point, &setting).unwrap();
             assert_eq!((case.resources[1].bytes(), case.work.items), (48 * page_bytes, Some(96)));
+        }
+    }
+
+    /// The largest storage buffer of many devices is one byte less than 4 GiB: 2 GiB should not be the largest set for that.
+    #[test]
+    fn pages_come_as_near_to_the_largest_buffer_as_they_can() {
+        let gpu = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        let setting = Setting { device: &gpu, queue: None, preset: Preset::Default, seed: 1 };
+        let pages = Tlb.axes(&setting).into_iter().find(|axis| axis.name == "pages").unwrap();
+        let bytes = pages.defaults.iter().map(|pages| pages.to_string().parse::<u64>().unwrap() * (2 << 20));
+        let largest = bytes.filter(|bytes| *bytes < 1 << 32).max();
+        assert_eq!(largest, Some((4 << 30) - (2 << 20)));
+    }
+
+    fn row(pages: u64, page_bytes: u64, value: f64) -> Finished {
+        let values = [("pages", pages), ("page_bytes", page_bytes), ("hops", 96)];
+        Finished {
+            variant: String::new(),
+            point: Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value)))),
+            case_id: String::new(),
+            cache: Cache::Warm,
+            subgroup_size: None,
+            time: 1.0,
+            flags: Vec::new(),
+            interval: None,
+            value,
+        }
+    }
+
+    #[test]
+    fn a_reach_is_told_for_each_page() {
+        let pages = one_less_than(4, 1 << 14);
+        let of = |page_bytes: u64, entries: u64| {
+            pages
+                .iter()
+                .map(move |&pages| row(pages, page_bytes, if pages <= entries { 20.0 } else { 50.0 }))
+                .collect::<Vec<_>>()
+        };
+        let derived = Tlb.derive(&[of(64, 1 << 20), of(4096, 64), of(65_536, 1 << 20)].concat());
+        let told: Vec<_> = derived.iter().map(|row| (row.point.integer("page_bytes"), row.variant, row.unit)).collect();
+        let steps = [(4096, "pages_1", "pages"), (4096, "bytes_1", "B"), (4096, "miss_1", "ns"), (65_536, "pages_1", "pages")];
+        assert_eq!(told, steps);
+        let figures = derived.iter().map(|row| row.figure.clone()).collect::<Result<Vec<_>, _>>();
+        assert!(figures.is_err_and(|why| why.starts_with("no step seen")), "{derived:?}");
+        for (row, truth) in derived.iter().zip([64.0, 64.0 * 4096.0, 30.0]) {
+            let (low, high) = row.figure.clone().unwrap().interval.unwrap();
+            assert!(low <= truth && truth <= high, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn without_what_a_reach_follows_from_one_row_says_why() {
+        let pages = one_less_than(4, 1 << 14);
+        let alone: Vec<Finished> = pages.iter().map(|pages| row(*pages, 4096, 20.0)).collect();
+        let few = [row(3, 64, 20.0), row(3, 4096, 20.0)];
+        for rows in [&[][..], &alone, &few] {
+            let derived = Tlb.derive(rows);
+            assert!(derived.len() == 1 && derived[0].figure.is_err(), "{derived:?}");
         }
     }
 }

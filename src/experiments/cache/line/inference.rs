@@ -3,6 +3,8 @@
 //! The time is a staircase: constant up to a granule's end, higher behind it. The steps are those of the staircase that is nearest
 //! to the logarithms of the times, of as many steps as the times pay for.
 
+use crate::experiments::sweep::{count, price};
+
 /// The most steps that are told.
 pub(super) const MOST_GRANULES: usize = 3;
 
@@ -14,8 +16,8 @@ const LEAST_ON_A_STAIR: usize = 2;
 
 /// Times vary by so much anyway: what fits better isn't believed to be better.
 const VARIATION: f64 = 0.005;
-/// What a step has to pay for, in logarithms of the number of distances: it has two parameters.
-const PRICE: f64 = 2.0;
+/// What a step has to pay for: its place and its height.
+const NUMBERS: f64 = 2.0;
 /// A step is believed if it is so high, as a share of the time.
 const LEAST_STEP: f64 = 0.05;
 /// And if it is so many times as high as the stairs beside it are uneven, from their lowest to their highest.
@@ -75,10 +77,10 @@ fn best(logs: &[f64]) -> Vec<usize> {
     stairs.into_iter().filter(stand_out).min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
 }
 
-/// Schwarz's criterion (Estimating the dimension of a model, 1978): the less the better.
+/// What a staircase leaves unexplained and has to pay for: the less the better.
 fn criterion(steps: &[usize], logs: &[f64]) -> f64 {
     let n = count(logs.len());
-    n * (unexplained(steps, logs) / n).ln() + PRICE * count(steps.len()) * n.ln()
+    n * (unexplained(steps, logs) / n).ln() + count(steps.len()) * price(NUMBERS, logs.len())
 }
 
 /// The logarithms of each stair.
@@ -143,30 +145,19 @@ fn sum_of_squares(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a small number")]
-fn count(n: usize) -> f64 {
-    n as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::DISTANCES;
     use super::*;
+    use crate::experiments::sweep::Noise;
 
     /// A time by the distance.
     type Law = fn(f64) -> f64;
 
-    /// A reproducible number, uniform from -1 to 1.
-    fn noise(seed: u64, index: u64) -> f64 {
-        let mut z = ((seed << 32) | index).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        f64::from(u32::try_from((z ^ (z >> 31)) >> 32).unwrap()) / f64::from(1_u32 << 31) - 1.0
-    }
-
     fn times(seed: u64, by: f64, law: impl Fn(f64) -> f64) -> Vec<(u64, f64)> {
+        let mut noise = Noise::new(seed);
         #[expect(clippy::cast_precision_loss, reason = "distances are small")]
-        DISTANCES.map(|distance| (distance, law(distance as f64) * (1.0 + by * noise(seed, distance)))).to_vec()
+        DISTANCES.map(|distance| (distance, law(distance as f64) * (1.0 + by * noise.uniform()))).to_vec()
     }
 
     /// Granules of so many bytes, and what a second word beyond each takes.
