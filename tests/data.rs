@@ -14,6 +14,9 @@ const H100: &str = "nvidia-h100.csv";
 const H100_DEFAULT: &str = "nvidia-h100-default.csv";
 /// `lanescope run 'memory/*' 'load/*' 'cache/*' 'transfer/*' --processes 1 -o nvidia-h100-memory.csv`: default axes, nothing left out.
 const H100_MEMORY: &str = "nvidia-h100-memory.csv";
+/// `lanescope run cache/bandwidth --processes 1 -o nvidia-h100-bandwidth.csv`: on another such card, with the kernel of today; those
+/// in the file above are an older one's, whose workgroups walked through a shared window in one order.
+const H100_BANDWIDTH: &str = "nvidia-h100-bandwidth.csv";
 /// `lanescope run -o lavapipe.csv`
 const LAVAPIPE: &str = "lavapipe.csv";
 
@@ -33,9 +36,9 @@ fn best(rows: &[Record], op: &str) -> f64 {
 
 #[test]
 fn every_row_is_measured_and_checked_or_says_why_not() {
-    for name in [H100, H100_DEFAULT, H100_MEMORY, LAVAPIPE] {
+    for name in [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, LAVAPIPE] {
         let rows = rows(name);
-        assert!(rows.len() > 60, "{name}");
+        assert!(rows.len() >= 60, "{name}");
         for row in &rows {
             let case = format!("{name}: {} {}", row.experiment, row.axes);
             assert!(row.status == "ok" || (row.status == "skipped" && !row.reason.is_empty()), "{case}");
@@ -123,33 +126,36 @@ fn holds(rows: &[Record], variant: &str, truth: f64) -> bool {
 fn an_h100_has_its_caches() {
     let rows = rows(H100_MEMORY);
     let (first, second) = (f64::from(208 << 10), f64::from(50_000 << 10));
-    assert_eq!(value(&rows, "count"), 3.0);
+    assert_eq!(value(&rows, "count"), 2.0);
     assert!((0.85..1.15).contains(&(value(&rows, "capacity_1") / first)), "{}", value(&rows, "capacity_1"));
-    let mib = ["capacity_2", "capacity_3"].map(|variant| value(&rows, variant) / f64::from(1 << 20));
-    assert!((20.0..30.0).contains(&mib[0]) && (40.0..55.0).contains(&mib[1]), "{mib:?}");
-    assert!(
-        holds(&rows, "capacity_1", first) && holds(&rows, "capacity_2", second / 2.0) && holds(&rows, "capacity_3", second)
-    );
-    let latencies = ["latency_1", "latency_2", "latency_3", "latency_beyond"].map(|variant| value(&rows, variant));
-    assert!(latencies.is_sorted() && latencies[0] > 15.0 && latencies[3] < 700.0, "{latencies:?}");
+    let mib = value(&rows, "capacity_2") / f64::from(1 << 20);
+    assert!((40.0..55.0).contains(&mib), "{mib}");
+    assert!(holds(&rows, "capacity_1", first) && holds(&rows, "capacity_2", second));
+    let latencies = ["latency_1", "latency_2", "latency_beyond"].map(|variant| value(&rows, variant));
+    assert!(latencies.is_sorted() && latencies[0] > 15.0 && latencies[2] < 700.0, "{latencies:?}");
 }
 
 /// From the first cache nearly 128 bytes per processor and cycle, from the second one less than its published limit of an H200, and
 /// memory behind both.
 #[test]
 fn an_h100_has_its_bandwidths() {
-    let rows = rows(H100_MEMORY);
+    let rows = rows(H100_BANDWIDTH);
     assert_eq!(value(&rows, "bandwidth_count"), 2.0);
     let rates = ["bandwidth_1", "bandwidth_2"].map(|variant| value(&rows, variant));
     assert!((0.9..1.0).contains(&(rates[0] / 33_454.0)) && (5500.0..10_000.0).contains(&rates[1]), "{rates:?}");
-    assert!(holds(&rows, "bandwidth_capacity_1", f64::from(208 << 10)), "{:?}", level(&rows, "bandwidth_capacity_1"));
-    assert!(holds(&rows, "bandwidth_capacity_2", f64::from(50_000 << 10)), "{:?}", level(&rows, "bandwidth_capacity_2"));
+    let capacities = ["bandwidth_capacity_1", "bandwidth_capacity_2"].map(|variant| value(&rows, variant));
+    let most = [f64::from(208 << 10), f64::from(50_000 << 10)];
+    // Beside others, a workgroup's lines are thrown out somewhat earlier than a lone walk's.
+    assert!(
+        (0.7..1.0).contains(&(capacities[0] / most[0])) && (0.7..1.0).contains(&(capacities[1] / most[1])),
+        "{capacities:?}"
+    );
 }
 
 /// What follows from the rows is what this version infers: derived rows are no older than it is.
 #[test]
 fn derived_rows_follow_from_the_others() {
-    for name in [H100, H100_DEFAULT, H100_MEMORY, LAVAPIPE] {
+    for name in [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, LAVAPIPE] {
         let folder = support::Folder::new();
         let merged = folder.path("merged.csv");
         support::succeeded(&["merge", path(name).to_str().expect("UTF-8"), "-o", merged.to_str().expect("UTF-8")]);
@@ -216,32 +222,40 @@ fn claims() -> Vec<Claim> {
     let path = "load/path";
     let words = |said, variant: &[&str]| claim(path, said, [(variant, linear), (variant, random)]);
     vec![
-        words("ssbo_scalar {4213} and {1264}", &["ssbo_scalar", "ssbo_struct_scalar"]),
+        words("ssbo_scalar {4215} and {1264}", &["ssbo_scalar", "ssbo_struct_scalar"]),
         words("ssbo_vec4 {1988} and {788}", &["ssbo_vec4", "ssbo_struct_vec4"]),
         words("ssbo_vec4_unaligned {512} and {215}", &["ssbo_vec4_unaligned"]),
-        claim_of_texels("linear {2024 to 2033} up to 32 bits", [(ONE_TEXEL, &["r8", "rg8", "r16f", "rg16f", "r32f"], linear)]),
+        claim_of_texels("linear {2025 to 2048} up to 32 bits", [(ONE_TEXEL, &["r8", "rg8", "r16f", "rg16f", "r32f"], linear)]),
         claim_of_texels("rgba8 alone {1633 to 1810}", [(ONE_TEXEL, &["rgba8"], linear)]),
         claim_of_texels(
-            "64 bits {1023} from images and {1824 to 2029} from buffers",
+            "64 bits {1023 to 1030} from images and {1825 to 2030} from buffers",
             [(IMAGES, BITS_64, linear), (&["texel_buffer"], BITS_64, linear)],
         ),
-        claim_of_texels("of 128 bits {513} and {1022}", [(IMAGES, BITS_128, linear), (&["texel_buffer"], BITS_128, linear)]),
         claim_of_texels(
-            "{698} for 8 bits, {594} for 16, {541} for 32, {515} for 64 and {427} for 128",
+            "of 128 bits {513 to 517} and {1022}",
+            [(IMAGES, BITS_128, linear), (&["texel_buffer"], BITS_128, linear)],
+        ),
+        claim_of_texels(
+            "{698 to 703} for 8 bits, {594 to 599} for 16, {541 to 544} for 32, {514 to 519} for 64 and {427 to 431} for 128",
             [BITS_8, BITS_16, BITS_32, BITS_64, BITS_128].map(|formats| (ONE_TEXEL, formats, random)),
         ),
         claim_of_texels(
-            "linear {1022} up to 32 bits, {547} for 64 and {257} for 128",
+            "linear {1030} up to 32 bits, {551} for 64 and {259} for 128",
             [TO_32_BITS, BITS_64, BITS_128].map(|formats| (FILTERED, formats, linear)),
         ),
         claim_of_texels(
-            "random {346 to 459}, {299} and {140}",
+            "random {348 to 462}, {301} and {142}",
             [TO_32_BITS, BITS_64, BITS_128].map(|formats| (FILTERED, formats, random)),
         ),
         claim(
             path,
-            "{3955 to 3962} uniform, but {257} linear and {295} random",
+            "{3956 to 3963} uniform, but {257} linear and {295} random",
             [(constants, uniform), (constants, linear), (constants, random)],
+        ),
+        claim(
+            path,
+            "{1977} uniform, {64} linear, {82} random",
+            [(&["ubo_1kib"], uniform), (&["ubo_1kib"], linear), (&["ubo_1kib"], random)],
         ),
         claim(path, "{461} uniform, {24} linear, {5} random", [(&["ubo"], uniform), (&["ubo"], linear), (&["ubo"], random)]),
         claim(
@@ -250,8 +264,8 @@ fn claims() -> Vec<Claim> {
             [(&["hardware"], rgba8), (&["hardware"], rgba16f)],
         ),
         claim("load/filter", "these, {135} and {129} samples", [(&["four_fetches"], rgba8), (&["four_fetches"], rgba16f)]),
-        claim("memory/misaligned", "words read {2958} GB/s at offset 0", [(&["words"], "offset=0")]),
-        claim("memory/misaligned", "bytes {2069} GB/s", [(&["bytes"], "offset=0")]),
+        claim("memory/misaligned", "words read {2960} GB/s at offset 0", [(&["words"], "offset=0")]),
+        claim("memory/misaligned", "bytes {2072} GB/s", [(&["bytes"], "offset=0")]),
     ]
 }
 
@@ -316,7 +330,7 @@ fn an_h100s_filter_gains_what_its_samples_cost() {
 fn an_h100_has_every_load_path() {
     let rows = rows(H100_MEMORY);
     let paths: Vec<&Record> = rows.iter().filter(|row| row.experiment == "load/path").collect();
-    assert_eq!((paths.len(), paths.iter().filter(|row| row.status == "ok").count()), (57 * 3, 57 * 3));
+    assert_eq!((paths.len(), paths.iter().filter(|row| row.status == "ok").count()), (58 * 3, 58 * 3));
 }
 
 /// Where rows of a workgroup are as long as a subgroup, each step of the ladder is faster than the one before.

@@ -16,6 +16,8 @@ layout(push_constant) uniform Push {
     uint golden;
     // From one load of an invocation to its next, below the window's size.
     uint stride;
+    // How many multiples of it workgroups take for their own; 0 where all take it as it is.
+    uint strides;
 };
 
 layout(set = 0, binding = 0) restrict writeonly buffer Sums { uint sums[]; };
@@ -25,6 +27,9 @@ layout(set = 0, binding = 1) restrict readonly buffer A { uvec4 a[]; };
 const uint UNROLL = 8;
 // A line of most devices.
 const uint LINE = 8;
+// An odd number without a pattern (the first of MurmurHash3's finalizer): which workgroups stride alike has nothing to do with where
+// they begin.
+const uint SCATTER = 0x85EBCA6Bu;
 
 void main() {
     const uint self = gl_LocalInvocationID.x;
@@ -32,11 +37,14 @@ void main() {
     uint first, rest;
     umulExtended(linear_group() * golden, elements, first, rest);
     uint i = (first / LINE * LINE + self) % elements;
+    uint multiple;
+    umulExtended(linear_group() * SCATTER, strides, multiple, rest);
+    const uint own_stride = stride * (6u * multiple + 1u);
     uvec4 sum = uvec4(0u);
     for (uint turn = 0u; turn < TURNS; ++turn) {
         [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
             sum += a[window + i];
-            i += stride;
+            i += own_stride;
             // Back to the window's beginning: what lies before it wraps around to something large.
             i = min(i, i - elements);
         }

@@ -44,6 +44,8 @@ const LINE: u64 = 8;
 
 /// The golden ratio's part behind the point, times 2^32.
 const GOLDEN: u64 = 0x9E37_79B9;
+/// The shader's: what tells which multiple of the step a workgroup takes.
+const SCATTER: u64 = 0x85EB_CA6B;
 
 /// More would keep the twin busy for minutes.
 const MOST_READS: u64 = 1 << 20;
@@ -58,8 +60,10 @@ struct Shape {
     spacing: u64,
     /// Whether each workgroup begins elsewhere in its window.
     is_shared: bool,
-    /// Elements from one load of an invocation to its next.
+    /// Elements from one load of an invocation to its next, or what that is a multiple of.
     step: u64,
+    /// How many multiples workgroups take.
+    strides: u64,
     local_size: u64,
     reads: u64,
     groups: [u32; 3],
@@ -75,7 +79,17 @@ impl Shape {
         let elements = (bytes / BYTES).max(1);
         let is_shared = variant == SHARED;
         let step = if elements > local_size { local_size } else { LINE.min(elements - 1) };
-        Self { elements, spacing: if is_shared { 0 } else { elements }, is_shared, step, local_size, reads, groups, all_groups }
+        let spacing = if is_shared { 0 } else { elements };
+        let strides = if is_shared && elements % step.max(1) == 0 { elements / step.max(1) / 6 } else { 0 };
+        Self { elements, spacing, is_shared, step, strides, local_size, reads, groups, all_groups }
+    }
+
+    /// Elements from one load of an invocation to its next. Workgroups that walk side by side through one window would find in the
+    /// first cache what another has just read, however large the window is; so each takes its blocks in an order of its own. Its step
+    /// is six times something and one, which has no divisor in common with a window of two's and three's: it takes all of them.
+    fn own_step(&self, group: u64) -> u64 {
+        let multiple = (((group * SCATTER) & 0xFFFF_FFFF) * self.strides) >> 32;
+        self.step * (6 * multiple + 1)
     }
 
     /// Where in its window a workgroup begins. Those that read the same at the same time would hide how far it is away, and those
@@ -102,8 +116,8 @@ impl Shape {
     }
 
     /// Loads after which an invocation is back at its first element.
-    fn period(&self) -> u64 {
-        self.elements / gcd(self.step, self.elements)
+    fn period(&self, group: u64) -> u64 {
+        self.elements / gcd(self.own_step(group), self.elements)
     }
 }
 
@@ -119,14 +133,13 @@ impl Experiment for Bandwidth {
     fn description(&self) -> &'static str {
         "Workgroups enough to fill the device read windows of memory with loads of 16 bytes, neighbouring invocations side by \
          side, `reads` of them per invocation, round and round. In `private` each workgroup has a window of `working_set_bytes` \
-         of its own, so that the device reads `groups` times as much memory; in `shared` all have the same window, and walk \
-         through it from places that are spread over all of it: neighbours begin far from each other, so that workgroups on one \
-         processor don't follow each other closely, whichever of them it has.\n\
+         of its own, so that the device reads `groups` times as much memory; in `shared` all have the same window, and take \
+         its blocks from another place on and in another order each, so that workgroups on one processor don't follow each \
+         other: what one finds in the first cache is by chance, as much of the window as fits there.\n\
          \n\
          How to read it: bytes are what the invocations load. `shared` is the sweep over the hierarchy: flat as long as the window \
-         fits the first cache of each processor, then, when it is a few times as large and no workgroup finds in its first cache \
-         what another has read, what the next cache gives, and where the window leaves the last cache, what memory gives. In \
-         between, hits of both mix. A window somewhat larger than the last cache may look better than memory alone, since a \
+         fits the first cache of each processor, then, as chance finds ever less of it there, near what the next cache gives from \
+         some ten times that size on, and where the window leaves the last cache, what memory gives. In between, hits of both mix. A window somewhat larger than the last cache may look better than memory alone, since a \
          workgroup that comes to what another has just read finds it there. `private` is flat as long as the windows of the \
          workgroups that run on one processor at a time fit its first cache (with 256 invocations, commonly four to eight of \
          them), and falls to memory where groups x working_set_bytes leaves the last cache; where the last cache is no larger \
@@ -141,9 +154,9 @@ impl Experiment for Bandwidth {
          (`bandwidth_beyond`). They are inferred as those of cache/latency are, from the time per byte: compare the capacities \
          with those. A cache in parts that each keep a copy of what the processors near them read may seem smaller here.\n\
          \n\
-         On an NVIDIA H100 SXM (driver 580.159.04): `private` 31 600 GB/s up to windows of 16 KiB, of which eight share a first \
-         cache, and 3110 GB/s from memory; `shared` 31 600 GB/s up to 128 KiB, 8 to 9 TB/s between 4 and 32 MiB, and 3040 GB/s \
-         from memory. Published of an H100 PCIe at 1755 MHz: 6900 GB/s from its second cache and 1970 GB/s from its memory; of \
+         On an NVIDIA H100 SXM (driver 580.159.04): `private` 31 700 GB/s up to windows of 16 KiB, of which eight share a first \
+         cache, and 3100 GB/s from memory; `shared` 31 700 GB/s up to 128 KiB, 7700 to 8600 GB/s between 4 and 32 MiB, and 3090 \
+         GB/s from memory. Published of an H100 PCIe at 1755 MHz: 6900 GB/s from its second cache and 1970 GB/s from its memory; of \
          an H200, which has the H100 SXM's processors: 9700 GB/s from its second cache (Ernst, gpu-benches, gpu-l2-cache)."
     }
 
@@ -193,8 +206,8 @@ impl Experiment for Bandwidth {
         }
         let too_many = |_| Skip::new("the kernel counts elements in 32 bits, the case needs more");
         let golden = if shape.is_shared { GOLDEN } else { 0 };
-        let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.all_elements(), reads / TURN];
-        let [elements, spacing, golden, step, _, turns] = numbers.map(|n| u32::try_from(n).map_err(too_many));
+        let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, shape.all_elements(), reads / TURN];
+        let [elements, spacing, golden, step, strides, _, turns] = numbers.map(|n| u32::try_from(n).map_err(too_many));
         let kernel =
             Kernel::new("cache/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2).constant("TURNS", Scalar::U32(turns?));
         let a = Contents::Sequence(Sequence::Words { seed: setting.seed });
@@ -202,7 +215,7 @@ impl Experiment for Bandwidth {
             Resource::words("sums", shape.invocations(), Contents::Undefined),
             Resource::words("a", shape.all_elements().saturating_mul(WORDS), a),
         ];
-        let push = [elements?, spacing?, golden?, step?];
+        let push = [elements?, spacing?, golden?, step?, strides?];
         let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
         let work =
             Work { bytes: shape.loads().and_then(|loads| loads.checked_mul(BYTES)), items: shape.loads(), ..Work::default() };
@@ -236,14 +249,15 @@ fn sizes(setting: &Setting) -> Vec<u64> {
 fn sum(shape: &Shape, a: Sequence, invocation: u64) -> u32 {
     let (group, lane) = (invocation / shape.local_size, invocation % shape.local_size);
     let first = (shape.first(group) + lane) % shape.elements;
+    let (step, period) = (shape.own_step(group), shape.period(group));
     let mixed = |k: u64| {
-        let element = group * shape.spacing + (first + k * shape.step) % shape.elements;
+        let element = group * shape.spacing + (first + k * step) % shape.elements;
         let words = (0..WORDS).map(|word| a.word(element * WORDS + word));
         words.zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
     };
     let all = |reads: u64| (0..reads).map(mixed).fold(0, u32::wrapping_add);
-    let (rounds, rest) = (shape.reads / shape.period(), shape.reads % shape.period());
-    let round = if rounds > 0 { all(shape.period()) } else { 0 };
+    let (rounds, rest) = (shape.reads / period, shape.reads % period);
+    let round = if rounds > 0 { all(period) } else { 0 };
     round.wrapping_mul(rounds as u32).wrapping_add(all(rest))
 }
 
@@ -269,6 +283,23 @@ mod tests {
                 (0..local_size).flat_map(|lane| (0..shape.elements).map(move |k| element(lane, k))).collect();
             assert_eq!(read.len() as u64, shape.elements, "{bytes} B, {local_size} invocations");
             assert!(shape.step > 0 && shape.step < shape.elements);
+        }
+    }
+
+    /// In a shared one as well, each in an order of its own.
+    #[test]
+    fn workgroups_take_all_of_a_shared_window_in_different_orders() {
+        for (bytes, local_size) in [(1 << 20, 256), (192 << 10, 256), (48 << 10, 256), (1 << 12, 256), (1 << 16, 64), (1000, 7)]
+        {
+            let shape = shape("shared", bytes, local_size, 8);
+            let steps: BTreeMap<u64, u64> = (0..8).map(|group| (shape.own_step(group), group)).collect();
+            let blocks = shape.elements / shape.step;
+            assert!(shape.elements % shape.step > 0 || blocks < 48 || steps.len() >= 4, "{bytes}: {steps:?}");
+            for group in 0..8 {
+                let step = shape.own_step(group);
+                assert!(step > 0 && step < shape.elements, "{bytes}: {step} of {}", shape.elements);
+                assert_eq!(shape.period(group), shape.elements / gcd(shape.step, shape.elements), "{bytes}: {step}");
+            }
         }
     }
 
@@ -372,7 +403,7 @@ mod tests {
                 for _ in 0..shape.reads {
                     let words = [0, 1, 2, 3].map(|word| a.word(4 * i + word));
                     sum = (0..4).fold(sum, |sum, j| sum.wrapping_add(words[j].wrapping_mul([1, 3, 5, 7][j])));
-                    i = (i + shape.step) % shape.elements;
+                    i = (i + shape.own_step(invocation / local_size)) % shape.elements;
                 }
                 sum
             };

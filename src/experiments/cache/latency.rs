@@ -81,9 +81,10 @@ impl Experiment for Latency {
          what a hit in the far part takes: no working set shows it alone.\n\
          \n\
          On an NVIDIA H100 SXM (driver 580.159.04), at 1980 MHz: 23.8 ns (47 cycles) in the first cache, which ends between 181 \
-         and 215 KiB: 256 KiB less the 48 KiB that workgroup memory has of it. 147.6 ns (292 cycles) in the partition of the \
-         second cache that is near the walk, which ends between 22.6 and 26.9 MiB; some 260 ns (470 to 670 cycles) in the far \
-         one, and all of it ends between 45 and 54 MiB (50 MB are built in); 355 ns (703 cycles) in memory. Published of an H100 \
+         and 215 KiB: 256 KiB less the 48 KiB that workgroup memory has of it. 151 ns (300 cycles) in the second cache, \
+         which ends between 45 and 64 MiB (50 MB are built in). It has two partitions: from 23 MiB on, the one near the walk is \
+         full, and time rises to 211 ns at 45 MiB; where rows are precise to a tenth of a percent, that end is told as a \
+         level's of its own. 358 ns (709 cycles) in memory. Published of an H100 \
          PCIe at 1755 MHz (Ernst, gpu-benches, gpu-latency/h100_pcie.txt): 34 cycles, 265 cycles up to 22 MB, 475 cycles around \
          40 MB, and 650 cycles in memory. The first of these is shorter by what an index takes to become an address here, which \
          a pointer doesn't need."

@@ -55,7 +55,7 @@ impl Experiment for Line {
          only where all distances before it are faster than all behind it, by clearly more than they differ among themselves; \
          where the time rises without steps, there is none, and the row says why.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): 364 ns up to a distance of 28 bytes, 488 ns from 32 bytes on, 679 ns from \
+         On an NVIDIA H100 (driver 580.159.04): 368 ns up to a distance of 28 bytes, 496 ns from 32 bytes on, 686 ns from \
          64 on, and no further step up to 1024: its first cache asks for sectors of 32 bytes, its memory gives 64."
     }
 

@@ -60,8 +60,8 @@ impl Experiment for Tlb {
          They are inferred as the levels of cache/latency are; a step that packed lines have as well, at as many lines or to the \
          same latency, is left out as one of the caches of data. Where nothing is left, one row says why.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 512 pages of 4 KiB, 24.5 ns for 512 of 64 KiB and 26.4 ns for \
-         512 of 2 MiB, a GiB in all. At 1024 pages 33 to 36 ns and at 2048 pages 93 to 94 ns, whatever the page: that is the \
+         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 511 pages of 4 KiB, 24.6 ns for 511 of 64 KiB and 25.3 ns for \
+         511 of 2 MiB, a GiB in all. At 1023 pages 33 to 36 ns and at 2047 pages 96 to 98 ns, whatever the page: that is the \
          first cache, which keeps one such line where it keeps two packed ones. No step of the translation is seen in 2 GiB."
     }
 

@@ -52,10 +52,10 @@ impl Experiment for Filter {
          \n\
          On an NVIDIA H100 (driver 580.159.04): `hardware` 345 Gitems/s in rgba8 and 298 in rgba16f, 2.55 and 2.32 times what \
          four fetches give. Neither free nor at half the rate: these, 135 and 129 samples, are 542 and 514 fetches, as many as \
-         load/path's sampled_fetch has at random (541 and 515), so that they wait for the texture unit alone, and the \
-         instructions cost nothing; and `hardware` is as fast as its sampled_linear (346 and 299). So a filtered sample at \
+         load/path's sampled_fetch has at random (541 and 516), so that they wait for the texture unit alone, and the \
+         instructions cost nothing; and `hardware` is as fast as its sampled_linear (348 and 301). So a filtered sample at \
          random costs 1.57 and 1.72 fetches, and 4 divided by that is what `relative` says. That 64-bit texels are filtered at \
-         half the rate of 32-bit ones, 547 to 1022 where lanes lie side by side, hardly shows at random: more than the filter, \
+         half the rate of 32-bit ones, 551 to 1030 where lanes lie side by side, hardly shows at random: more than the filter, \
          it is the lines that lanes touch."
     }
 

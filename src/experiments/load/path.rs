@@ -88,16 +88,17 @@ impl Experiment for Loads {
          On processors all is arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds \
          and filters.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4213 and 1264, its index \
+         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4215 and 1264, its index \
          costing as much as the load; ssbo_vec4 1988 and 788, which linear is 122 of the 128 bytes that its processors load \
          per clock; ssbo_vec4_unaligned 512 and 215. A fetch, a nearest sample and a texel of a buffer cost the same, but for \
-         wide texels: linear 2024 to 2033 up to 32 bits, rgba8 alone 1633 to 1810, for whose four components the arithmetic \
-         counts; texels of 64 bits 1023 from images and 1824 to 2029 from buffers; of 128 bits 513 and 1022. Random, the \
-         texel's width counts less than that each lane has a line of its own: 698 for 8 bits, 594 for 16, 541 for 32, 515 for \
-         64 and 427 for 128. A bilinear sample is linear 1022 up to 32 bits, 547 for 64 and 257 for 128, and random 346 to \
-         459, 299 and 140. Constants are made for equal addresses: push_constant and spec_constant, which lie in the same \
-         place, 3955 to 3962 uniform, but 257 linear and 295 random. ubo isn't what its first cache for constants holds, some \
-         2 KiB: 461 uniform, 24 linear, 5 random."
+         wide texels: linear 2025 to 2048 up to 32 bits, rgba8 alone 1633 to 1810, for whose four components the arithmetic \
+         counts; texels of 64 bits 1023 to 1030 from images and 1825 to 2030 from buffers; of 128 bits 513 to 517 and 1022. Random, the \
+         texel's width counts less than that each lane has a line of its own: 698 to 703 for 8 bits, 594 to 599 for 16, 541 to 544 for 32, 514 \
+         to 519 for 64 and 427 to 431 for 128. A bilinear sample is linear 1030 up to 32 bits, 551 for 64 and 259 for 128, and random 348 to \
+         462, 301 and 142. Constants are made for equal addresses: push_constant and spec_constant, which lie in the same \
+         place, 3956 to 3963 uniform, but 257 linear and 295 random. Of ubo_1kib, which the first cache for constants \
+         holds, a whole vec4 comes as fast as from memory's first cache where all lanes want the same: 1977 uniform, 64 linear, \
+         82 random. ubo is more than it holds: 461 uniform, 24 linear, 5 random."
     }
 
     fn variants(&self) -> &[&str] {

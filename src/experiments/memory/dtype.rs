@@ -50,8 +50,8 @@ impl Experiment for Dtype {
          device does them slowly. On processors, sizes are small enough to stay in cache, and every value is some \
          instructions: there narrow types are slower, by as many times as they are narrower at most.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), 1 GiB: one byte an access 2160 GB/s, two bytes 2770, four 2993, eight \
-         3017, and up to 3074 at 32 bytes. The type itself makes no difference."
+         On an NVIDIA H100 (driver 580.159.04), 1 GiB: one byte an access 2161 GB/s, two bytes 2770, four 2983 to 2989, eight \
+         3013 to 3016, and up to 3069 at 32 bytes. The type itself makes no difference."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

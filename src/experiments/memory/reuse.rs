@@ -40,8 +40,8 @@ impl Experiment for Reuse {
          gains most. Workgroup memory also takes room: fewer workgroups run at once. On processors both are ordinary memory in \
          cache, and staging is a copy for nothing.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04): `global` levels off at 12 437 GB/s, which its first cache gives, `shared` at \
-         16 218; staging costs 10 % at reuse=4 and gains 8 % at 8, 23 % at 16 and 30 % at 64."
+         On an NVIDIA H100 (driver 580.159.04): `global` levels off at 12 532 GB/s, which its first cache gives, `shared` at \
+         16 238; staging costs 10 % at reuse=4 and gains 8 % at 8, 23 % at 16 and 30 % at 64."
     }
 
     fn variants(&self) -> &[&str] {

@@ -35,8 +35,8 @@ impl Experiment for Scatter {
          bytes for 4, or has to read the sector before, to fill the rest: a sixth of `sequential` is no surprise. Where \
          drivers run on a processor, sizes are small enough to stay in cache, and figures differ little.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 2429 GB/s, shuffled within 64 words 1.5 % \
-         less, within 1024 words 967 GB/s, random 162 GB/s, 6.7 % of sequential."
+         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 2430 GB/s, shuffled within 64 words 1.7 % \
+         less, within 1024 words 971 GB/s, random 162 GB/s, 6.7 % of sequential."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -66,8 +66,8 @@ impl Experiment for Stream {
          slower than copy says that its reuse does not come from cache for free. On processors, sizes are small enough to stay \
          in cache: there the figure is the cache's.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04, 3352 GB/s nominal), 1 GiB an array: read 2994 GB/s at width 4 and 3089 at \
-         width 1, init 3100, copy 2932 and 2587, triad 2978 and 2888. A lane that copies words has too few bytes in \
+         On an NVIDIA H100 (driver 580.159.04, 3352 GB/s nominal), 1 GiB an array: read 2994 GB/s at width 4 and 3090 at \
+         width 1, init 3100 and 3094, copy 2931 and 2585 (2968 at width 2), triad 2977 and 2896 (3000). A lane that copies words has too few bytes in \
          flight."
     }
 

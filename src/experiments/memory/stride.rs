@@ -107,7 +107,7 @@ impl Experiment for Stride {
          \n\
          On an NVIDIA H100 (driver 580.159.04), per useful byte: read costs 7.6 times as much at stride 8 as at stride 1, \
          which are its sectors of 32 bytes, and 16.6 times at stride 32: its memory gives 64 bytes at least, two sectors. \
-         `write` costs 16.7 and 41 times, as parts of sectors are read to be filled up."
+         `write` costs 16.7 and 41.5 times, as parts of sectors are read to be filled up."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -55,8 +55,8 @@ impl Experiment for Copy {
          more than 1 MiB of them is skipped where the host's caches don't hold that memory. A device that lacks memory that both see skips `mapped`.\n\
          \n\
          On an NVIDIA H100 (driver 580.159.04), 256 MiB: 51.0 GB/s to the device, 52.4 GB/s back, by \
-         command and by shader alike; 1 MiB 42.7 and 48.3. Within the device a shader reaches 2939 GB/s, vkCmdCopyBuffer \
-         848. Through the mapped pointer 11 to 17 GB/s to the device and 0.03 to 0.06 GB/s back."
+         command and by shader alike; 1 MiB 42.8 and 48.3. Within the device a shader reaches 2936 GB/s, vkCmdCopyBuffer \
+         848. Through the mapped pointer 7 to 16 GB/s to the device and 0.03 GB/s back."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
