@@ -6,12 +6,14 @@
 mod chase;
 mod elements;
 mod grid;
+mod lanes;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
 
 pub use elements::Elements;
 pub use grid::{fold_groups, gcd, powers_of_two};
+pub use lanes::{lanes, scramble, size_to_require};
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]
