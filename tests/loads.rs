@@ -42,6 +42,7 @@ const RULES: &[Rule] = &[
     Rule::of("workgroup/linear"),
     Rule::of("workgroup/tile2d"),
     Rule::of("workgroup/tile3d"),
+    Rule { turns: |_| vec![32], ..Rule::of("workgroup/occupancy") },
     Rule {
         beside: |case| case.point.word("op").ends_with("-point").then_some("neighbours that a stencil reads again count once"),
         ..Rule::of("memory/stream")

@@ -6,7 +6,9 @@
 mod chase;
 mod elements;
 mod grid;
+mod knee;
 mod lanes;
+mod stepped;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -14,6 +16,7 @@ use crate::validate::{Expected, Verdict, compare};
 pub use elements::Elements;
 pub use grid::{fold_groups, gcd, powers_of_two};
 pub use lanes::{lanes, scramble, size_to_require};
+pub use stepped::stepped;
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +148,7 @@ macro_rules! registry {
 
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
-    workgroup: linear, tile2d, tile3d;
+    workgroup: linear, tile2d, tile3d, saturation, occupancy;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
