@@ -148,7 +148,7 @@ macro_rules! registry {
 
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
-    workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence;
+    workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
