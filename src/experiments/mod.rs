@@ -153,7 +153,7 @@ registry! {
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
-    shared: bank_conflict;
+    shared: bandwidth, bank_conflict;
     subgroup: ops;
     sync: barrier;
     algo: transpose;
