@@ -108,6 +108,11 @@ const RULES: &[Rule] = &[
         ..Rule::of("shared/bank_conflict")
     },
     Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("hops") / 16],
+        ..Rule::of("shared/capacity")
+    },
+    Rule {
         turns: |case| {
             let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
             vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)]

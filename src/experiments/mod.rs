@@ -8,6 +8,7 @@ mod elements;
 mod grid;
 mod knee;
 mod lanes;
+mod ring;
 mod stepped;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
@@ -153,7 +154,7 @@ registry! {
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
-    shared: bandwidth, bank_conflict;
+    shared: bandwidth, latency, bank_conflict, capacity;
     subgroup: ops;
     sync: barrier;
     algo: transpose;
