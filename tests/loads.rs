@@ -109,6 +109,11 @@ const RULES: &[Rule] = &[
     },
     Rule {
         counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/tile")
+    },
+    Rule {
+        counted: |moved, _| moved.shared_read,
         turns: |case| vec![case.point.integer("hops") / 16],
         ..Rule::of("shared/capacity")
     },

@@ -154,7 +154,7 @@ registry! {
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
-    shared: bandwidth, latency, bank_conflict, capacity;
+    shared: bandwidth, latency, bank_conflict, tile, capacity;
     subgroup: ops;
     sync: barrier;
     algo: transpose;
