@@ -92,6 +92,8 @@ const RULES: &[Rule] = &[
     Rule::of("calibration/evict"),
     Rule::of("workgroup/linear"),
     Rule::of("workgroup/tile2d"),
+    Rule::of("workgroup/tile3d"),
+    Rule { turns: |_| vec![32], ..Rule::of("workgroup/occupancy") },
     Rule {
         beside: |case| case.point.word("op").ends_with("-point").then_some("neighbours that a stencil reads again count once"),
         ..Rule::of("memory/stream")
@@ -149,9 +151,33 @@ const RULES: &[Rule] = &[
         ..Rule::of("cache/bandwidth")
     },
     Rule {
+        // A window is filled before the loop, and what was written there is read back behind it: neither counts.
+        counted: |moved, case| {
+            let width = case.point.integer("width");
+            let window = 4 * width * (8 / width + 1);
+            match case.point.word("op") {
+                "read" => moved.shared_read,
+                "write" => moved.shared_written - window,
+                _ => moved.shared_read + moved.shared_written - 2 * window,
+            }
+        },
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/bandwidth")
+    },
+    Rule {
         counted: |moved, _| moved.shared_read,
         turns: |case| vec![case.point.integer("iterations")],
         ..Rule::of("shared/bank_conflict")
+    },
+    Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/tile")
+    },
+    Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("hops") / 16],
+        ..Rule::of("shared/capacity")
     },
     Rule {
         turns: |case| {
@@ -230,6 +256,8 @@ struct Moved {
     written: u64,
     /// Read from workgroup memory.
     shared_read: u64,
+    /// Written there.
+    shared_written: u64,
     /// Read from uniform buffers, push constants and arrays of the kernel's own, by an index that varies.
     indexed: u64,
     /// Loads from buffers of which each waits for the one before it, whose value its address comes from.
@@ -272,6 +300,7 @@ impl Moves {
             total.read += times * moved.read;
             total.written += times * moved.written;
             total.shared_read += times * moved.shared_read;
+            total.shared_written += times * moved.shared_written;
             total.indexed += times * moved.indexed;
             total.dependent += times * moved.dependent;
             total.texels += times * moved.texels;
@@ -338,6 +367,7 @@ impl Types<'_> {
             (Op::Load, StorageClass::StorageBuffer) => moved.read += self.bytes(pointee),
             (Op::Store, StorageClass::StorageBuffer) => moved.written += self.bytes(pointee),
             (Op::Load, StorageClass::Workgroup) => moved.shared_read += self.bytes(pointee),
+            (Op::Store, StorageClass::Workgroup) => moved.shared_written += self.bytes(pointee),
             _ => {}
         }
     }
@@ -438,7 +468,10 @@ fn every_byte_that_an_invocation_moves_is_counted() {
     let looped = "[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; tile[i] = sum.x; barrier();
         for (uint j = 0; j < i; ++j) { sum += tile[(i + j + k) % 64]; } }";
     assert_eq!(moves(unrolled).with(&[]), Moved { read: 4 * 16, written: 16, ..Moved::default() });
-    assert_eq!(moves(looped).with(&[4, 10]), Moved { read: 4 * 16, written: 16, shared_read: 4 * 10 * 4, ..Moved::default() });
+    assert_eq!(
+        moves(looped).with(&[4, 10]),
+        Moved { read: 4 * 16, written: 16, shared_read: 4 * 10 * 4, shared_written: 4 * 4, ..Moved::default() }
+    );
 }
 
 #[test]

@@ -24,7 +24,7 @@ const RUN: [&str; 14] = [
     "--format=csv",
     "calibration/timer",
     "memory/stride",
-    "shared/*",
+    "shared/bank_conflict",
     "algo/transpose",
     "--preset=quick",
     "--max-time=20ms",

@@ -28,7 +28,7 @@ use support::{Folder, Ran, devices, lanescope, rows, rows_of, succeeded};
 const RUN: [&str; 19] = [
     "run",
     "workgroup/linear",
-    "shared/*",
+    "shared/bank_conflict",
     "-a",
     "n=4..560:+4",
     "-a",

@@ -2,6 +2,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "scramble.glsl"
 
 // WIDTH (1, 2 or 4 words per element) is a macro: it changes the type of the elements. MIX makes one word of an element, so that
 // no component can stand for another.
@@ -47,15 +48,6 @@ layout(set = 0, binding = 0) restrict writeonly buffer Results { uint results[];
 layout(set = 0, binding = 1) restrict readonly buffer Source { ELEMENT source[]; };
 
 shared ELEMENT window[ELEMENTS];
-
-// lowbias32 (Wellons: Prospecting for Hash Functions, 2018).
-uint scramble(uint x) {
-    x ^= x >> 16;
-    x *= 0x7FEB352Du;
-    x ^= x >> 15;
-    x *= 0x846CA68Bu;
-    return x ^ (x >> 16);
-}
 
 // Where a lane reads, apart from the shift and the load's own offset, which move all lanes alike and so change no conflict.
 // Done once for 16 loads: its cost is small beside theirs.

@@ -7,8 +7,12 @@ mod chase;
 mod commands;
 mod elements;
 mod grid;
+mod knee;
+mod lanes;
 mod levels;
 mod products;
+mod ring;
+mod stepped;
 mod submissions;
 mod sweep;
 
@@ -17,6 +21,8 @@ use crate::validate::{Expected, Verdict, compare};
 
 pub use elements::Elements;
 pub use grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
+pub use lanes::{lanes, scramble, size_to_require};
+pub use stepped::stepped;
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]
@@ -148,12 +154,12 @@ macro_rules! registry {
 
 registry! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
-    workgroup: linear, tile2d;
+    workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
     load: path, filter;
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
-    shared: bank_conflict;
+    shared: bandwidth, latency, bank_conflict, tile, capacity;
     subgroup: ops;
     sync: barrier;
     dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;

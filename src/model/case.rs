@@ -49,7 +49,8 @@ pub struct Case {
 pub enum Repeat {
     /// It overwrites its outputs whole, from inputs that nobody writes: any number of passes leave what one leaves.
     Overwrites,
-    /// It goes on from where the last one stopped, and counts the passes: its check tells by that what they must leave.
+    /// It reads what it has written itself: it goes on from where the last one stopped, and counts the passes, so that its check
+    /// tells by that what they must leave; or it leaves what it reads as it found it, so that all passes leave the same.
     Resumes,
     /// It may not. It is measured with a batch of one, and its reset runs before every sample, outside the timestamps.
     AfterReset,

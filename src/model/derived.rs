@@ -3,7 +3,7 @@
 use super::{Cache, Point};
 
 /// A measured row, as far as derivation depends on it. Rows without a time (skipped, failed) aren't among them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     /// The variant.
     pub variant: String,
@@ -15,6 +15,10 @@ pub struct Finished {
     pub cache: Cache,
     /// The subgroup size that it ran with, where that is known.
     pub subgroup_size: Option<u64>,
+    /// Registers of an invocation, where the driver's compiler told them.
+    pub registers: Option<u64>,
+    /// Bytes that an invocation spills from registers to memory, likewise.
+    pub spill_bytes: Option<u64>,
     /// Time per pass, ns.
     pub time: f64,
     /// The ends of its 95 % interval, ns.
@@ -54,4 +58,12 @@ pub struct Figure {
     pub value: f64,
     /// The ends of its interval, where it has one.
     pub interval: Option<(f64, f64)>,
+}
+
+impl Figure {
+    /// The same in a unit of which there are so many.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, interval: self.interval.map(|(low, high)| (low * factor, high * factor)) }
+    }
 }

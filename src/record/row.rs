@@ -160,6 +160,8 @@ impl Record {
             case_id: self.case_id.clone(),
             cache: if self.cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm },
             subgroup_size: self.subgroup_size,
+            registers: self.registers,
+            spill_bytes: self.spill_bytes,
             time,
             interval: self.ci_low_ns.zip(self.ci_high_ns),
             flags: self.flags.split(';').filter(|flag| !flag.is_empty()).map(str::to_owned).collect(),

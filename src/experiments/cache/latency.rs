@@ -213,6 +213,7 @@ mod tests {
             flags: Vec::new(),
             interval: None,
             value: if bytes <= 128 << 10 { 20.0 } else { 200.0 },
+            ..Finished::default()
         };
         sizes(&setting(&gpu, Preset::Default)).into_iter().map(row).collect()
     }

@@ -157,6 +157,7 @@ mod tests {
             flags: Vec::new(),
             interval: None,
             value: if distance < 32 { 600.0 } else { 800.0 },
+            ..Finished::default()
         };
         DISTANCES.map(row).to_vec()
     }

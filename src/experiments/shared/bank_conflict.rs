@@ -4,7 +4,7 @@ mod inference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, scramble, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Point, Preset,
     Resource, Scalar, Sequence, Skip, Work,
@@ -61,7 +61,7 @@ struct Shape {
 impl Shape {
     fn new(point: &Point, device: &DeviceInfo) -> Self {
         let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
-        let lanes = u64::from(device.subgroup.size.max(1));
+        let lanes = u64::from(lanes(device));
         let row = point.integer("stride").saturating_add(point.integer("padding"));
         let reach = match point.word("pattern") {
             "broadcast" => 1,
@@ -222,13 +222,6 @@ impl Experiment for BankConflict {
     }
 }
 
-/// The size to require of subgroups where the driver could choose another: it decides which lanes read together.
-fn size_to_require(device: &DeviceInfo, local_size: u64) -> Option<u32> {
-    let subgroup = &device.subgroup;
-    let most = u64::from(subgroup.size) * u64::from(subgroup.max_workgroup_subgroups);
-    (subgroup.size_control && subgroup.min_size < subgroup.max_size && local_size <= most).then_some(subgroup.size)
-}
-
 #[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer words than usize can count")]
 fn index(i: u64) -> usize {
     i as usize
@@ -290,15 +283,6 @@ impl<'a> Twin<'a> {
         }
         result
     }
-}
-
-/// The shader's function of the same name.
-fn scramble(mut x: u32) -> u32 {
-    x ^= x >> 16;
-    x = x.wrapping_mul(0x7FEB_352D);
-    x ^= x >> 15;
-    x = x.wrapping_mul(0x846C_A68B);
-    x ^ (x >> 16)
 }
 
 /// Whether a row is one of those that banks are inferred from: lanes a stride of single words apart, and nothing else between them.
@@ -419,9 +403,8 @@ mod tests {
             cache: Cache::Warm,
             subgroup_size,
             time: 1000.0 * f64::from(1 << stride.trailing_zeros().min(5)),
-            flags: Vec::new(),
-            interval: None,
             value: 1.0,
+            ..Finished::default()
         };
         FEW_STRIDES.map(row).to_vec()
     }

@@ -73,7 +73,7 @@ impl Experiment for Tile2d {
 }
 
 /// The shader's function of the same name.
-fn gray(pixel: u32) -> u32 {
+pub(super) fn gray(pixel: u32) -> u32 {
     let [r, g, b] = [pixel, pixel >> 8, pixel >> 16].map(|colour| colour & 0xFF);
     let luma = (77 * r + 150 * g + 29 * b) >> 8;
     (luma * 0x01_0101) | (pixel & 0xFF00_0000)

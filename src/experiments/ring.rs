@@ -1,0 +1,130 @@
+//! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
+
+use super::{Setting, fold_groups, lanes, size_to_require};
+use crate::model::{Case, Chain, Contents, Headline, Kernel, Point, Resource, Scalar, Sequence, Skip, Work};
+use crate::validate::Expected;
+
+/// Hops of a turn of the shader's loop.
+pub const TURN: u64 = 16;
+/// The fewest nodes of a cycle, or a hop would lead to where it began.
+pub const LEAST_NODES: u64 = 2;
+
+/// The node that the first walk begins at, and from there to where the next subgroup's begins.
+const START: u32 = 1;
+const SKEW: u32 = 1;
+
+/// Hops of one invocation; more would take a device seconds.
+const MOST_HOPS: u64 = 1 << 24;
+
+/// The sizes of a walk.
+pub struct Ring {
+    /// Lanes that walk side by side: those of a subgroup, or of a smaller workgroup.
+    pub lanes: u64,
+    /// Nodes of the cycle, each of a word for each lane.
+    pub nodes: u64,
+    local_size: u64,
+    hops: u64,
+    groups: [u32; 3],
+    /// Invocations of the whole grid.
+    pub invocations: u64,
+}
+
+impl Ring {
+    /// What a point with the axes `window_bytes`, `local_size_x` and `hops` stands for, in so many workgroups.
+    pub fn new(point: &Point, groups: u64, setting: &Setting) -> Self {
+        let [bytes, local_size, hops] = ["window_bytes", "local_size_x", "hops"].map(|axis| point.integer(axis));
+        let lanes = local_size.min(lanes(setting.device).into());
+        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        Self { lanes, nodes: bytes / 4 / lanes, local_size, hops, groups, invocations }
+    }
+
+    /// Hops of all invocations.
+    pub fn all_hops(&self) -> Option<u64> {
+        self.invocations.checked_mul(self.hops)
+    }
+
+    /// The case of an experiment; its work is the hops of one invocation.
+    ///
+    /// # Errors
+    /// Sizes that no cycle has, or that neither the device nor the kernel can count.
+    pub fn case(&self, experiment: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (bytes, limit) = (point.integer("window_bytes"), setting.device.limits.shared_bytes);
+        if bytes > limit.into() {
+            return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
+        }
+        if self.nodes < LEAST_NODES {
+            let least = LEAST_NODES * 4 * self.lanes;
+            return Err(Skip::new(format!("window_bytes is {bytes}, the case needs {least} for a cycle of two nodes")));
+        }
+        let turns = u32::try_from(self.hops / TURN).ok().filter(|_| self.hops % TURN == 0 && self.hops <= MOST_HOPS);
+        let turns = turns.ok_or_else(|| {
+            Skip::new(format!("hops come in turns of {TURN}, up to {MOST_HOPS} of them, the case needs {}", self.hops))
+        })?;
+        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
+        let [words, lanes] = [self.nodes * self.lanes, self.lanes].map(|n| u32::try_from(n).map_err(too_many));
+        let mut kernel = Kernel::new("shared/chase.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("WORDS", Scalar::U32(words?))
+            .constant("LANES", Scalar::U32(lanes?))
+            .constant("TURNS", Scalar::U32(turns));
+        kernel.required_subgroup_size = size_to_require(setting.device, self.local_size);
+        let cycle = Chain { seed: setting.seed, nodes: self.nodes, stride: 1, detour: 0, places: 1 };
+        let resources = vec![
+            Resource::words("results", self.invocations, Contents::Undefined),
+            Resource::words("next", self.nodes, Contents::Sequence(Sequence::Chain(cycle))),
+        ];
+        let case = Case::single_dispatch(experiment, point, kernel, self.groups, &[START, SKEW], resources, vec![0]);
+        let work = Work { items: Some(self.hops), ..Work::default() };
+        let copied = (self.nodes * self.lanes).div_ceil(self.local_size);
+        Ok(Case { work, headline: Headline::LATENCY, iterations: u64::from(turns) + copied, ..case })
+    }
+
+    /// The CPU twin of a case: where each invocation is after its hops.
+    #[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer than 2^32 words")]
+    pub fn expected(case: &Case) -> Vec<Expected<'_>> {
+        let constant = |name: &str| match case.kernels[0].constants.iter().find(|(constant, _)| constant == name) {
+            Some((_, Scalar::U32(value))) => u64::from(*value),
+            other => panic!("`{name}` is {other:?}"),
+        };
+        let (lanes, hops) = (constant("LANES"), constant("TURNS") * TURN);
+        let local_size = case.point.integer("local_size_x");
+        let ends = ends(case.resources[1].sequence(), constant("WORDS") / lanes, hops);
+        let result = move |i: u64| {
+            let (group, own) = (i / local_size, i % local_size);
+            let node = (u64::from(START) + (group + own / lanes) * u64::from(SKEW)) % ends.len() as u64;
+            ends[node as usize] * lanes as u32 + (own % lanes) as u32
+        };
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// Of each node of a cycle, the one that lies so many hops behind it.
+fn ends(next: Sequence, nodes: u64, hops: u64) -> Vec<u32> {
+    let cycle: Vec<u32> = std::iter::successors(Some(0), |at: &u32| Some(next.word(u64::from(*at))))
+        .take(usize::try_from(nodes).unwrap_or_default())
+        .collect();
+    let on = usize::try_from(hops % nodes).unwrap_or_default();
+    let mut ends = vec![0; cycle.len()];
+    for (place, node) in cycle.iter().enumerate() {
+        ends[*node as usize] = cycle[(place + on) % cycle.len()];
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_where_hops_lead() {
+        for nodes in [2, 3, 64, 100] {
+            let next = Sequence::Chain(Chain { seed: 3, nodes, stride: 1, detour: 0, places: 1 });
+            for hops in [0, 1, 16, 1000] {
+                let hop = |at: u32| next.word(at.into());
+                let walked = |from: u32| (0..hops).fold(from, |at, _| hop(at));
+                let all: Vec<u32> = (0..u32::try_from(nodes).unwrap()).map(walked).collect();
+                assert_eq!(ends(next, nodes, hops), all, "{nodes} {hops}");
+            }
+        }
+    }
+}

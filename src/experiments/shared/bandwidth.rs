@@ -1,0 +1,306 @@
+//! `shared/bandwidth`: how fast does the whole device read and write workgroup memory?
+
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Bandwidth;
+
+/// The values of the shader's specialization constant, in this order.
+const OPS: &[&str] = &["read", "write", "read_modify_write"];
+
+/// Words that an invocation accesses in a burst.
+const BURST_WORDS: u64 = 8;
+/// Bursts of an iteration.
+const BURSTS: u32 = 4;
+/// Places in the source where windows begin, one for each workgroup in turn.
+const BEGINNINGS: u64 = 4;
+/// What is pushed: bits with no pattern, by how many they are rotated, whose column is read, and what values grow by.
+const FIRST_BITS: u32 = 0xB529_7A4D;
+const TURN: u32 = 7;
+const SKEW: u32 = 1;
+const GROWTH: u32 = 0x9E37_79B9;
+
+/// More would keep the twin busy for minutes.
+const MOST_ITERATIONS: u64 = 1 << 20;
+
+struct Bandwidth;
+
+/// The sizes that a point stands for. What doesn't fit saturates: no device has that much.
+struct Shape {
+    /// Words per element.
+    width: u64,
+    /// Rows of the window, of an element for each invocation.
+    rows: u64,
+    local_size: u64,
+    iterations: u64,
+    groups: [u32; 3],
+    /// Invocations of the whole grid.
+    invocations: u64,
+}
+
+impl Shape {
+    fn new(point: &Point, limit_x: u32) -> Self {
+        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
+        let groups = fold_groups(point.integer("groups"), limit_x);
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        Self { width, rows: BURST_WORDS / width + 1, local_size, iterations, groups, invocations }
+    }
+
+    fn window_words(&self) -> u64 {
+        (self.rows * self.width).saturating_mul(self.local_size)
+    }
+
+    /// Elements that all invocations access.
+    fn accesses(&self) -> Option<u64> {
+        self.invocations.checked_mul(self.iterations)?.checked_mul(u64::from(BURSTS) * BURST_WORDS / self.width)
+    }
+}
+
+impl Experiment for Bandwidth {
+    fn name(&self) -> &'static str {
+        "shared/bandwidth"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading, writing and both in workgroup memory, without conflicts"
+    }
+
+    fn description(&self) -> &'static str {
+        "Every invocation accesses 32 words of workgroup memory in an iteration, in bursts of 8 words, in elements of `width` \
+         words. `read` adds them up; `write` writes a value, another one for each burst; `read_modify_write` adds a value to \
+         them, not atomically, and counts both ways. Neighbouring invocations have neighbouring elements, so that no two lanes of \
+         a subgroup want different words of one bank. The accesses of a burst don't depend on each other, lie constants apart, \
+         and no barrier stands between them; where a burst begins is pushed, and no compiler can know it. There are workgroups \
+         enough to fill the largest devices several times.\n\
+         \n\
+         How to read it: bytes are what invocations access. Width 4 takes the fewest instructions for each byte and is the \
+         figure to compare with a device's limit (processors x bytes per clock x clock). Where narrower elements are slower, the \
+         issue of instructions is the limit there. A device that reads and writes at the same time has a `read_modify_write` \
+         above both others; most have not. It is `implausible` above the limit, where that is known. Copying the window in and \
+         the results out is part of the time, a small one. shared/bank_conflict has the same with strides, at stride 1. Where \
+         drivers run on a processor, this is its first cache, through whatever instructions the driver makes of it."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let ops = if quick { &OPS[..1] } else { OPS };
+        let widths: &[u64] = if quick { &[4] } else { &[1, 2, 4] };
+        // Eight waves of 2048 invocations on the largest devices of today; fewer where a pass would take too long.
+        let groups = match setting.device.kind {
+            DeviceKind::Integrated => 1056,
+            _ => setting.by_class(4_u64, 8448),
+        };
+        let iterations = setting.by_class(16_u64, 256);
+        vec![
+            Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+        let iterations = shape.iterations;
+        let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
+            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
+        })?;
+        let op = (0..).zip(OPS).find(|(_, name)| **name == point.word("op")).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("shared/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .define("WIDTH", shape.width)
+            .constant("OP", Scalar::U32(op))
+            .constant("ITERATIONS", Scalar::U32(count));
+        let source = Contents::Sequence(Sequence::Words { seed: setting.seed });
+        let source_words = shape.window_words().saturating_add((BEGINNINGS - 1) * shape.width);
+        let resources = vec![
+            Resource::words("results", shape.invocations, Contents::Undefined),
+            Resource::words("source", source_words, source),
+        ];
+        let push = [FIRST_BITS, TURN, SKEW, GROWTH];
+        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        let ways = if point.word("op") == "read_modify_write" { 2 } else { 1 };
+        let bytes = shape.accesses().and_then(|accesses| accesses.checked_mul(4 * ways * shape.width));
+        let work = Work { bytes, items: shape.accesses(), ..Work::default() };
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound: Some(Bound::Shared), iterations, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let twin = Twin::new(case);
+        let local_size = case.point.integer("local_size_x");
+        // Workgroups that begin at the same place have the same results.
+        let results: Vec<u32> = (0..BEGINNINGS)
+            .flat_map(|begin| (0..local_size).map(move |column| (begin, column)))
+            .map(|(begin, column)| twin.result(begin, column))
+            .collect();
+        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * local_size + i % local_size)];
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer words than usize can count")]
+fn index(i: u64) -> usize {
+    i as usize
+}
+
+/// The shader, for one column of the window at a time.
+struct Twin<'a> {
+    op: &'a str,
+    shape: Shape,
+    /// The words of the source.
+    source: Vec<u32>,
+    /// Of each iteration, how many bursts begin at the second row.
+    late: Vec<u32>,
+    /// Of each row, what all bursts together leave there.
+    touched: Vec<Touched>,
+}
+
+/// What bursts did to a row: which was the last, how many there were, and the sum of their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Touched {
+    last: Option<u32>,
+    count: u32,
+    sum: u32,
+}
+
+impl<'a> Twin<'a> {
+    fn new(case: &'a Case) -> Self {
+        let shape = Shape::new(&case.point, case.groups()[0]);
+        let source = case.resources[1].sequence();
+        let mut late = Vec::new();
+        let mut touched = vec![Touched::default(); index(shape.rows)];
+        let (mut bits, mut number) = (FIRST_BITS, 0_u32);
+        for _ in 0..shape.iterations {
+            late.push((bits & ((1 << BURSTS) - 1)).count_ones());
+            for burst in 0..BURSTS {
+                let first = index(u64::from(bits >> burst & 1));
+                for row in &mut touched[first..first + index(shape.rows - 1)] {
+                    *row = Touched { last: Some(number), count: row.count + 1, sum: row.sum.wrapping_add(number) };
+                }
+                number += 1;
+            }
+            bits = bits.rotate_left(TURN);
+        }
+        let source = (0..case.resources[1].bytes() / 4).map(|i| source.word(i)).collect();
+        Self { op: case.point.word("op"), shape, source, late, touched }
+    }
+
+    fn result(&self, begin: u64, own: u64) -> u32 {
+        let element = |row: u64, column: u64| {
+            let first = index((begin + row * self.shape.local_size + column) * self.shape.width);
+            &self.source[first..first + index(self.shape.width)]
+        };
+        if self.op == "read" {
+            let column = (own + u64::from(SKEW)) % self.shape.local_size;
+            let all = |from: u64| (from..from + self.shape.rows - 1).map(|row| mix(element(row, column).iter().copied()));
+            let [early, late] = [0, 1].map(|from| all(from).fold(0, u32::wrapping_add));
+            let sum = |count: u32| early.wrapping_mul(BURSTS - count).wrapping_add(late.wrapping_mul(count));
+            return self.late.iter().fold(0, |result: u32, count| result.wrapping_mul(3).wrapping_add(sum(*count)));
+        }
+        let value = element(0, own);
+        let left = |row: u64| {
+            let touched = self.touched[index(row)];
+            let words = element(row, own).iter().zip(value).map(|(before, value)| self.left(*before, *value, touched));
+            mix(words)
+        };
+        (0..self.shape.rows).map(left).fold(0, |result: u32, left| result.wrapping_mul(3).wrapping_add(left))
+    }
+
+    /// What is left of a word, where the first burst's value is this one.
+    fn left(&self, before: u32, value: u32, touched: Touched) -> u32 {
+        match (self.op, touched.last) {
+            (_, None) => before,
+            ("write", Some(last)) => value.wrapping_add(last.wrapping_mul(GROWTH)),
+            _ => before.wrapping_add(value.wrapping_mul(touched.count)).wrapping_add(touched.sum.wrapping_mul(GROWTH)),
+        }
+    }
+}
+
+fn mix(words: impl Iterator<Item = u32>) -> u32 {
+    words.zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(op: &'static str, width: u64, iterations: u64) -> Case {
+        let device = crate::model::DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let numbers = [("width", width), ("local_size_x", 5), ("iterations", iterations), ("groups", 6)];
+        let numbers = numbers.map(|(name, value)| (name.into(), value.into()));
+        let point = Point::new([("op".into(), op.into())].into_iter().chain(numbers));
+        Bandwidth.case("", &point, &setting).unwrap()
+    }
+
+    /// The shader, burst by burst, for all columns at once.
+    fn one_by_one(case: &Case, begin: u64) -> Vec<u32> {
+        let shape = Shape::new(&case.point, 100);
+        let (local_size, width) = (index(shape.local_size), index(shape.width));
+        let source = case.resources[1].sequence();
+        let words = index(shape.window_words());
+        let mut window: Vec<u32> = (0..words).map(|i| source.word(begin * shape.width + i as u64)).collect();
+        let values = window[..local_size * width].to_vec();
+        let op = case.point.word("op");
+        let mut results = vec![0_u32; local_size];
+        let (mut bits, mut number) = (FIRST_BITS, 0_u32);
+        for _ in 0..shape.iterations {
+            let mut sums = vec![0_u32; local_size];
+            for burst in 0..BURSTS {
+                for (column, row) in (0..local_size).flat_map(|column| (0..8 / width).map(move |row| (column, row))) {
+                    let read = if op == "read" { (column + 1) % local_size } else { column };
+                    let first = ((row + (bits >> burst & 1) as usize) * local_size + read) * width;
+                    for word in 0..width {
+                        let value = values[column * width + word].wrapping_add(number.wrapping_mul(GROWTH));
+                        match op {
+                            "read" => {
+                                let factor = [1, 3, 5, 7][word];
+                                sums[column] = sums[column].wrapping_add(window[first + word].wrapping_mul(factor));
+                            }
+                            "write" => window[first + word] = value,
+                            _ => window[first + word] = window[first + word].wrapping_add(value),
+                        }
+                    }
+                }
+                number += 1;
+            }
+            results.iter_mut().zip(sums).for_each(|(result, sum)| *result = result.wrapping_mul(3).wrapping_add(sum));
+            bits = bits.rotate_left(TURN);
+        }
+        if op == "read" {
+            return results;
+        }
+        let mixed = |column: usize, row: usize| {
+            let first = (row * local_size + column) * width;
+            mix(window[first..first + width].iter().copied())
+        };
+        let rows = |column| (0..index(shape.rows)).fold(0_u32, |sum, row| sum.wrapping_mul(3).wrapping_add(mixed(column, row)));
+        (0..local_size).map(rows).collect()
+    }
+
+    #[test]
+    fn the_twin_leaves_what_all_bursts_do() {
+        for (op, width, iterations) in
+            OPS.iter().flat_map(|op| [1, 2, 4].into_iter().flat_map(move |width| [1, 2, 33].map(|count| (*op, width, count))))
+        {
+            let case = case(op, width, iterations);
+            let bytes = Bandwidth.expected(&case)[0].bytes();
+            let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+            let expected: Vec<u32> = (0..6).flat_map(|group| one_by_one(&case, group % BEGINNINGS)).collect();
+            assert_eq!(words, expected, "{op} {width} {iterations}");
+        }
+    }
+
+    #[test]
+    fn bursts_begin_at_both_rows() {
+        // Else a compiler that guesses would be right, and a row would never be touched.
+        let case = case("write", 1, 8);
+        let touched = Twin::new(&case).touched;
+        assert!(touched[0].count > 8 && touched[8].count > 8 && touched[1].count == 32, "{touched:?}");
+        assert!(touched.iter().all(|row| row.last >= Some(24)));
+    }
+}

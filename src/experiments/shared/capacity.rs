@@ -1,0 +1,131 @@
+//! `shared/capacity`: how much workgroup memory may a workgroup take before fewer of them hide each other's latency?
+
+use crate::experiments::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::ring::{LEAST_NODES, Ring, TURN};
+use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Point, Preset, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Capacity;
+
+/// What the knee is reported under.
+const CLIFF: &str = "shared/cliff";
+
+struct Capacity;
+
+impl Experiment for Capacity {
+    fn name(&self) -> &'static str {
+        "shared/capacity"
+    }
+
+    fn summary(&self) -> &'static str {
+        "walking workgroup memory, by how much of it a workgroup takes"
+    }
+
+    fn description(&self) -> &'static str {
+        "Many workgroups fill `window_bytes` of workgroup memory each and then walk through it as shared/latency does: every lane \
+         follows a cycle in a column of its own, one load after the other, without conflicts, in as many workgroups as it takes \
+         to fill the largest devices several times. An invocation has one load in flight, so that the figure depends on how many \
+         invocations run at once; and what a processor has of workgroup memory, the workgroups on it share.\n\
+         \n\
+         How to read it: with small windows the device holds as many invocations as its other limits allow, and their loads \
+         together come near what workgroup memory gives (shared/bandwidth). The figure falls off where so few workgroups fit \
+         that latency shows, and then in steps, with each workgroup fewer, in proportion. A kernel with several independent \
+         loads in flight falls later. workgroup/occupancy is the same question about memory. The time of filling the window is \
+         part of the time: where it grows with the window, it is a few per cent.\n\
+         \n\
+         shared/cliff tells, for each local_size_x, the largest window that leaves nine tenths of the best figure; the interval \
+         is from the largest that surely does to the first that surely doesn't. Where the limit of a workgroup comes before any \
+         loss, no knee is seen, and the row says so: with large workgroups, of which few are enough, and always where drivers \
+         run on a processor, unless its first cache is smaller than the window."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[CLIFF]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let axis = "window_bytes";
+        let told = Told { name: [CLIFF, "", "window", "B"], axis };
+        let knee = |rows: &[&Finished]| {
+            fall(axis, &rows.iter().map(|row| Mark::new(row.point.integer(axis), 1.0, row)).collect::<Vec<_>>())
+        };
+        sweeps(axis, rows).into_iter().map(|(point, rows)| told.of(&point, &knee(&rows))).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let windows = match setting.preset {
+            Preset::Quick => vec![8 << 10],
+            Preset::Default | Preset::Thorough => windows(setting.device.limits.shared_bytes.into()),
+        };
+        let sizes = if setting.preset == Preset::Thorough { vec![64, 128, 256] } else { vec![128_u64] };
+        // Four waves of 2048 invocations on the largest devices of today. On a GPU, hops enough that filling the largest windows
+        // takes a small part of the time.
+        let groups = setting.by_class(4_u64, 8448);
+        let hops = setting.by_class(2048_u64, 8192);
+        vec![
+            Axis::new("window_bytes", "workgroup memory of a workgroup", AxisKind::AtLeast(4 * LEAST_NODES), windows),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(TURN), [hops]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let ring = Ring::new(point, point.integer("groups"), setting);
+        let case = ring.case(self.name(), point, setting)?;
+        let work = Work { bytes: ring.all_hops().and_then(|hops| hops.checked_mul(4)), items: ring.all_hops(), ..case.work };
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound: Some(Bound::Shared), ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        Ring::expected(case)
+    }
+}
+
+/// Two for each doubling from 1 KiB on, up to the device's limit.
+fn windows(limit: u64) -> Vec<u64> {
+    let powers = powers_of_two(1 << 10, limit).flat_map(|power| [power, power / 2 * 3]);
+    let mut all: Vec<u64> = powers.filter(|bytes| *bytes < limit).collect();
+    all.push(limit.max(4 * LEAST_NODES));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceInfo, Figure};
+
+    fn point(window: u64, local_size: u64, hops: u64) -> Point {
+        let values = [("window_bytes", window), ("local_size_x", local_size), ("groups", 100), ("hops", hops)];
+        Point::new(values.map(|(name, value)| (name.into(), value.into())))
+    }
+
+    #[test]
+    fn the_cliff_is_told_for_each_workgroup_size() {
+        // A processor with 228 KiB, which 8 workgroups of 128 saturate, or 4 of 256.
+        let row = |window: u64, local_size: u64| {
+            let resident = ((228 << 10) / window).clamp(1, 2048 / local_size) * local_size;
+            let time = 1e6 / f64::from(u32::try_from(resident.min(1024)).unwrap());
+            let interval = Some((0.99 * time, 1.01 * time));
+            Finished { point: point(window, local_size, 512), time, interval, ..Finished::default() }
+        };
+        let rows = |local_size| windows(48 << 10).into_iter().map(move |window| row(window, local_size));
+        let derived = Capacity.derive(&rows(128).chain(rows(256)).collect::<Vec<_>>());
+        assert_eq!(derived[0].figure, Ok(Figure { value: 24_576.0, interval: Some((24_576.0, 32_768.0)) }));
+        let reason = derived[1].figure.clone().unwrap_err();
+        assert!(reason.starts_with("no knee seen: up to window_bytes=49152"), "{reason}");
+    }
+
+    #[test]
+    fn windows_that_are_no_cycle_are_skipped() {
+        let device = DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let case = |window, hops| Capacity.case("", &point(window, 128, hops), &setting);
+        assert_eq!(case(1000, 32).unwrap().resources[1].bytes(), 4 * 7, "whole rows of 32 words");
+        for (window, hops) in [(255, 32), (49_153, 32), (u64::MAX, 32), (1024, 17), (1024, 1 << 40)] {
+            assert!(case(window, hops).unwrap_err().reason.contains("the case needs"), "{window} {hops}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
+
+use crate::experiments::{Experiment, Setting, fold_groups, lanes};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Tile;
+
+/// Places in the source where tiles begin, one for each workgroup in turn.
+const BEGINNINGS: u64 = 4;
+/// The first column of the first iteration, and from one to the next: odd, so that all come up in turn.
+const FIRST_COLUMN: u64 = 1;
+const COLUMN_STEP: u64 = 3;
+
+/// More would keep the twin busy for minutes.
+const MOST_ITERATIONS: u64 = 1 << 18;
+
+struct Tile;
+
+impl Experiment for Tile {
+    fn name(&self) -> &'static str {
+        "shared/tile"
+    }
+
+    fn summary(&self) -> &'static str {
+        "columns of a tile: tile[N][N], tile[N][N+1], and an xor swizzle"
+    }
+
+    fn description(&self) -> &'static str {
+        "A workgroup copies a tile of N x N words to workgroup memory and reads it by columns, again and again: neighbouring \
+         lanes read neighbouring rows of the same column, which is what a transposition does. `plain` is tile[N][N]; `padded` is \
+         tile[N][N+1], one word lost in each row; `swizzled` is tile[N][N] with column c of row r at c xor r, which loses \
+         nothing but an instruction for each address. An iteration reads N/2 columns, of which compilers know neither the first \
+         one nor its alignment. All variants read the same words in the same order.\n\
+         \n\
+         How to read it: `relative` compares with `plain` at the same N. Where workgroup memory has as many banks as N, all lanes \
+         of `plain` want the same bank and wait for each other: `padded` and `swizzled` are that many times as fast. At half \
+         of that N, lanes share two banks, and half of them read the same word as another one, which costs nothing. `swizzled` \
+         is as fast as `padded` unless the addresses' instructions are the limit, and leaves room for more workgroups. If \
+         there is no difference, there are no banks: on processors, workgroup memory is in a cache, and the swizzle costs its \
+         instruction. shared/bank_conflict tells how many banks there are."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["plain", "padded", "swizzled"]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["plain", "padded"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("plain")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let tiles: &[u64] = if setting.preset == Preset::Quick { &[32] } else { &[16, 32, 64] };
+        // As in shared/bank_conflict.
+        let groups = match setting.device.kind {
+            DeviceKind::Integrated => 1056,
+            _ => setting.by_class(4_u64, 8448),
+        };
+        vec![
+            Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| point.integer(axis));
+        let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
+            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
+        })?;
+        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let kernel = Kernel::new("shared/tile.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("TILE", Scalar::U32(point.u32("tile")))
+            .constant("PADDING", Scalar::U32((variant == "padded").into()))
+            .constant("SWIZZLED", Scalar::Bool(variant == "swizzled"))
+            .constant("ITERATIONS", Scalar::U32(count));
+        let resources = vec![
+            Resource::words("results", invocations, Contents::Undefined),
+            Resource::words("source", tile * tile + BEGINNINGS - 1, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let push = [FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        let loads = invocations.checked_mul(iterations).and_then(|count| count.checked_mul(tile / 2));
+        let work = Work { bytes: loads.and_then(|loads| loads.checked_mul(4)), items: loads, ..Work::default() };
+        // Where rows are fewer than lanes, one access serves several of them.
+        let bound = (tile >= lanes(setting.device).into()).then_some(Bound::Shared);
+        let iterations = iterations + (tile * tile).div_ceil(local_size);
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, iterations, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| case.point.integer(axis));
+        let source = case.resources[1].sequence();
+        let results: Vec<u32> = (0..BEGINNINGS)
+            .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
+            .map(|first| result(source, first, tile, iterations))
+            .collect();
+        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)];
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// What an invocation writes whose row begins at this word of the source.
+fn result(source: Sequence, first: u64, tile: u64, iterations: u64) -> u32 {
+    let columns = tile / 2;
+    let sum = |column: u64| (column..column + columns).map(|j| source.word(first + j)).fold(0, u32::wrapping_add);
+    let sums: Vec<u32> = (0..columns).map(sum).collect();
+    let mut column = FIRST_COLUMN;
+    (0..iterations).fold(0, |result, _| {
+        let sum = sums[index(column)];
+        column = (column + COLUMN_STEP) % columns;
+        result.wrapping_mul(3).wrapping_add(sum)
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a tile has few words")]
+fn index(i: u64) -> usize {
+    i as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// The shader's function of the same name.
+    fn place(variant: &str, tile: u64, row: u64, column: u64) -> u64 {
+        row * (tile + u64::from(variant == "padded")) + if variant == "swizzled" { column ^ row } else { column }
+    }
+
+    /// What the description says: banks that 32 lanes want at a time, of 32.
+    #[test]
+    fn only_a_plain_tile_has_conflicts() {
+        for (variant, tile, expected) in [
+            ("plain", 32, 1),
+            ("padded", 32, 32),
+            ("swizzled", 32, 32),
+            ("plain", 16, 2),
+            ("plain", 64, 1),
+            ("swizzled", 64, 32),
+        ] {
+            for column in 0..tile {
+                let places: BTreeSet<u64> = (0..32).map(|lane| place(variant, tile, lane % tile, column)).collect();
+                let banks: BTreeSet<u64> = places.iter().map(|place| place % 32).collect();
+                assert_eq!(banks.len(), expected, "{variant} {tile} column {column}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_element_has_a_place_of_its_own() {
+        for (variant, tile) in ["plain", "padded", "swizzled"].iter().flat_map(|v| [8, 16, 32, 64].map(|tile| (*v, tile))) {
+            let all: BTreeSet<u64> = (0..tile * tile).map(|i| place(variant, tile, i / tile, i % tile)).collect();
+            assert_eq!(all.len() as u64, tile * tile);
+            assert!(all.last() < Some(&(tile * (tile + u64::from(variant == "padded")))));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `workgroup/occupancy`: what does it cost when workgroup memory keeps other workgroups away?
+
+use crate::experiments::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence,
+    Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Occupancy;
+
+/// What the knee is reported under.
+const RESIDENCY: &str = "workgroup/residency";
+
+/// Reads of an invocation, as in the shader.
+const READS: u64 = 32;
+/// Words of an element.
+const WORDS: u64 = 2;
+/// Elements from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 27;
+
+struct Occupancy;
+
+impl Experiment for Occupancy {
+    fn name(&self) -> &'static str {
+        "workgroup/occupancy"
+    }
+
+    fn summary(&self) -> &'static str {
+        "read bandwidth while workgroup memory limits how many workgroups run at once"
+    }
+
+    fn description(&self) -> &'static str {
+        "Each workgroup allocates `spoiler_bytes` of workgroup memory, of which it uses one word, and reads its part of a large \
+         buffer: every invocation 32 elements of 8 bytes, one after the other, each load waiting for the one before it. So an \
+         invocation has one load in flight, and how many loads the device has in flight is how many invocations run on it at \
+         once. What a processor has of workgroup memory is shared by the workgroups that run on it: the more each takes, the \
+         fewer are resident.\n\
+         \n\
+         How to read it: with a small spoiler, the device holds as many invocations as its other limits allow, and the figure is \
+         what that many loads in flight give (at most what memory gives). It falls in steps where one workgroup fewer fits, and \
+         below the knee in proportion to the workgroups that are left: the latency of memory is no longer hidden. Large \
+         workgroups fall in coarse steps, small ones in fine ones and lower. A real kernel that needs so much workgroup memory \
+         pays as much, unless each of its invocations has more loads in flight, which is the remedy.\n\
+         \n\
+         workgroup/residency tells the knee for each local_size_x: the largest spoiler that leaves nine tenths of the best \
+         figure. Its interval is from the largest that surely does to the first that surely doesn't. Where the limit of a \
+         workgroup's memory comes before any loss, no knee is seen, and the row says so: always where drivers run on a processor, \
+         whose threads take one workgroup at a time and keep its memory in cache."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[RESIDENCY]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let axis = "spoiler_bytes";
+        let told = Told { name: [RESIDENCY, "", "spoiler", "B"], axis };
+        let knee = |rows: &[&Finished]| {
+            fall(axis, &rows.iter().map(|row| Mark::new(row.point.integer(axis), 1.0, row)).collect::<Vec<_>>())
+        };
+        sweeps(axis, rows).into_iter().map(|(point, rows)| told.of(&point, &knee(&rows))).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let limits = &setting.device.limits;
+        let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
+        let sizes: Vec<u64> = match setting.preset {
+            Preset::Quick => vec![64],
+            Preset::Default => vec![64, 256],
+            Preset::Thorough => powers_of_two(32, largest.into()).collect(),
+        };
+        let spoilers = if setting.preset == Preset::Quick { vec![4] } else { spoilers(limits.shared_bytes.into()) };
+        // On a GPU 256 MiB: five times the last cache of a large one of today.
+        let n = setting.by_class(1_u64 << 16, 1 << 25);
+        vec![
+            Axis::new("spoiler_bytes", "workgroup memory of a workgroup", AxisKind::AtLeast(4), spoilers).relative_to(4_u64),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("n", "elements of 8 bytes", AxisKind::AtLeast(1), [n]).of_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [n, local_size, spoiler] = ["n", "local_size_x", "spoiler_bytes"].map(|axis| point.integer(axis));
+        // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
+        let limit = setting.device.limits.shared_bytes;
+        let words = u32::try_from(spoiler / 4).ok().filter(|_| spoiler <= limit.into());
+        let words =
+            words.ok_or_else(|| Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {spoiler}")))?;
+        let groups = n.div_ceil(local_size.saturating_mul(READS));
+        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let kernel = Kernel::new("workgroup/occupancy.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("SPOILER", Scalar::U32(words));
+        let resources = vec![
+            Resource::words("results", invocations, Contents::Undefined),
+            Resource::words("source", n.saturating_mul(WORDS), Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let push = [point.u32("n"), words - 1, words - 1, 0];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        let bytes = n.checked_mul(WORDS).and_then(|words| words.checked_add(invocations)?.checked_mul(4));
+        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(Case { work, headline: Headline::BANDWIDTH, bound, iterations: READS, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a sum of words wraps as the device's does")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [n, local_size] = ["n", "local_size_x"].map(|axis| case.point.integer(axis));
+        let source = case.resources[1].sequence();
+        let result = move |invocation: u64| {
+            let (group, lane) = (invocation / local_size, invocation % local_size);
+            let own = (0..READS).map(|k| (group * READS + k) * local_size + lane).take_while(|i| *i < n);
+            let mixed = |i: u64| source.word(WORDS * i).wrapping_add(source.word(WORDS * i + 1).wrapping_mul(3));
+            own.map(mixed).fold(5 * group as u32, u32::wrapping_add)
+        };
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// Next to nothing, then two for each doubling from 1 KiB on, up to the device's limit.
+fn spoilers(limit: u64) -> Vec<u64> {
+    let powers = powers_of_two(1 << 10, limit).flat_map(|power| [power, power / 2 * 3]);
+    let mut all: Vec<u64> = std::iter::once(4).chain(powers).filter(|bytes| *bytes < limit).collect();
+    all.push(limit.max(4));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Figure;
+
+    /// A processor with so much workgroup memory for all of its workgroups, of which it holds 32 at most, and 16 saturate it.
+    fn rows(room: u64, local_size: u64) -> Vec<Finished> {
+        let row = |bytes: u64| {
+            let point = [("spoiler_bytes", bytes), ("local_size_x", local_size), ("n", 1 << 25)];
+            let resident = (room / bytes.max(1)).clamp(1, 32);
+            let time = 1000.0 / f64::from(u32::try_from(resident.min(16)).unwrap());
+            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            Finished { point, time, interval: Some((0.99 * time, 1.01 * time)), ..Finished::default() }
+        };
+        spoilers(48 << 10).into_iter().map(row).collect()
+    }
+
+    #[test]
+    fn the_knee_is_told_for_each_workgroup_size() {
+        let derived = Occupancy.derive(&[rows(128 << 10, 64), rows(128 << 10, 256)].concat());
+        let told: Vec<_> = derived.iter().map(|row| (row.point.integer("local_size_x"), row.figure.clone())).collect();
+        let figure = Ok(Figure { value: 8192.0, interval: Some((8192.0, 12288.0)) });
+        assert_eq!(told, [(64, figure.clone()), (256, figure)]);
+    }
+
+    #[test]
+    fn what_loses_nothing_has_none() {
+        let reason = |rows: &[Finished]| Occupancy.derive(rows)[0].figure.clone().unwrap_err();
+        assert!(reason(&rows(1 << 30, 64)).starts_with("no knee seen: up to spoiler_bytes=49152"));
+        assert!(reason(&[]).contains("0 values"));
+    }
+
+    #[test]
+    fn spoilers_reach_the_limit() {
+        assert_eq!(spoilers(4 << 10), [4, 1 << 10, 1536, 2 << 10, 3 << 10, 4 << 10]);
+        assert_eq!(spoilers(5000).last(), Some(&5000));
+    }
+
+    #[test]
+    fn a_spoiler_beyond_the_limit_is_skipped() {
+        let device = crate::model::DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let values = |bytes: u64| [("spoiler_bytes", bytes), ("local_size_x", 64), ("n", 4096)];
+        let case = |bytes: u64| {
+            let point = Point::new(values(bytes).map(|(name, value)| (name.into(), value.into())));
+            Occupancy.case("", &point, &setting)
+        };
+        assert!(case(48 << 10).is_ok());
+        for beyond in [(48 << 10) + 4, 1 << 34, u64::MAX] {
+            let reason = case(beyond).unwrap_err().reason;
+            assert_eq!(reason, format!("maxComputeSharedMemorySize is 49152, the case needs {beyond}"));
+        }
+    }
+}

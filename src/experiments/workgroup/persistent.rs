@@ -1,0 +1,192 @@
+//! `workgroup/persistent`: a workgroup for each block of items, or a few that stay and take one block after the other?
+
+use crate::experiments::{Experiment, Setting, fold_groups, scramble, stepped};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Skip, Step, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Persistent;
+
+/// What blocks are: all alike, or one of 16 with 16 times the steps.
+const LENGTHS: &[&str] = &["even", "uneven"];
+const LONG: u64 = 16;
+
+/// More would keep the twin busy for minutes.
+const MOST_BLOCKS: u64 = 1 << 22;
+const MOST_TURNS: u64 = 1 << 14;
+
+struct Persistent;
+
+impl Experiment for Persistent {
+    fn name(&self) -> &'static str {
+        "workgroup/persistent"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a workgroup per block of items, or persistent ones with a stride or a queue"
+    }
+
+    fn description(&self) -> &'static str {
+        "`blocks` blocks of items are worked on, an item per invocation: some dependent steps of integer arithmetic, and a word \
+         written. In `grid` each block has a workgroup of its own, which the device's own scheduler starts. In `stride` and \
+         `queue` a grid of only `groups` workgroups stays until all is done: in `stride` each takes every groups-th block, which \
+         is settled beforehand; in `queue` each takes the next one from a queue, an atomic counter in memory. With \
+         `lengths=uneven`, every sixteenth block or so takes 16 times as long.\n\
+         \n\
+         How to read it: `relative` compares with `grid` at the same point. `stride` saves the start of workgroups, and with \
+         even blocks is as good as it gets, if `groups` fills the device and the blocks divide by it. With uneven ones it waits \
+         for the workgroup that has most of the long ones. `queue` deals these out as they come, as the device's own scheduler \
+         does, and pays for each block with an atomic operation, its way to memory and back, and two barriers. So it only wins \
+         where starting a workgroup costs more than that. The shorter the blocks (`turns`), the more all of this shows. `groups` \
+         has no part in `grid`. The best number is what the device holds at once: fewer leave it idle, more only wait. On \
+         processors a driver's threads take workgroups from a queue of their own, so that `grid` is hard to beat there."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["grid", "stride", "queue"]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["grid", "queue"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("grid")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        // Of a GPU's workgroups, four or eight for each processor of the largest devices of today, which hold 2048 invocations each.
+        let (lengths, groups, turns) = match setting.preset {
+            Preset::Quick => {
+                (&LENGTHS[1..], setting.by_class(vec![4_u64], vec![1056]), setting.by_class(vec![16_u64], vec![64]))
+            }
+            Preset::Default => {
+                (LENGTHS, setting.by_class(vec![2, 4], vec![528, 1056]), setting.by_class(vec![16, 64], vec![16, 256]))
+            }
+            Preset::Thorough => {
+                let groups = setting.by_class(vec![1, 2, 4, 8], vec![132, 264, 528, 1056, 2112]);
+                (LENGTHS, groups, setting.by_class(vec![16, 64], vec![16, 64, 256, 1024]))
+            }
+        };
+        let blocks = setting.by_class(128_u64, 1 << 14);
+        vec![
+            Axis::new("lengths", "steps of the blocks", AxisKind::Words(LENGTHS), lengths.iter().copied()),
+            // More of them are no more work.
+            Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).of_work(),
+            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), turns).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [blocks, turns] = ["blocks", "turns"].map(|axis| point.integer(axis));
+        if blocks > MOST_BLOCKS || turns > MOST_TURNS {
+            return Err(Skip::new(format!(
+                "the twin follows {MOST_BLOCKS} blocks of {MOST_TURNS} turns, the case needs {blocks} of {turns}"
+            )));
+        }
+        let local_size = point.u32("local_size_x");
+        let groups = if variant == "grid" { blocks } else { point.integer("groups") };
+        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+        let is_queue = variant == "queue";
+        let kernel = Kernel::new("workgroup/persistent.comp", [local_size, 1, 1], if is_queue { 2 } else { 1 })
+            .constant("BLOCKS", Scalar::U32(u32::try_from(blocks).unwrap_or(u32::MAX)))
+            .constant("TURNS", Scalar::U32(point.u32("turns")))
+            .constant("UNEVEN", Scalar::Bool(is_uneven(point)));
+        let kernel = if is_queue { kernel.define("QUEUE", "") } else { kernel };
+        let items = blocks.saturating_mul(local_size.into());
+        let results = Resource::words("results", items, Contents::Undefined);
+        let queue = is_queue.then(|| Resource::words("queue", 1, Contents::Undefined));
+        let resources: Vec<Resource> = [results].into_iter().chain(queue).collect();
+        let outputs = (0..resources.len()).collect();
+        let mut case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, outputs);
+        if is_queue {
+            // It begins empty, and each pass leaves it so.
+            case.reset[1] = Step::Fill { resource: 1, word: 0 };
+            case.repeat = Repeat::Resumes;
+        }
+        let all_turns: u64 = (0..blocks).map(|block| turns_of(block, point)).sum();
+        let ops = all_turns.checked_mul(local_size.into());
+        // A lone workgroup may get all blocks, but for `grid`.
+        let iterations = if variant == "grid" { turns * LONG } else { all_turns + blocks };
+        let work = Work { items: Some(items), ops, ..Work::default() };
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::ITEMS, iterations, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let point = &case.point;
+        let [local_size, turns] = ["local_size_x", "turns"].map(|axis| point.integer(axis));
+        // Blocks of one length have the same items, up to their last addition.
+        let short: Vec<u32> = (0..local_size).map(|item| stepped(item as u32 + 1, turns)).collect();
+        let long: Vec<u32> = short.iter().map(|x| stepped(*x, turns * (LONG - 1))).collect();
+        let result = move |i: u64| {
+            let (block, item) = (i / local_size, (i % local_size) as usize);
+            let items = if turns_of(block, point) == turns { &short } else { &long };
+            items[item].wrapping_add(block as u32)
+        };
+        let results = Expected::words(case.resources[0].bytes() / 4, result);
+        let queue = (case.variant == "queue").then(|| Expected::words(1, |_| 0));
+        [results].into_iter().chain(queue).collect()
+    }
+}
+
+fn is_uneven(point: &Point) -> bool {
+    point.word("lengths") == "uneven"
+}
+
+/// The shader's function of the same name.
+#[expect(clippy::cast_possible_truncation, reason = "there are less than 2^32 blocks")]
+fn turns_of(block: u64, point: &Point) -> u64 {
+    let is_long = is_uneven(point) && scramble(block as u32) % 16 == 0;
+    point.integer("turns") * if is_long { LONG } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(variant: &str, values: [(&'static str, u64); 4], lengths: &'static str) -> Result<Case, Skip> {
+        let device = crate::model::DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let numbers = values.map(|(name, value)| (name.into(), value.into()));
+        let point = Point::new(numbers.into_iter().chain([("lengths".into(), lengths.into())]));
+        Persistent.case(variant, &point, &setting)
+    }
+
+    fn values(blocks: u64, turns: u64) -> [(&'static str, u64); 4] {
+        [("groups", 4), ("local_size_x", 32), ("blocks", blocks), ("turns", turns)]
+    }
+
+    #[test]
+    fn long_blocks_are_few_and_counted() {
+        let ops = |lengths| case("grid", values(1 << 12, 10), lengths).unwrap().work.ops.unwrap();
+        let short = 32 * 10 * (1 << 12);
+        assert_eq!(ops("even"), short);
+        // 1/16 of them with 15 times as much on top: twice as much in all, nearly.
+        let uneven = ops("uneven");
+        assert!(uneven > short * 18 / 10 && uneven < short * 22 / 10, "{uneven} for {short}");
+        assert_eq!((uneven - short) % (32 * 10 * 15), 0);
+    }
+
+    #[test]
+    fn all_variants_do_the_same() {
+        let bytes = |variant| {
+            let case = case(variant, values(100, 3), "uneven").unwrap();
+            Persistent.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>()
+        };
+        assert_eq!(bytes("grid"), bytes("stride"));
+        assert_eq!(bytes("queue")[0], bytes("grid")[0]);
+        assert_eq!(bytes("queue")[1], [0; 4]);
+    }
+
+    #[test]
+    fn what_the_twin_can_not_follow_is_skipped() {
+        for values in [values(1 << 40, 1), values(u64::MAX, 1), values(1, 1 << 40)] {
+            assert!(case("queue", values, "uneven").unwrap_err().reason.contains("the case needs"));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
+
+use crate::experiments::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Resource, Scalar, Skip,
+    Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Registers;
+
+/// What the beginning of spilling is reported under.
+const SPILLING: &str = "workgroup/spilling";
+
+/// What is pushed: odd, so that no bit of a value is lost.
+const FACTOR: u32 = 1_664_525;
+
+/// More values would keep drivers' compilers busy for minutes, more turns the twin.
+const MOST_VALUES: u64 = 1024;
+const MOST_TURNS: u64 = 4096;
+
+/// The time of one multiply-add of one value in all invocations.
+const TIME_PER_VALUE: Headline = Headline { metric: Metric::TimePerItem, name: "time_per_value", unit: "ns", better: "lower" };
+
+struct Registers;
+
+impl Experiment for Registers {
+    fn name(&self) -> &'static str {
+        "workgroup/registers"
+    }
+
+    fn summary(&self) -> &'static str {
+        "time per value by the number of values held, and where spilling starts"
+    }
+
+    fn description(&self) -> &'static str {
+        "Every invocation holds `live_values` words, all needed from the first turn to the last. In each of `turns` turns each of \
+         them is multiplied and its neighbour added, one instruction on most devices, with constants that no compiler knows. \
+         The headline is time over turns and values: what one value of all invocations takes in one turn. With --stats, rows \
+         also have the driver's own `registers`, and `spill_bytes` where it tells them.\n\
+         \n\
+         How to read it: with few values the turns' own instructions show, so that the figure falls at first. Then it is flat: \
+         twice the values take twice the time. It rises where values no longer fit into registers and every turn loads and \
+         stores those that don't, or, gently and before that, where invocations that hold more registers leave room for too few \
+         others. A kernel of that many live values wants fewer of them, or a smaller workgroup, as some devices give each \
+         invocation of a large one fewer registers.\n\
+         \n\
+         workgroup/spilling tells the most values that stay in registers, for each local_size_x: `time` by the times, as the \
+         last value of the axis within a tenth of the best, from which on all are slower; `driver` by the driver's statistics, as \
+         the last value with nothing spilled, or, where the driver tells its registers only, the last before their number stops \
+         growing. The interval reaches from there to the next value of the axis. Where no value is slower, no statistic was \
+         asked for, or the number still grows at the end, there is no figure, and the row says why. Drivers that run on a \
+         processor have 16 or 32 registers of the processor, each for a whole subgroup, and keep the rest on the stack, in its \
+         first cache, where it costs little: there is often no knee to see; and a driver that unrolls no loop keeps all values \
+         in memory from the start."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[SPILLING]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        sweeps("live_values", rows).into_iter().flat_map(|(point, rows)| spilling(&point, &rows)).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let values: Vec<u64> = match (setting.preset, setting.device.is_cpu()) {
+            (Preset::Quick, _) => vec![16],
+            (_, true) => vec![4, 8, 12, 16, 24, 32, 48, 64, 96],
+            // Close together where registers run out on the devices of today: at 64, 128 and 256 of them.
+            (_, false) => {
+                vec![
+                    8, 16, 24, 32, 48, 56, 64, 80, 96, 112, 120, 128, 160, 192, 208, 224, 232, 240, 248, 256, 272, 288, 320,
+                    384,
+                ]
+            }
+        };
+        let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![256_u64] };
+        // Eight waves of 2048 invocations on the largest devices of today, as long as registers allow them.
+        let groups = setting.by_class(4_u64, 8448);
+        let turns = setting.by_class(16_u64, 128);
+        vec![
+            Axis::new("live_values", "words that an invocation holds", AxisKind::AtLeast(2), values),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
+            Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [turns]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (local_size, [values, turns]) =
+            (point.u32("local_size_x"), ["live_values", "turns"].map(|axis| point.integer(axis)));
+        let within = |what: &str, count: u64, most: u64| {
+            let too_many = || Skip::new(format!("{what} is {most} at most, the case needs {count}"));
+            u32::try_from(count).ok().filter(|_| count <= most).ok_or_else(too_many)
+        };
+        let kernel = Kernel::new("workgroup/registers.comp", [local_size, 1, 1], 1)
+            .constant("LIVE_VALUES", Scalar::U32(within("live_values", values, MOST_VALUES)?))
+            .constant("TURNS", Scalar::U32(within("turns", turns, MOST_TURNS)?));
+        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
+        let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[FACTOR], resources, vec![0]);
+        let updates = values * turns;
+        let work = Work { items: Some(updates), ops: updates.checked_mul(invocations), ..Work::default() };
+        // At most: where the driver doesn't unroll the loops over the values, all of them count.
+        Ok(Case { work, headline: TIME_PER_VALUE, iterations: turns + updates + 2 * values, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [local_size, values, turns] = ["local_size_x", "live_values", "turns"].map(|axis| case.point.integer(axis));
+        // All workgroups hold the same values; the sum begins with their number, which is multiplied with each value.
+        let scale = 3_u32.wrapping_pow(values as u32);
+        let sums: Vec<u32> = (0..local_size).map(|lane| sum(lane as u32, values as usize, turns)).collect();
+        let result = move |i: u64| sums[(i % local_size) as usize].wrapping_add(scale.wrapping_mul((i / local_size) as u32));
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// What an invocation of the workgroup 0 writes.
+fn sum(lane: u32, count: usize, turns: u64) -> u32 {
+    let mut values: Vec<u32> = (lane..).take(count).map(|seed| seed.wrapping_mul(2_654_435_761)).collect();
+    for _ in 0..turns {
+        for k in 0..count {
+            values[k] = values[k].wrapping_mul(FACTOR).wrapping_add(values[(k + 1) % count]);
+        }
+    }
+    values.into_iter().fold(0, |sum, value| sum.wrapping_mul(3).wrapping_add(value))
+}
+
+/// The derived rows of a sweep.
+fn spilling(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
+    let axis = "live_values";
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let mark = |row: &&Finished| {
+        let values = row.point.integer(axis);
+        Mark::new(values, values as f64, row)
+    };
+    let knee = fall(axis, &rows.iter().map(mark).collect::<Vec<_>>());
+    let time = Told { name: [SPILLING, "time", "live_values", "words"], axis }.of(point, &knee);
+    let told = by_statistics(rows);
+    let note = told.as_ref().map_or_else(|_| String::new(), |(_, note)| note.clone());
+    let driver = Derived { variant: "driver", figure: told.map(|(figure, _)| figure), note, ..time.clone() };
+    [time, driver]
+}
+
+/// The most values with nothing spilled, by what the driver's compiler says; and how it says so.
+fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), String> {
+    let mut told: Vec<(u64, Option<u64>, Option<u64>)> =
+        rows.iter().map(|row| (row.point.integer("live_values"), row.registers, row.spill_bytes)).collect();
+    told.sort_unstable();
+    let spilled: Vec<(u64, u64)> = told.iter().filter_map(|(values, _, bytes)| Some((*values, (*bytes)?))).collect();
+    if !spilled.is_empty() {
+        return last_before(&spilled, |bytes| bytes > 0, |values, bytes| format!("at {values} the driver spills {bytes} B"))
+            .ok_or_else(|| edge(&spilled, |bytes| bytes > 0, "the driver spills nothing", "the driver spills"));
+    }
+    let registers: Vec<(u64, u64)> = told.iter().filter_map(|(values, count, _)| Some((*values, (*count)?))).collect();
+    let Some(most) = registers.iter().map(|(_, count)| *count).max() else {
+        return Err("the driver's statistics are not known: --stats asks for them, where the driver has them".to_owned());
+    };
+    // One row with the most may just be the last of the growth.
+    let is_full = registers.iter().filter(|(_, count)| *count == most).count() > 1;
+    let full = |count| is_full && count == most;
+    last_before(&registers, full, |values, count| format!("from {values} on the driver gives {count} registers, and no more"))
+        .ok_or_else(|| edge(&registers, full, "the driver's registers still grow", "the driver gives all its registers"))
+}
+
+/// The last value before a statistic says so for the first time, with what it says there.
+fn last_before(told: &[(u64, u64)], says: impl Fn(u64) -> bool, what: impl Fn(u64, u64) -> String) -> Option<(Figure, String)> {
+    let place = told.iter().position(|(_, count)| says(*count)).filter(|place| *place > 0)?;
+    let ((before, _), (values, count)) = (told[place - 1], told[place]);
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let figure = Figure { value: before as f64, interval: Some((before as f64, values as f64)) };
+    Some((figure, what(values, count)))
+}
+
+/// Why there is no such value: a statistic says so nowhere, or already at the first.
+fn edge(told: &[(u64, u64)], says: impl Fn(u64) -> bool, nowhere: &str, at_once: &str) -> String {
+    let ends = [told.first(), told.last()].map(|end| end.copied().unwrap_or_default());
+    if says(ends[0].1) {
+        format!("{at_once} at live_values={} already", ends[0].0)
+    } else {
+        format!("{nowhere} up to live_values={}", ends[1].0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device with so many registers, each value above which costs four times as much.
+    fn rows(most: u64, told: impl Fn(u64) -> (Option<u64>, Option<u64>)) -> Vec<Finished> {
+        let row = |values: u64| {
+            let point = [("live_values", values), ("local_size_x", 256), ("groups", 8), ("turns", 64)];
+            let cost = values + 3 * values.saturating_sub(most);
+            let time = f64::from(u32::try_from(100 * cost + 50).unwrap());
+            let (registers, spill_bytes) = told(values);
+            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            Finished { point, time, registers, spill_bytes, ..Finished::default() }
+        };
+        [8, 32, 64, 128, 192, 224, 240, 256, 288, 320].map(row).to_vec()
+    }
+
+    fn figures(rows: &[Finished]) -> [Result<Figure, String>; 2] {
+        let derived = Registers.derive(rows);
+        assert_eq!(derived.iter().map(|row| row.variant).collect::<Vec<_>>(), ["time", "driver"]);
+        [derived[0].figure.clone(), derived[1].figure.clone()]
+    }
+
+    #[test]
+    fn spilling_is_seen_in_times_and_in_statistics() {
+        let figure = |value, next| Ok(Figure { value, interval: Some((value, next)) });
+        // What NVIDIA's driver tells: registers, up to 255, of which some hold something else.
+        let capped = |values: u64| (Some((values + 16).min(255)), None);
+        assert_eq!(figures(&rows(232, capped)), [figure(240.0, 256.0), figure(224.0, 240.0)]);
+        let spilled = |values: u64| (Some(values.min(256)), Some(4 * values.saturating_sub(250)));
+        assert_eq!(figures(&rows(250, spilled)), [figure(256.0, 288.0), figure(240.0, 256.0)]);
+    }
+
+    #[test]
+    fn what_can_not_be_told_says_why() {
+        let [time, driver] = figures(&rows(1000, |_| (None, None))).map(Result::unwrap_err);
+        assert!(time.starts_with("no knee seen: up to live_values=320"), "{time}");
+        assert!(driver.contains("--stats"), "{driver}");
+        let reason = |told: fn(u64) -> (Option<u64>, Option<u64>)| figures(&rows(1000, told))[1].clone().unwrap_err();
+        assert_eq!(reason(|values| (Some(values), None)), "the driver's registers still grow up to live_values=320");
+        assert_eq!(reason(|_| (Some(8), None)), "the driver gives all its registers at live_values=8 already");
+        assert_eq!(reason(|values| (Some(values), Some(0))), "the driver spills nothing up to live_values=320");
+        assert_eq!(reason(|values| (Some(values), Some(4))), "the driver spills at live_values=8 already");
+        assert!(figures(&[])[0].clone().unwrap_err().contains("0 values"));
+    }
+
+    #[test]
+    fn what_compilers_and_the_twin_can_not_follow_is_skipped() {
+        let device = crate::model::DeviceInfo::mock();
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let case = |values: u64, turns: u64| {
+            let point = [("live_values", values), ("local_size_x", 64), ("groups", 1), ("turns", turns)];
+            Registers.case("", &Point::new(point.map(|(name, value)| (name.into(), value.into()))), &setting)
+        };
+        assert!(case(MOST_VALUES, MOST_TURNS).is_ok());
+        for (values, turns) in [(MOST_VALUES + 1, 1), (8, MOST_TURNS + 1), (1 << 40, 1), (8, u64::MAX)] {
+            assert!(case(values, turns).unwrap_err().reason.contains("the case needs"));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `workgroup/saturation`: how many workgroups, and invocations, does it take to fill the device?
+
+use crate::experiments::knee::{Mark, Told, rise, sweeps};
+use crate::experiments::{Experiment, Setting, fold_groups, stepped};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Saturation;
+
+/// What the knee is reported under.
+const FILL: &str = "workgroup/fill";
+
+/// More would keep the twin busy for minutes.
+const MOST_STEPS: u64 = 1 << 18;
+
+struct Saturation;
+
+impl Experiment for Saturation {
+    fn name(&self) -> &'static str {
+        "workgroup/saturation"
+    }
+
+    fn summary(&self) -> &'static str {
+        "throughput by the number of workgroups, and how many fill the device"
+    }
+
+    fn description(&self) -> &'static str {
+        "A grid of `groups` workgroups of a fixed size, each invocation of which does one item: `steps` steps of integer arithmetic \
+         that depend on each other, and one word written. There is next to no memory traffic, so what more workgroups add is more \
+         arithmetic in flight.\n\
+         \n\
+         How to read it: with few workgroups, time_ns stays flat and the items per second rise with their number, since each finds \
+         processors that have nothing else to do, or whose instructions leave gaps. Once the device is full, the figure is flat \
+         and time_ns grows. Where the last of several waves of workgroups is partly empty, the figure falls back a little; the \
+         more waves, the less. A grid that is smaller than the knee leaves a part of the device idle, whatever it computes. Work \
+         that waits for memory instead of for its own arithmetic needs more in flight: see workgroup/occupancy. Small times are \
+         `launch_bound`: the launch of a grid is part of them, and lowers the left end of the curve.\n\
+         \n\
+         workgroup/fill tells the knee for each local_size_x and number of steps: the least number of workgroups (`groups`), and \
+         of invocations in all (`invocations`), that come within a tenth of the best figure. Its interval is from the largest \
+         number that surely doesn't to the first that surely does, by the rows' own intervals. Where the sweep is too short to \
+         show a plateau, there is no figure, and the row says why. On processors, the device is full with one workgroup for each \
+         of the driver's threads, whose number the knee shows, unless a lone one is already cut up among them."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[FILL]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        sweeps("groups", rows).into_iter().flat_map(|(point, rows)| fill(&point, &rows)).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let groups = match setting.preset {
+            Preset::Quick => vec![setting.by_class(8, 1056)],
+            Preset::Default | Preset::Thorough => counts(setting.by_class(64, 1 << 14)),
+        };
+        let steps = setting.by_class(512_u64, 4096);
+        vec![
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
+            Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let (local_size, steps) = (point.u32("local_size_x"), point.integer("steps"));
+        let count = u32::try_from(steps).ok().filter(|_| steps <= MOST_STEPS);
+        let count = count.ok_or_else(|| {
+            Skip::new(format!("{MOST_STEPS} steps are the most that the twin follows, the case needs {steps}"))
+        })?;
+        // A grid of another size than asked for would be another point of the sweep.
+        let groups = point.integer("groups");
+        let grid = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+        let all_groups = grid.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into()));
+        if all_groups != groups {
+            let limit = setting.device.limits.workgroup_count[0];
+            return Err(Skip::new(format!("maxComputeWorkGroupCount[0] is {limit}, the case needs {groups}")));
+        }
+        let invocations = groups.saturating_mul(local_size.into());
+        let kernel = Kernel::new("workgroup/saturation.comp", [local_size, 1, 1], 1).constant("STEPS", Scalar::U32(count));
+        let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
+        let case = Case::single_dispatch(self.name(), point, kernel, grid, &[], resources, vec![0]);
+        let work = Work { items: Some(invocations), ops: invocations.checked_mul(steps), ..Work::default() };
+        Ok(Case { work, headline: Headline::ITEMS, iterations: steps, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [local_size, steps] = ["local_size_x", "steps"].map(|axis| case.point.integer(axis));
+        // All workgroups do the same, up to their last addition.
+        let x: Vec<u32> = (0..local_size).map(|lane| stepped(lane as u32 + 1, steps)).collect();
+        let result = move |i: u64| x[(i % local_size) as usize].wrapping_add((i / local_size) as u32);
+        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+}
+
+/// 1, 2, 3, 4, 6, 8, 12 and so on up to `most`: two for each doubling.
+fn counts(most: u64) -> Vec<u64> {
+    let powers = std::iter::successors(Some(2_u64), |n| n.checked_mul(2)).take_while(|n| *n <= most);
+    let with_half = powers.flat_map(|power| [power, power / 2 * 3]).filter(|n| *n <= most);
+    std::iter::once(1).chain(with_half).collect()
+}
+
+/// The derived rows of a sweep.
+fn fill(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of workgroups are far below 2^53")]
+    let mark = |row: &&Finished| {
+        let groups = row.point.integer("groups");
+        Mark::new(groups, groups as f64, row)
+    };
+    let knee = rise("groups", &rows.iter().map(mark).collect::<Vec<_>>());
+    let told = |variant, metric, unit| Told { name: [FILL, variant, metric, unit], axis: "groups" }.of(point, &knee);
+    let mut invocations = told("invocations", "invocations", "invocations");
+    #[expect(clippy::cast_precision_loss, reason = "a workgroup has few invocations")]
+    let local_size = point.get("local_size_x").map_or(0.0, |_| point.integer("local_size_x") as f64);
+    invocations.figure = invocations.figure.map(|figure| figure.times(local_size));
+    [told("groups", "workgroups", "workgroups"), invocations]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Figure;
+
+    /// A device that runs so many workgroups at a time.
+    fn rows(width: u64, groups: &[u64]) -> Vec<Finished> {
+        let row = |groups: &u64| {
+            let point = [("groups", *groups), ("local_size_x", 64), ("steps", 512)];
+            let time = 100.0 * f64::from(u32::try_from(groups.div_ceil(width)).unwrap());
+            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            Finished { point, time, interval: Some((0.99 * time, 1.01 * time)), ..Finished::default() }
+        };
+        groups.iter().map(row).collect()
+    }
+
+    #[test]
+    fn the_knee_is_where_the_device_is_full() {
+        let derived = Saturation.derive(&rows(96, &counts(1 << 14)));
+        let told: Vec<_> = derived.iter().map(|row| (row.variant, row.figure.clone())).collect();
+        let figure = |value: f64, low: f64| Ok(Figure { value, interval: Some((low, value)) });
+        assert_eq!(told, [("groups", figure(96.0, 64.0)), ("invocations", figure(6144.0, 4096.0))]);
+        assert_eq!(derived[0].point.to_string(), "local_size_x=64;steps=512");
+    }
+
+    #[test]
+    fn without_a_plateau_there_is_none() {
+        for (rows, why) in [
+            (rows(1000, &counts(1000)), "still rises"),
+            (rows(1, &counts(64)), "already gives"),
+            (rows(96, &[1056]), "1 values of groups were measured"),
+            (Vec::new(), "0 values of groups were measured"),
+        ] {
+            let derived = Saturation.derive(&rows);
+            assert_eq!(derived.len(), 2);
+            assert!(derived.iter().all(|row| row.figure.clone().is_err_and(|reason| reason.contains(why))), "{derived:?}");
+        }
+    }
+
+    #[test]
+    fn counts_double_in_two_steps() {
+        assert_eq!(counts(16), [1, 2, 3, 4, 6, 8, 12, 16]);
+        assert_eq!(counts(1), [1]);
+    }
+}

@@ -1,0 +1,85 @@
+//! `workgroup/tile3d`: which shape should a workgroup have over a volume?
+
+use super::tile2d::gray;
+use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Tile3d;
+
+/// The values of the shader's specialization constant, in this order.
+const ORDERS: &[&str] = &["row", "column", "layer"];
+
+struct Tile3d;
+
+impl Experiment for Tile3d {
+    fn name(&self) -> &'static str {
+        "workgroup/tile3d"
+    }
+
+    fn summary(&self) -> &'static str {
+        "workgroup shape over a volume (RGBA8 to gray)"
+    }
+
+    fn description(&self) -> &'static str {
+        "A cube of RGBA8 voxels in a storage buffer, row after row and layer after layer, becomes gray, one invocation per voxel, \
+         swept over workgroup shapes. `order` says which index of the workgroup runs along a row, where neighbours are adjacent \
+         in memory: `row` is x, the usual way; `column` is y; `layer` is z.\n\
+         \n\
+         How to read it: as workgroup/tile2d, with one index more. The width of a shape along the rows decides how many lines of \
+         memory a subgroup touches: with `order=row`, 32x1x1 and 8x8x4 have the same number of invocations, and the second \
+         touches four times as many lines. How the rest is shared among the other two indexes matters less, and only by what the \
+         caches keep of neighbouring rows. The default sweep has few shapes of each kind, and `order=row` alone; the thorough one \
+         has all powers of two and all orders. On processors, a workgroup is a loop: small ones cost most of all their start, and \
+         whether rows are followed matters little for a volume that its caches hold."
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let limits = &setting.device.limits;
+        let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));
+        let sizes = |axis: usize| -> Vec<u64> {
+            match (setting.preset, axis) {
+                (Preset::Quick, 0) => vec![8],
+                (Preset::Quick, _) => vec![4],
+                (Preset::Default, 0) => vec![1, 4, 8, 32, 128],
+                (Preset::Default, _) => vec![1, 4, 8],
+                (Preset::Thorough, _) => powers_of_two(1, largest(axis)).collect(),
+            }
+        };
+        let orders = if setting.preset == Preset::Thorough { ORDERS } else { &ORDERS[..1] };
+        // No power of two on a GPU, whose layers would share memory channels; twice 216 MiB is ten times the last cache of a
+        // large one of today.
+        let size = setting.by_class(32_u64, 384);
+        vec![
+            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
+            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
+            Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
+            Axis::new("order", "the index that runs along a row", AxisKind::Words(ORDERS), orders.iter().copied()),
+            Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size]).of_work(),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| point.u32(axis));
+        let size = point.u32("volume_size");
+        let voxels = u64::from(size).saturating_pow(3);
+        let order = (0..).zip(ORDERS).find(|(_, order)| **order == point.word("order")).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("workgroup/tile3d.comp", shape, 2).constant("ORDER", Scalar::U32(order));
+        let resources = vec![
+            Resource::words("source", voxels, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+            Resource::words("target", voxels, Contents::Undefined),
+        ];
+        // The volume is a cube, so the grid is the same in all orders.
+        let groups = shape.map(|extent| size.div_ceil(extent));
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size; 3], resources, vec![1]);
+        let work = Work { bytes: voxels.checked_mul(2 * 4), items: Some(voxels), ..Work::default() };
+        Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let source = case.resources[0].sequence();
+        let voxels = case.point.integer("volume_size").pow(3);
+        vec![Expected::words(voxels, move |i| gray(source.word(i)))]
+    }
+}
