@@ -94,6 +94,13 @@ pub trait Experiment: Sync {
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 
+    /// The same for one variant: where some variants are measured at fewer values by default than others. Names, kinds and bases
+    /// are those of [`Experiment::axes`].
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let _ = variant;
+        self.axes(setting)
+    }
+
     /// The case at a point, or why the device can't run it. Pure: compiles nothing, touches no device. Limits that every case
     /// must keep (workgroup size, group counts, buffer ranges) are checked by the plan.
     ///
