@@ -6,6 +6,7 @@
 mod chase;
 mod elements;
 mod grid;
+mod lanes;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -156,7 +157,7 @@ registry! {
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
     shared: bank_conflict;
-    subgroup: ops;
+    subgroup: ops, versus_shared, uniform_load;
     sync: barrier;
     algo: transpose;
 }
