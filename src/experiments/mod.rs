@@ -7,6 +7,7 @@ mod chase;
 mod elements;
 mod grid;
 mod lanes;
+mod ledger;
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -157,7 +158,7 @@ registry! {
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
     shared: bank_conflict;
-    subgroup: ops, versus_shared, uniform_load;
+    subgroup: ops, versus_shared, uniform_load, aggregate;
     sync: barrier;
     algo: transpose;
 }
