@@ -344,6 +344,8 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::Int64 => &[Capability::Int64],
         Feature::Storage8 => &[Capability::StorageBuffer8BitAccess],
         Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
+        Feature::BufferInt64Atomics | Feature::SharedInt64Atomics => &[Capability::Int64Atomics],
+        Feature::BufferFloat32AtomicAdd | Feature::SharedFloat32AtomicAdd => &[Capability::AtomicFloat32AddEXT],
         _ => &[],
     }
 }
@@ -354,6 +356,8 @@ const TOGETHER: &[[Feature; 2]] = &[
     [Feature::SubgroupExtendedTypes, Feature::Int8],
     [Feature::SubgroupExtendedTypes, Feature::Int16],
     [Feature::SubgroupExtendedTypes, Feature::Int64],
+    [Feature::BufferInt64Atomics, Feature::Int64],
+    [Feature::SharedInt64Atomics, Feature::Int64],
 ];
 
 #[test]

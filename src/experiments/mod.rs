@@ -159,7 +159,7 @@ registry! {
     transfer: copy;
     shared: bank_conflict;
     subgroup: ops, versus_shared, uniform_load, aggregate;
-    sync: barrier, false_sharing;
+    sync: barrier, atomic, false_sharing;
     algo: transpose;
 }
 
