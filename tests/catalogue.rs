@@ -346,6 +346,8 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
         Feature::BufferInt64Atomics | Feature::SharedInt64Atomics => &[Capability::Int64Atomics],
         Feature::BufferFloat32AtomicAdd | Feature::SharedFloat32AtomicAdd => &[Capability::AtomicFloat32AddEXT],
+        Feature::MemoryModel => &[Capability::VulkanMemoryModel],
+        Feature::MemoryModelDeviceScope => &[Capability::VulkanMemoryModelDeviceScope],
         _ => &[],
     }
 }
@@ -358,6 +360,7 @@ const TOGETHER: &[[Feature; 2]] = &[
     [Feature::SubgroupExtendedTypes, Feature::Int64],
     [Feature::BufferInt64Atomics, Feature::Int64],
     [Feature::SharedInt64Atomics, Feature::Int64],
+    [Feature::MemoryModel, Feature::MemoryModelDeviceScope],
 ];
 
 #[test]

@@ -188,12 +188,12 @@ fn every_class() -> BTreeSet<SubgroupClass> {
 /// The features that let shaders hold and compute with more types, and do more with them.
 pub fn every_feature() -> BTreeSet<Feature> {
     use Feature::{
-        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, SharedFloat32AtomicAdd,
-        SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
+        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, MemoryModel, MemoryModelDeviceScope,
+        SharedFloat32AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
     };
     let types = [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16, SubgroupExtendedTypes];
     let atomics = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferInt64Atomics, SharedInt64Atomics];
-    types.into_iter().chain(atomics).collect()
+    types.into_iter().chain(atomics).chain([MemoryModel, MemoryModelDeviceScope]).collect()
 }
 
 /// Every preset.
