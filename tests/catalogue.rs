@@ -18,7 +18,7 @@ use lanescope::shader::{
     Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
-use support::{PRESETS, device_classes, every_type, given, little_work, optimized, spirv_tool, to_bytes, to_words};
+use support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// Specializations of one module that go through the optimizer and the validator; each is two processes.
 const VALIDATED_PER_MODULE: usize = 6;
@@ -345,19 +345,35 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::Int64 => &[Capability::Int64],
         Feature::Storage8 => &[Capability::StorageBuffer8BitAccess],
         Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
+        Feature::BufferInt64Atomics | Feature::SharedInt64Atomics => &[Capability::Int64Atomics],
+        Feature::BufferFloat32AtomicAdd | Feature::SharedFloat32AtomicAdd => &[Capability::AtomicFloat32AddEXT],
+        Feature::MemoryModel => &[Capability::VulkanMemoryModel],
+        Feature::MemoryModelDeviceScope => &[Capability::VulkanMemoryModelDeviceScope],
         _ => &[],
     }
 }
 
+/// Features that modules need together.
+const TOGETHER: &[[Feature; 2]] = &[
+    [Feature::SubgroupExtendedTypes, Feature::Float16],
+    [Feature::SubgroupExtendedTypes, Feature::Int8],
+    [Feature::SubgroupExtendedTypes, Feature::Int16],
+    [Feature::SubgroupExtendedTypes, Feature::Int64],
+    [Feature::BufferInt64Atomics, Feature::Int64],
+    [Feature::SharedInt64Atomics, Feature::Int64],
+    [Feature::MemoryModel, Feature::MemoryModelDeviceScope],
+];
+
 #[test]
-fn a_module_declares_no_type_that_its_device_lacks() {
+fn a_module_declares_nothing_that_its_device_lacks() {
     let mut compiler = Compiler::new(Library::embedded()).unwrap();
-    let all: BTreeSet<&Capability> = every_type().into_iter().flat_map(capabilities_of).collect();
+    let all: BTreeSet<&Capability> = every_feature().into_iter().flat_map(capabilities_of).collect();
     let mut declared = BTreeSet::new();
-    for feature in [None].into_iter().chain(every_type().into_iter().map(Some)) {
-        let device = DeviceInfo { features: feature.into_iter().collect(), ..device_classes().remove(0) };
+    let alone = every_feature().into_iter().map(|feature| vec![feature]);
+    for features in [Vec::new()].into_iter().chain(alone).chain(TOGETHER.iter().map(|pair| pair.to_vec())) {
+        let device = DeviceInfo { features: features.iter().copied().collect(), ..device_classes().remove(0) };
         let setting = Setting { queue: None, device: &device, preset: Preset::Thorough, seed: 1 };
-        let allowed = feature.map_or(&[][..], capabilities_of);
+        let allowed: Vec<&Capability> = features.iter().flat_map(|feature| capabilities_of(*feature)).collect();
         let plan = Plan::new(&Request::default(), setting).unwrap();
         let mut seen = BTreeSet::new();
         for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
@@ -366,13 +382,13 @@ fn a_module_declares_no_type_that_its_device_lacks() {
             }
             let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
             for capability in module.reflection.capabilities.iter().filter(|capability| all.contains(capability)) {
-                assert!(allowed.contains(capability), "{kernel:?} declares {capability:?}, where there is only {feature:?}");
-                declared.insert(feature);
+                assert!(allowed.contains(&capability), "{kernel:?} declares {capability:?}, where there is only {features:?}");
+                declared.insert(*capability);
             }
         }
     }
-    let used = [Feature::Float64, Feature::Int64, Feature::Storage8, Feature::Storage16];
-    assert_eq!(declared, used.map(Some).into(), "a feature that no module needs any more, or a new one");
+    // What no module needs any more is no feature to know.
+    assert_eq!(declared, all.into_iter().copied().collect());
 }
 
 #[test]

@@ -17,25 +17,36 @@
 #define FOLDS 7
 #define FOLD (OP % FOLDS)
 
-#ifdef F32
-// Factors are 1, -1, 1/2 and -1/2, told by the sign and the lowest bit of the exponent: any product of them is exact.
+// Factors are 1, -1, 1/2 and -1/2, told by the sign and the lowest bit of the exponent: any product of them is exact. Halves, whose
+// exponents soon end, have but 1 and -1.
+#if defined(F16)
+#define KEPT (FOLD == MUL ? 0x80000000u : 0x00700000u)
+#elif defined(F32)
 #define KEPT (FOLD == MUL ? 0x80800000u : 0x007FFF80u)
+#elif defined(F64)
+#define KEPT (FOLD == MUL ? 0x80100000u : 0x000FFFFFu)
+#define KEPT_LOW (FOLD == MUL ? 0u : 0xFFFFFF00u)
 #endif
 
 #include "ops.glsl"
 
 // Even factors would soon leave nothing but zero, and the `and` or `or` of whole words nothing but zeros or ones. So factors are
 // odd, and each lane tells two bits, one of which the next lane tells as well.
+#ifdef REAL
+#elif WIDTH == 64
+#define OWN_BITS (T(3) << (lane.id & 63u))
+#else
+#define OWN_BITS T(3u << (lane.id & uint(WIDTH - 1)))
+#endif
 T operand(T x, Lane lane) {
-    const uint own_bits = 3u << (lane.id & 31u);
-#if defined(F32)
+#if defined(REAL)
     return x;
 #elif FOLD == MUL
     return x | T(1);
 #elif FOLD == AND
-    return x | T(~own_bits);
+    return x | ~OWN_BITS;
 #elif FOLD == OR
-    return x & T(own_bits);
+    return x & OWN_BITS;
 #else
     return x;
 #endif

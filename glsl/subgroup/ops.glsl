@@ -1,9 +1,10 @@
-// What the kernels of all classes share: types, buffers, what a lane knows of its subgroup, and the chain of operations. A kernel
+// What the kernels of all classes share: buffers, what a lane knows of its subgroup, and the chain of operations. A kernel
 // includes this and defines `advance`, one operation of the class with what feeds its result into the next.
 #ifndef OPS_GLSL
 #define OPS_GLSL
 
 #extension GL_EXT_control_flow_attributes : require
+#include "types.glsl"
 #include "local_size.glsl"
 #include "grid.glsl"
 
@@ -16,27 +17,7 @@
 // Operations of one invocation, each of which needs the result of the one before; a multiple of 16.
 layout(constant_id = 3) const uint CHAIN = 32;
 
-// I32 and F32 are macros: they change the type of the operations.
-#if defined(F32)
-#define T float
-#define BITS floatBitsToUint
-#define VALUE uintBitsToFloat
-#elif defined(I32)
-#define T int
-#define BITS uint
-#define VALUE int
-#else
-#define T uint
-#define BITS uint
-#define VALUE uint
-#endif
-
-#if defined(F32) && !defined(KEPT)
-// Of the mantissa, so that operands lie in [1, 2) in steps of 2^-16: any sum of 128 of them is exact.
-#define KEPT 0x007FFF80u
-#endif
-
-layout(set = 0, binding = 0) restrict writeonly buffer Results { T results[]; };
+layout(set = 0, binding = 0) restrict writeonly buffer Results { STORED results[]; };
 layout(set = 0, binding = 1) restrict writeonly buffer Ids { uint ids[]; };
 layout(set = 0, binding = 2) restrict readonly buffer Words { uint words[]; };
 
@@ -53,21 +34,7 @@ struct Lane {
     uint same;
 };
 
-// A word as an operand.
-T operand_of(uint word) {
-#ifdef F32
-    return VALUE((word & KEPT) ^ floatBitsToUint(1.0));
-#else
-    return VALUE(word);
-#endif
-}
-
-// A result makes the next operand.
-T stir(T result, uint term) {
-    return operand_of(BITS(result) * 1664525u + term);
-}
-
-// A yes or no does.
+// A yes or no makes the next operand as well.
 T stir_bool(T x, bool result, Lane lane) {
     return stir(x, result ? lane.term : ~lane.term);
 }
@@ -113,7 +80,7 @@ void main() {
     [[dont_unroll]] for (uint done = 0; done < CHAIN; done += TURN) {
         OPERATIONS(done)
     }
-    results[i] = x;
+    results[i] = stored(x);
     ids[i] = (gl_SubgroupID << 16) | (gl_SubgroupInvocationID << 8) | gl_SubgroupSize;
 }
 

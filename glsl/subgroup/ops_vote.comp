@@ -6,12 +6,16 @@
 const uint ALL = 0, ANY = 1;
 
 // One operand in 64 lies below: so lanes often agree and often don't.
-#if defined(F32)
-#define RARE 1.015625
-#elif defined(I32)
-#define RARE (-0x7C000000)
+#if defined(REAL)
+#define RARE T(1.015625)
+#elif WIDTH == 64 && defined(SIGNED)
+#define RARE (-0x7C00000000000000l)
+#elif WIDTH == 64
+#define RARE 0x0400000000000000ul
+#elif defined(SIGNED)
+#define RARE T(-(0x1F << (WIDTH - 6)))
 #else
-#define RARE 0x04000000u
+#define RARE T(1u << (WIDTH - 6))
 #endif
 
 bool vote(T x) {

@@ -1,4 +1,8 @@
 #version 450
+// The scopes of the queue family and of the device belong to the Vulkan memory model, which a device needs then.
+#if defined(CONTROL_QUEUE_FAMILY) || defined(CONTROL_DEVICE)
+#pragma use_vulkan_memory_model
+#endif
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -7,9 +11,11 @@
 // TRAFFIC and the kind of barrier are macros: some drivers run through a branch that a specialization constant closes, with all
 // lanes off, and would wait at a barrier in it.
 
-// None of these needs a capability beyond `Shader`. That includes the explicit form, which declares the Vulkan memory model only
-// for semantics that belong to it. Its controlBarrier over the workgroup is left out: for workgroup memory it is the very
-// instruction that barrier() is.
+// Those up to CONTROL need no capability beyond `Shader`, the explicit ones included. controlBarrier whose scopes are the workgroup
+// is left out: for workgroup memory it is the very instruction that barrier() is. The others order buffers as well: a scope beyond
+// the workgroup means nothing to memory that only the workgroup has.
+#define ALL_MEMORY (gl_StorageSemanticsShared | gl_StorageSemanticsBuffer)
+#define VISIBLE (gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible)
 #if defined(MEMORY_SHARED)
 #define SYNCHRONIZE() memoryBarrierShared()
 #elif defined(MEMORY_WORKGROUP)
@@ -18,6 +24,12 @@
 #define SYNCHRONIZE() subgroupBarrier()
 #elif defined(CONTROL)
 #define SYNCHRONIZE() barrier()
+#elif defined(CONTROL_SUBGROUP)
+#define SYNCHRONIZE() controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease)
+#elif defined(CONTROL_QUEUE_FAMILY)
+#define SYNCHRONIZE() controlBarrier(gl_ScopeWorkgroup, gl_ScopeQueueFamily, ALL_MEMORY, VISIBLE)
+#elif defined(CONTROL_DEVICE)
+#define SYNCHRONIZE() controlBarrier(gl_ScopeWorkgroup, gl_ScopeDevice, ALL_MEMORY, VISIBLE)
 #else
 #define SYNCHRONIZE()
 #endif

@@ -68,7 +68,8 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
         text.push_str("\nAxes (with the defaults for a discrete GPU):\n");
     }
     for axis in &axes {
-        writeln!(text, "  {} = {}", axis.name, defaults(axis))?;
+        let values = wrapped(&format!("{} = {}", axis.name, defaults(axis)), WIDTH - INDENT.len());
+        writeln!(text, "  {}", values.replace('\n', &format!("\n{INDENT}")))?;
         let described = wrapped(&format!("{}; {}", axis.description, range(axis)), WIDTH - INDENT.len());
         described.lines().try_for_each(|line| writeln!(text, "{INDENT}{line}"))?;
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::Setting;
 use crate::model::{
-    Axis, AxisKind, Case, Check, Contents, Headline, HostCost, Kernel, Measurand, Metric, POISON, Point, Preset, Repeat,
-    Resource, Scalar, Skip, Step, Work,
+    Axis, AxisKind, Case, Check, Contents, Headline, HostCost, Kernel, Measurand, POISON, Point, Preset, Repeat, Resource,
+    Scalar, Skip, Step, Work,
 };
 use crate::validate::Expected;
 
@@ -17,9 +17,6 @@ const MOST_COMMANDS: u64 = 1 << 14;
 
 /// What a dispatch multiplies its word by.
 pub const FACTOR: u32 = 5;
-
-/// Time per command.
-pub const COST: Headline = Headline { metric: Metric::TimePerItem, name: "cost", unit: "ns", better: "lower" };
 
 /// What `describe` says of all experiments with these passes: a macro, so that it can be part of a text known at compile time.
 macro_rules! sides {
@@ -96,7 +93,7 @@ pub fn case(experiment: &str, point: &Point, kernels: Vec<Kernel>, outputs: Vec<
         // A word goes on from where it stood.
         repeat: Repeat::AfterReset,
         work: Work { items: Some(point.integer("commands")), ..Work::default() },
-        headline: COST,
+        headline: Headline::COST,
         check: Check::Twin(measured.collect()),
         ..Case::new(experiment, point)
     }

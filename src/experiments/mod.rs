@@ -9,6 +9,7 @@ mod elements;
 mod grid;
 mod knee;
 mod lanes;
+mod ledger;
 mod levels;
 mod products;
 mod ring;
@@ -21,7 +22,7 @@ use crate::validate::{Expected, Verdict, compare};
 
 pub use elements::Elements;
 pub use grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
-pub use lanes::{lanes, scramble, size_to_require};
+pub use lanes::{lanes, require_classes, scramble, size_to_require};
 pub use stepped::stepped;
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
@@ -105,6 +106,13 @@ pub trait Experiment: Sync {
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 
+    /// The same for one variant: where some variants are measured at fewer values by default than others. Names, kinds and bases
+    /// are those of [`Experiment::axes`].
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let _ = variant;
+        self.axes(setting)
+    }
+
     /// The case at a point, or why the device can't run it. Pure: compiles nothing, touches no device. Limits that every case
     /// must keep (workgroup size, group counts, buffer ranges) are checked by the plan.
     ///
@@ -160,8 +168,8 @@ registry! {
     cache: latency, bandwidth, line, tlb;
     transfer: copy;
     shared: bandwidth, latency, bank_conflict, tile, capacity;
-    subgroup: ops;
-    sync: barrier;
+    subgroup: ops, versus_shared, uniform_load, aggregate;
+    sync: barrier, atomic, false_sharing;
     dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
     peak: coopmat, coopmat_workgroup;
     algo: transpose;

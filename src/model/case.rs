@@ -559,6 +559,8 @@ impl Headline {
     pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
     /// Time per dependent access in nanoseconds; accesses are the items.
     pub const LATENCY: Self = Self { metric: Metric::TimePerItem, name: "latency", unit: "ns", better: "lower" };
+    /// Time per operation in nanoseconds, with all that run at once; operations are the items.
+    pub const COST: Self = Self { metric: Metric::TimePerItem, name: "cost", unit: "ns", better: "lower" };
     /// Useful bytes over time, in 10^9 bytes per second.
     pub const BANDWIDTH: Self = Self { metric: Metric::Bandwidth, name: "bandwidth", unit: "GB/s", better: "higher" };
     /// Floating-point operations over time, in 10^9 per second.

@@ -37,7 +37,7 @@ pub struct Plan<'a> {
     id: String,
 }
 
-/// One experiment's share of a plan.
+/// One experiment's share of a plan, or that of those of its variants that have the same axes.
 pub struct Selection {
     /// The experiment.
     pub experiment: &'static dyn Experiment,
@@ -222,14 +222,14 @@ impl<'a> Plan<'a> {
 
     /// The case of an experiment of the plan at any variant and point, whether it is one of the plan's or not.
     pub fn case_at(&self, experiment: &str, variant: &'static str, point: &Point) -> Option<Planned> {
+        // The variants of an experiment differ in the values of their axes at most.
         let selection = self.selections.iter().find(|selection| selection.experiment.name() == experiment)?;
         Some(self.planned(selection, variant, point.clone()))
     }
 
     /// Whether a case is one of the plan's.
     pub fn holds(&self, base: &Base, experiment: &str) -> bool {
-        let selection = self.selections.iter().find(|selection| selection.experiment.name() == experiment);
-        selection.is_some_and(|selection| {
+        self.selections.iter().filter(|selection| selection.experiment.name() == experiment).any(|selection| {
             let has = |axis: &Axis| base.point.get(&axis.name).is_some_and(|value| axis.defaults.contains(value));
             selection.variants.contains(&base.variant) && selection.axes.iter().all(has)
         })
@@ -293,11 +293,22 @@ pub fn select(filters: &[String], setting: &Setting) -> Result<Vec<Selection>, E
     for experiment in CATALOGUE {
         let matches = |variant: &&&str| is_meant(*experiment, variant, &matchers, setting.preset);
         let variants: Vec<&'static str> = experiment.variants().iter().filter(matches).copied().collect();
-        if !variants.is_empty() {
-            selections.push(Selection { experiment: *experiment, variants, axes: experiment.axes(setting) });
-        }
+        selections.extend(with_equal_axes(*experiment, &variants, setting));
     }
     Ok(selections)
+}
+
+/// The variants of an experiment, apart where they have different values on their axes.
+fn with_equal_axes(experiment: &'static dyn Experiment, variants: &[&'static str], setting: &Setting) -> Vec<Selection> {
+    let mut selections: Vec<Selection> = Vec::new();
+    for variant in variants {
+        let axes = experiment.axes_of(variant, setting);
+        match selections.iter_mut().find(|selection| selection.axes == axes) {
+            Some(selection) => selection.variants.push(variant),
+            None => selections.push(Selection { experiment, variants: vec![variant], axes }),
+        }
+    }
+    selections
 }
 
 fn is_meant(experiment: &dyn Experiment, variant: &str, filters: &[Filter], preset: Preset) -> bool {
@@ -520,6 +531,33 @@ mod tests {
         let device = device();
         let plan = plan(&device, &["calibration/timer:floor"], &[]).unwrap();
         assert_eq!(plan.iter().map(|planned| planned.variant).collect::<Vec<_>>(), ["floor"]);
+    }
+
+    /// Variants may have fewer values than others by default, but never other axes; what a user asks for holds for all.
+    #[test]
+    fn variants_differ_in_the_values_of_their_axes_alone() {
+        let device = device();
+        for experiment in CATALOGUE {
+            let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+            let bare =
+                |axes: Vec<Axis>| -> Vec<Axis> { axes.into_iter().map(|axis| Axis { defaults: Vec::new(), ..axis }).collect() };
+            for variant in experiment.variants() {
+                assert_eq!(
+                    bare(experiment.axes_of(variant, &setting)),
+                    bare(experiment.axes(&setting)),
+                    "{}",
+                    experiment.name()
+                );
+            }
+        }
+        let count = |axes: &[&str]| {
+            let plan = plan(&device, &["subgroup/ops"], axes).unwrap();
+            let of = |variant: &str| plan.iter().filter(|planned| planned.variant == variant).count();
+            (of("u32"), of("f16"), plan.iter().count() as u64 == plan.len())
+        };
+        let (all, few, is_whole) = count(&[]);
+        assert!(few > 0 && few < all && is_whole, "{few} of {all}");
+        assert_eq!(count(&["op=min,mul", "local_size_x=64"]), (2, 2, true));
     }
 
     /// The quick overview has the variants that the experiment chose for it, and those that a filter names.

@@ -172,7 +172,7 @@ pub fn device_classes() -> Vec<DeviceInfo> {
     };
     let whole = Subgroup { classes: every_class(), ..mock().subgroup };
     let chosen = Subgroup { min_size: 32, max_size: 64, max_workgroup_subgroups: 32, size_control: true, ..whole.clone() };
-    let features: BTreeSet<Feature> = mock().features.union(&every_type()).copied().collect();
+    let features: BTreeSet<Feature> = mock().features.union(&every_feature()).copied().collect();
     vec![
         DeviceInfo { name: "a processor".into(), kind: DeviceKind::Cpu, subgroup: whole, features: features.clone(), ..mock() },
         DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
@@ -185,10 +185,15 @@ fn every_class() -> BTreeSet<SubgroupClass> {
     [Basic, Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative, Clustered, Quad, Rotate, RotateClustered].into()
 }
 
-/// The features that let shaders hold and compute with more types.
-pub fn every_type() -> BTreeSet<Feature> {
-    use Feature::{Float16, Float64, Int8, Int16, Int64, Storage8, Storage16};
-    [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16].into()
+/// The features that let shaders hold and compute with more types, and do more with them.
+pub fn every_feature() -> BTreeSet<Feature> {
+    use Feature::{
+        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, MemoryModel, MemoryModelDeviceScope,
+        SharedFloat32AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
+    };
+    let types = [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16, SubgroupExtendedTypes];
+    let atomics = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferInt64Atomics, SharedInt64Atomics];
+    types.into_iter().chain(atomics).chain([MemoryModel, MemoryModelDeviceScope]).collect()
 }
 
 /// Every preset.

@@ -352,10 +352,7 @@ mod tests {
             point: Point::new([("working_set_bytes".into(), bytes.into()), ("groups".into(), 1056_u64.into())]),
             case_id: String::new(),
             cache: Cache::Warm,
-            subgroup_size: None,
             time: 1.0,
-            flags: Vec::new(),
-            interval: None,
             value: if bytes <= 128 << 10 {
                 30_000.0
             } else if bytes <= 32 << 20 {
@@ -363,6 +360,7 @@ mod tests {
             } else {
                 3000.0
             },
+            ..Finished::default()
         };
         let sizes: Vec<u64> =
             Bandwidth.axes(&setting)[0].defaults.iter().map(|value| value.to_string().parse().unwrap()).collect();

@@ -189,11 +189,9 @@ mod tests {
             point: Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value)))),
             case_id: String::new(),
             cache: Cache::Warm,
-            subgroup_size: None,
             time: 1.0,
-            flags: Vec::new(),
-            interval: None,
             value,
+            ..Finished::default()
         }
     }
 

@@ -1,6 +1,7 @@
 //! `subgroup/ops`: what does each operation between the lanes of a subgroup cost?
 
 mod ids;
+mod number;
 mod table;
 mod twin;
 
@@ -13,14 +14,18 @@ use crate::model::{
 use crate::validate::{Expected, Mismatch, Verdict, compare};
 
 use ids::Fault;
-use table::{Operation, WORDS};
-use twin::{Number, Twin};
+use number::{NAMES, Number};
+use table::{Operation, PARTITIONED, WORDS};
+use twin::Twin;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Ops;
 
-/// The types of the operands.
-const VARIANTS: &[&str] = &["u32", "i32", "f32"];
+/// The types whose operations are all measured by default. Of the others a few tell what the type costs.
+const COMMON: &[&str] = &["u32", "i32", "f32"];
+
+/// One operation of each kind that a type may make slower: a crossing of lanes, a reduction, a scan.
+const FEW: &[&str] = &["shuffle", "add", "inclusive_add"];
 
 /// One operation of each kind that is built otherwise in hardware: a vote, a ballot, a crossing of lanes, a reduction, a scan.
 const QUICK: &[&str] = &["all_equal", "ballot", "shuffle", "add", "inclusive_add"];
@@ -48,31 +53,47 @@ impl Experiment for Ops {
     fn description(&self) -> &'static str {
         "Each invocation does `chain` operations, each of which needs the result of the one before; with so many subgroups in \
          flight that their rate counts and not their latency. Something lies between two operations, so that no compiler can \
-         fold them: a multiply-add with the lane's own term, in f32 two bit operations more, in `mul`, `and` and `or` of whole \
-         numbers one more, in votes and ballots a comparison or a selection. Where a lane has none to read from, a selection \
-         keeps its own value. `shuffle` reads a lane told by data, other moves a lane one apart. What takes no typed value \
-         (elect, all, any and work on ballots) is measured in the variant u32, bitwise arithmetic in u32 and i32. \
-         local_size_x=250 ends in a subgroup that lacks lanes; the overview runs this size alone, and so has subgroups of \
-         both kinds.\n\
+         fold them: a multiply-add with the lane's own term, in floats some bit operations more (in f16 two conversions, since \
+         its bits are those of the f32), in `mul`, `and` and `or` of whole numbers one or two, in whole numbers of 8 and 16 bits \
+         a shift, in votes and ballots a comparison or a selection. Where a lane has none to read from, a selection keeps its \
+         own value. `shuffle` reads a lane told by data, other moves a lane one apart. What takes no typed value (elect, all, \
+         any and work on ballots) is measured in the variant u32, bitwise arithmetic in whole numbers. `partitioned` stands for \
+         one vendor's own class, which is named and never measured. By default u32, i32 and f32 have all operations, the other \
+         types a shuffle, a reduction and a scan; `thorough` has all of all. local_size_x=250 ends in a subgroup that lacks \
+         lanes; the overview runs this size alone, and so has subgroups of both kinds.\n\
          \n\
-         How to read it: an operation counts once in each invocation. Gop/s over the subgroup size are operations of whole \
-         subgroups per ns; the subgroup size over Gop/s is ns per operation of a whole subgroup, with all processors of the \
-         device at work. Compare operations with each other: shuffles run at the rate of the hardware that crosses lanes; a \
-         reduction that costs log2(subgroup size) shuffles is made of them, one that costs less has an instruction of its own. \
-         Cheap operations (votes, often quads) hide behind what lies between them: their figures are lower bounds. `elect` has \
-         no operand, and a compiler may do it once for all: its figure is then that of what lies between. Reductions, scans and \
-         clustered operations have a turn of the loop each, the others a sixteenth of one: a driver took several in one turn \
-         for the same. The loop's counting is in their figures. `relative` at \
-         local_size_x=250 is 0.977 (250 of 256) where a subgroup that lacks lanes costs as much as a full one; less says that \
-         a compiler does worse where it can't count on full subgroups. On processors, lanes share a vector register or come \
-         one after the other, and figures tell how the driver emulates the operation.\n\
+         How to read it: the headline is the time per operation of a whole subgroup, with all processors of the device at work: \
+         nanoseconds that shrink as the device has more of them. In gop_per_s an operation counts once in each invocation. \
+         Compare operations with each other: shuffles run at the rate of the hardware that crosses lanes; a reduction that \
+         costs log2(subgroup size) shuffles is made of them, one that costs less has an instruction of its own. Types of 64 \
+         bits commonly cross lanes in two halves, and cost twice; types of 8 and 16 bits cost what words do, and the \
+         conversions that a driver adds. Cheap operations (votes, often quads) hide behind what lies between them: their figures \
+         are upper bounds. `elect` has no operand, and a compiler may do it once for all: its figure is then that of what lies \
+         between. Reductions, scans and clustered operations have a turn of the loop each, the others a sixteenth of one: a \
+         driver took several in one turn for the same. The loop's counting is in their figures. A subgroup that lacks lanes \
+         counts as a whole one: `relative` at local_size_x=250 is 1 where it costs as much, and more where a compiler can't \
+         count on full subgroups. On processors, lanes share a vector register or come one after the other, and figures tell \
+         how the driver emulates the operation.\n\
          \n\
          Which invocation is which lane is the driver's choice: each records its subgroup and lane, and the twin follows them, \
          once they make whole subgroups of the size in question."
     }
 
     fn variants(&self) -> &[&str] {
-        VARIANTS
+        NAMES
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        COMMON
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let mut axes = self.axes(setting);
+        if setting.preset == Preset::Default && !COMMON.contains(&variant) {
+            let ops = axes.iter_mut().filter(|axis| axis.name == "op");
+            ops.for_each(|op| op.defaults = FEW.iter().copied().map(Into::into).collect());
+        }
+        axes
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
@@ -114,17 +135,26 @@ impl Experiment for Ops {
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        if point.word("op") == PARTITIONED {
+            return Err(Skip::new(
+                "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
+                 case needs one",
+            ));
+        }
         let operation = Operation::of(point.word("op"));
-        let subgroup = &setting.device.subgroup;
+        let (subgroup, number) = (&setting.device.subgroup, Number::named(variant));
         require_class(operation, subgroup)?;
         require_type(operation, variant)?;
+        if let Some((_, name)) = number.needs().iter().find(|(feature, _)| !setting.device.has(*feature)) {
+            return Err(Skip::new(format!("{name} is missing: the case needs it for {variant}")));
+        }
         require_cluster(operation, point)?;
         let required = required_size(point, subgroup)?;
         let local_size = point.u32("local_size_x");
         let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
         let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
         let resources = vec![
-            Resource::words("results", invocations, Contents::Undefined),
+            Resource::words("results", invocations.saturating_mul(number.words()), Contents::Undefined),
             Resource::words("ids", invocations, Contents::Undefined),
             Resource::words("words", invocations, Contents::Sequence(Sequence::Words { seed: setting.seed })),
         ];
@@ -133,15 +163,12 @@ impl Experiment for Ops {
             .constant("CHAIN", Scalar::U32(point.u32("chain")));
         let kernel =
             if operation.is_clustered() { kernel.define("CLUSTER_SIZE", point.integer("cluster_size")) } else { kernel };
-        let kernel = match number(variant) {
-            Number::U32 => kernel,
-            Number::I32 => kernel.define("I32", ""),
-            Number::F32 => kernel.define("F32", ""),
-        };
+        let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
         let kernel = Kernel { required_subgroup_size: required, ..kernel };
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0, 1]);
-        let work = Work { ops: invocations.checked_mul(point.integer("chain")), ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::OPS, ..case })
+        let of_subgroups = subgroups(point, groups).checked_mul(point.integer("chain"));
+        let work = Work { ops: invocations.checked_mul(point.integer("chain")), items: of_subgroups, ..Work::default() };
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, ..case })
     }
 
     /// What a device writes that numbers its lanes in order.
@@ -180,9 +207,9 @@ fn require_class(operation: &Operation, subgroup: &Subgroup) -> Result<(), Skip>
 
 fn require_type(operation: &Operation, variant: &str) -> Result<(), Skip> {
     let word = operation.word;
-    if !operation.has_type() && number(variant) != Number::U32 {
+    if !operation.has_type() && Number::named(variant) != Number::U32 {
         Err(Skip::new(format!("`{word}` takes no {variant}, and is measured once: the case needs the variant u32")))
-    } else if operation.is_bitwise() && number(variant) == Number::F32 {
+    } else if operation.is_bitwise() && Number::named(variant).is_float() {
         Err(Skip::new(format!("`{word}` is not defined for floats: the case needs a variant of whole numbers")))
     } else {
         Ok(())
@@ -215,6 +242,12 @@ fn subgroup_sizes(subgroup: &Subgroup, quick: bool) -> Vec<u64> {
     }
 }
 
+/// Subgroups of all workgroups, those that lack lanes as well.
+fn subgroups(point: &Point, groups: [u32; 3]) -> u64 {
+    let per_group = point.integer("local_size_x").div_ceil(point.integer("subgroup_size"));
+    groups.iter().fold(per_group, |product, &count| product.saturating_mul(count.into()))
+}
+
 /// The size to require of the driver; nothing where there is only one.
 fn required_size(point: &Point, subgroup: &Subgroup) -> Result<Option<u32>, Skip> {
     let Subgroup { size, min_size, max_size, max_workgroup_subgroups, .. } = *subgroup;
@@ -239,30 +272,26 @@ fn required_size(point: &Point, subgroup: &Subgroup) -> Result<Option<u32>, Skip
 
 // ---- the twin -------------------------------------------------------------------------------------------------------------
 
-fn number(variant: &str) -> Number {
-    match variant {
-        "i32" => Number::I32,
-        "f32" => Number::F32,
-        _ => Number::U32,
-    }
-}
-
-fn expected_results(case: &Case, results: Vec<u32>) -> Expected<'static> {
-    let at = move |i: u64| usize::try_from(i).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
-    let invocations = case.resources[0].bytes() / 4;
-    match number(&case.variant) {
-        Number::F32 => Expected::floats(invocations, move |i| f32::from_bits(at(i))),
-        _ => Expected::words(invocations, at),
+fn expected_results(case: &Case, results: Vec<u64>) -> Expected<'static> {
+    let number = Number::named(&case.variant);
+    let words = case.resources[0].bytes() / 4;
+    let at = move |i: u64| {
+        let bits = usize::try_from(i / number.words()).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
+        number.stored(bits, i % number.words())
+    };
+    match number {
+        Number::F16 | Number::F32 => Expected::floats(words, move |i| f32::from_bits(at(i))),
+        _ => Expected::words(words, at),
     }
 }
 
 /// What every invocation writes, where these are their lanes.
-fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u32>, Mismatch> {
+fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
     let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.u32(axis) as usize);
     let words = case.resources[2].sequence();
     let twin = Twin {
         operation: Operation::of(case.point.word("op")),
-        number: number(&case.variant),
+        number: Number::named(&case.variant),
         size,
         cluster_size: case.point.u32("cluster_size") as usize,
         chain: case.point.u32("chain"),
@@ -316,6 +345,10 @@ mod tests {
         Subgroup { size, min_size: size, max_size: size, ..Subgroup::default() }
     }
 
+    fn stored(results: &[u64]) -> Vec<u8> {
+        results.iter().flat_map(|bits| Number::U32.word(*bits).to_ne_bytes()).collect()
+    }
+
     fn bytes(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
@@ -325,10 +358,10 @@ mod tests {
         let case = case(fixed(4), "u32", &[("local_size_x", 6), ("groups", 2)], "shuffle_up").unwrap();
         let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
         let linear = results(&case, &ids).unwrap();
-        assert_eq!(Ops.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>(), [bytes(&linear), bytes(&ids)]);
+        assert_eq!(Ops.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);
         let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
         let other = results(&case, &exchanged).unwrap();
-        let verdict = |results: &[u32], ids: &[u32]| Ops.check(&case, &[bytes(results), bytes(ids)]);
+        let verdict = |results: &[u64], ids: &[u32]| Ops.check(&case, &[stored(results), bytes(ids)]);
         assert_eq!(verdict(&linear, &ids), Verdict::Right);
         assert_eq!(verdict(&other, &exchanged), Verdict::Right);
         let Verdict::Wrong(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
@@ -378,6 +411,12 @@ mod tests {
             reason("u32", &[("cluster_size", 2)], "add"),
         ] {
             assert!(reason.contains("the case needs "), "{reason}");
+        }
+        assert!(reason("u32", &[], PARTITIONED).contains("VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV"));
+        for (variant, lacks) in
+            [("f16", "shaderFloat16"), ("f64", "shaderFloat64"), ("i64", "shaderInt64"), ("u8", "shaderInt8")]
+        {
+            assert!(reason(variant, &[], "add").starts_with(lacks), "{variant}");
         }
         assert!(case(fixed(4), "f32", &[], "broadcast").is_ok() && case(fixed(4), "i32", &[], "or").is_ok());
     }

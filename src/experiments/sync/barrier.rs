@@ -1,8 +1,8 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::experiments::{Experiment, Setting, powers_of_two, require_classes};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
+    Axis, AxisKind, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
 };
 use crate::validate::Expected;
 
@@ -10,7 +10,19 @@ use crate::validate::Expected;
 pub const EXPERIMENT: &dyn Experiment = &Barrier;
 
 /// What stands in each step; in capitals, all but `nothing` are the shader's macros.
-const KINDS: &[&str] = &["nothing", "memory_shared", "memory_workgroup", "subgroup", "control"];
+const KINDS: &[&str] = &[
+    "nothing",
+    "memory_shared",
+    "memory_workgroup",
+    "subgroup",
+    "control",
+    "control_subgroup",
+    "control_queue_family",
+    "control_device",
+];
+
+/// Those that the overview has.
+const QUICK: &[&str] = &["nothing", "memory_shared", "subgroup", "control"];
 
 /// What a step works on: registers alone, or workgroup memory as well.
 const TRAFFIC: &[&str] = &["registers", "shared"];
@@ -37,20 +49,25 @@ impl Experiment for Barrier {
          which the workgroup waits for all of its invocations and sees what they wrote; subgroup is subgroupBarrier(), the same \
          for a subgroup; memory_shared is memoryBarrierShared(), which waits for nobody but orders an invocation's own accesses, \
          by its definition for the whole device; memory_workgroup orders them for the workgroup alone; nothing is a step \
-         without a barrier. `traffic` is what a step works on: registers, with a few dependent instructions; with shared, the \
+         without a barrier. The others are controlBarrier() with scopes of their own: control_subgroup is the subgroup's, for \
+         workgroup memory alone; at control_queue_family and control_device the workgroup waits as at control, and what it wrote, to \
+         buffers as well, becomes visible to all of the queue family, or of the device, in the terms of the Vulkan memory model. \
+         controlBarrier() with the workgroup's scopes is what barrier() is. `traffic` is what a step works on: registers, with a few dependent instructions; with shared, the \
          invocation also writes its slot of workgroup memory before the barrier and reads one behind it: with control a slot of \
          another subgroup where there are several, with subgroup its neighbour's, else its own, since nothing else may be read \
          without waiting.\n\
          \n\
-         How to read it: time_ns over barriers is what a step takes, and the difference to kind=nothing at the same point is what \
-         its barrier adds; `relative` is their ratio. With groups=1 a lone workgroup waits and nothing hides it. With more, as \
+         How to read it: the headline is the time per step (time_ns over barriers), and its difference to kind=nothing at the same \
+         point is what the barrier adds; `relative` is their ratio. With groups=1 a lone workgroup waits and nothing hides it. With more, as \
          long as the device holds all of them at once, it is still the time that each takes for a step; beyond, they run in \
          waves, and gop_per_s, steps of whole workgroups per nanosecond, is the figure to use. Expect the control barrier to \
          grow with the number of subgroups that have to arrive. In a workgroup of one subgroup, drivers may drop it; and with \
          traffic=registers no result depends on a barrier, so that a driver may drop, merge or move any of them: the \
          instructions between keep them from standing side by side, no more. Where control is no slower than nothing there, \
          believe traffic=shared. A fence alone often costs nothing but the reordering that the compiler may no longer do; \
-         some drivers wait at one as at a barrier. On processors, a workgroup commonly is one thread that changes from subgroup \
+         some drivers wait at one as at a barrier. A barrier with the device's scope waits, beside the workgroup, for its writes to \
+         be seen by all: no write is on its way here, so that the figure is what asking costs at least; and in that memory model every access to workgroup memory says that it is \
+         to be seen, which a driver may take for a fence of its own (llvmpipe waits at each of them). On processors, a workgroup commonly is one thread that changes from subgroup \
          to subgroup where it waits: there the figure is the cost of that change."
     }
 
@@ -58,7 +75,7 @@ impl Experiment for Barrier {
         let limits = &setting.device.limits;
         let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
         let quick = setting.preset == Preset::Quick;
-        let kinds = KINDS.iter().copied().filter(|kind| !quick || *kind != "memory_workgroup");
+        let kinds = KINDS.iter().copied().filter(|kind| !quick || QUICK.contains(kind));
         let sizes = if quick { vec![256] } else { powers_of_two(1, largest.into()).collect() };
         // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
         let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
@@ -77,8 +94,12 @@ impl Experiment for Barrier {
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let (kind, barriers) = (point.word("kind"), point.integer("barriers"));
         let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
-        if kind == "subgroup" {
-            require_subgroups(setting)?;
+        if kind.ends_with("subgroup") {
+            let basic = (SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT");
+            require_classes(&setting.device.subgroup, &[basic])?;
+        }
+        if let Some((_, name)) = needs(kind).iter().find(|(feature, _)| !setting.device.has(*feature)) {
+            return Err(Skip::new(format!("{name} is missing: the case needs it")));
         }
         let is_right = |count: &u32| barriers % UNROLL == 0 && *count <= MOST_BARRIERS;
         let count = u32::try_from(barriers).ok().filter(is_right).ok_or_else(|| {
@@ -91,9 +112,10 @@ impl Experiment for Barrier {
         let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
         let push = [partner_bits(kind, local_size)];
         let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &push, resources, vec![0]);
-        let work = Work { ops: barriers.checked_mul(groups.into()), ..Work::default() };
+        // Steps of all workgroups, and those that follow each other.
+        let work = Work { ops: barriers.checked_mul(groups.into()), items: Some(barriers), ..Work::default() };
         // At most: where the driver doesn't unroll the inner loop, both count.
-        Ok(Case { work, headline: Headline::TIME, iterations: barriers + barriers / UNROLL, ..case })
+        Ok(Case { work, headline: Headline::COST, iterations: barriers + barriers / UNROLL, ..case })
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
@@ -107,22 +129,23 @@ impl Experiment for Barrier {
     }
 }
 
-/// Subgroup barriers belong to the basic class of subgroup operations.
-fn require_subgroups(setting: &Setting) -> Result<(), Skip> {
-    let subgroup = &setting.device.subgroup;
-    if subgroup.in_compute && subgroup.classes.contains(&SubgroupClass::Basic) {
-        return Ok(());
+/// The features that a kind needs, as Vulkan calls them.
+fn needs(kind: &str) -> &'static [(Feature, &'static str)] {
+    const MODEL: (Feature, &str) = (Feature::MemoryModel, "vulkanMemoryModel");
+    match kind {
+        "control_queue_family" => &[MODEL],
+        "control_device" => &[MODEL, (Feature::MemoryModelDeviceScope, "vulkanMemoryModelDeviceScope")],
+        _ => &[],
     }
-    Err(Skip::new("VK_SUBGROUP_FEATURE_BASIC_BIT is not supported in compute shaders, the case needs it"))
 }
 
 /// The bits of an invocation's number that lead to the one whose slot it reads.
 fn partner_bits(kind: &str, local_size: u32) -> u32 {
     match kind {
         // The other half of the workgroup: another subgroup, unless there is but one.
-        "control" => (local_size / 2).next_power_of_two(),
+        "control" | "control_queue_family" | "control_device" => (local_size / 2).next_power_of_two(),
         // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them.
-        "subgroup" => 1,
+        "subgroup" | "control_subgroup" => 1,
         _ => 0,
     }
 }
@@ -153,6 +176,23 @@ fn after_all_steps(point: &Point) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_scope_needs_is_named() {
+        let mut device = crate::model::DeviceInfo::mock();
+        let mut reasons = Vec::new();
+        for feature in [None, Some(Feature::MemoryModel), Some(Feature::MemoryModelDeviceScope)] {
+            device.features.extend(feature);
+            let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
+            let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let point = Point::new(axes);
+            let reason = |kind: &'static str| Barrier.case("", &point.with("kind", &kind.into()), &setting).err();
+            reasons.push(["control_queue_family", "control_device"].map(|kind| reason(kind).map(|skip| skip.reason)));
+        }
+        let lacks = |name: &str| Some(format!("{name} is missing: the case needs it"));
+        let model = lacks("vulkanMemoryModel");
+        assert_eq!(reasons, [[model.clone(), model], [None, lacks("vulkanMemoryModelDeviceScope")], [None, None]]);
+    }
 
     #[test]
     fn a_partner_is_in_the_other_half() {

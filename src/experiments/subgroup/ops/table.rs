@@ -114,6 +114,9 @@ pub enum Fold {
     Xor,
 }
 
+/// What stands for the class of one vendor, which is named and not measured.
+pub const PARTITIONED: &str = "partitioned";
+
 /// Declares the table; an operation's place among those of its class is what the shader's `OP` says.
 macro_rules! operations {
     ($($class:ident { $($word:literal: $act:expr;)+ })+) => {
@@ -122,7 +125,7 @@ macro_rules! operations {
             &[$($(Operation { word: $word, class: SubgroupClass::$class, act: $act }),+),+];
 
         /// The words of the axis `op`.
-        pub const WORDS: &[&str] = &[$($($word),+),+];
+        pub const WORDS: &[&str] = &[$($($word),+),+, PARTITIONED];
     };
 }
 

@@ -1,17 +1,7 @@
 //! What the shaders compute, one subgroup at a time. Values are held as bits, whatever their type.
 
+use super::number::Number;
 use super::table::{Act, Ballot, Fold, Move, Operation, Reach, Vote};
-
-/// What the operands are: the variants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// `uint`
-    U32,
-    /// `int`
-    I32,
-    /// `float`
-    F32,
-}
 
 /// A chain of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -37,19 +27,19 @@ struct Lanes<'a> {
 
 /// The results of one operation in all lanes.
 enum Results {
-    Values(Vec<u32>),
+    Values(Vec<u64>),
     Votes(Vec<bool>),
 }
 
 impl Twin {
-    /// What the lanes of a subgroup write, whose invocations read these words.
-    pub fn run(&self, words: &[u32]) -> Vec<u32> {
+    /// The bits of what the lanes of a subgroup end with, whose invocations read these words.
+    pub fn run(&self, words: &[u32]) -> Vec<u64> {
         let lanes = Lanes { terms: words, picks: words.iter().map(|word| *word as usize % words.len()).collect() };
         let start = words.iter().map(|word| self.operand_of(*word)).collect();
-        (0..self.chain).fold(start, |x: Vec<u32>, number| self.advance(&x, &lanes, number))
+        (0..self.chain).fold(start, |x: Vec<u64>, number| self.advance(&x, &lanes, number))
     }
 
-    fn advance(&self, x: &[u32], lanes: &Lanes, number: u32) -> Vec<u32> {
+    fn advance(&self, x: &[u64], lanes: &Lanes, number: u32) -> Vec<u64> {
         let terms = || lanes.terms.iter();
         match self.results(x, lanes, number) {
             Results::Values(results) => results.iter().zip(terms()).map(|(result, term)| self.stir(*result, *term)).collect(),
@@ -60,15 +50,18 @@ impl Twin {
         }
     }
 
-    fn results(&self, x: &[u32], lanes: &Lanes, number: u32) -> Results {
+    fn results(&self, x: &[u64], lanes: &Lanes, number: u32) -> Results {
         let all = 0..x.len();
         match self.operation.act {
             Act::Vote(vote) => Results::Votes(all.map(|lane| self.vote(vote, x, lanes, lane, number)).collect()),
             Act::AllEqual => {
-                let bounded = |x: &u32| self.combine(Fold::Min, *x, self.rare());
+                let bounded = |x: &u64| self.number.combine(Fold::Min, *x, self.number.rare());
                 Results::Votes(vec![x.iter().all(|other| bounded(other) == bounded(&x[0])); x.len()])
             }
-            Act::Ballot(ballot) => Results::Values(all.map(|lane| self.ballot(ballot, x, lane)).collect()),
+            Act::Ballot(ballot) => {
+                let words: Vec<u32> = x.iter().map(|x| self.number.word(*x)).collect();
+                Results::Values(all.map(|lane| self.ballot(ballot, &words, lane).into()).collect())
+            }
             Act::Move(from) => {
                 let given = |lane| x.get(self.partner(from, lanes, lane)).copied().unwrap_or(x[lane]);
                 Results::Values(all.map(given).collect())
@@ -80,39 +73,40 @@ impl Twin {
     // ---- operands ---------------------------------------------------------------------------------------------------------
 
     /// A word as an operand.
-    fn operand_of(&self, word: u32) -> u32 {
-        let kept = match self.operation.act {
-            Act::Fold(_, Fold::Mul) => 0x8080_0000,
-            _ => 0x007F_FF80,
-        };
-        match self.number {
-            Number::F32 => (word & kept) ^ 1.0_f32.to_bits(),
-            _ => word,
+    fn operand_of(&self, word: u32) -> u64 {
+        self.number.operand_of(word, self.kept())
+    }
+
+    /// The bits of a float that a word tells, of an f64 those of its upper and of its lower word.
+    fn kept(&self) -> (u32, u32) {
+        match (self.operation.act, self.number) {
+            (Act::Fold(_, Fold::Mul), Number::F16) => (0x8000_0000, 0),
+            (Act::Fold(_, Fold::Mul), Number::F64) => (0x8010_0000, 0),
+            (Act::Fold(_, Fold::Mul), _) => (0x8080_0000, 0),
+            (Act::Fold(..), Number::F16) => (0x0070_0000, 0),
+            (_, Number::F16) => (0x007F_E000, 0),
+            (_, Number::F64) => (0x000F_FFFF, 0xFFFF_FF00),
+            _ => (0x007F_FF80, 0),
         }
     }
 
-    fn stir(&self, result: u32, term: u32) -> u32 {
-        self.operand_of(result.wrapping_mul(1_664_525).wrapping_add(term))
-    }
-
-    /// What one operand in 64 lies below.
-    fn rare(&self) -> u32 {
+    fn stir(&self, result: u64, term: u32) -> u64 {
         match self.number {
-            Number::U32 => 0x0400_0000,
-            Number::I32 => unsigned(-0x7C00_0000),
-            Number::F32 => 1.015_625_f32.to_bits(),
+            Number::U64 | Number::I64 => result.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(term.into()),
+            number => self.operand_of(number.word(result).wrapping_mul(1_664_525).wrapping_add(term)),
         }
     }
 
     // ---- votes and ballots ------------------------------------------------------------------------------------------------
 
-    fn vote(&self, vote: Vote, x: &[u32], lanes: &Lanes, lane: usize, number: u32) -> bool {
+    fn vote(&self, vote: Vote, x: &[u64], lanes: &Lanes, lane: usize, number: u32) -> bool {
+        // Measured in u32 alone.
         match vote {
             Vote::Elect => lane == 0,
-            Vote::All => x.iter().all(|x| *x >= self.rare()),
-            Vote::Any => x.iter().any(|x| *x < self.rare()),
+            Vote::All => x.iter().all(|x| *x >= self.number.rare()),
+            Vote::Any => x.iter().any(|x| *x < self.number.rare()),
             Vote::InverseBallot => bit(spread(self.same.wrapping_add(number.wrapping_mul(0x9E37_79B9))), lane),
-            Vote::BitExtract => bit(spread(x[lane]), lanes.picks[lane]),
+            Vote::BitExtract => bit(spread(self.number.word(x[lane])), lanes.picks[lane]),
         }
     }
 
@@ -153,13 +147,14 @@ impl Twin {
 
     // ---- arithmetic -------------------------------------------------------------------------------------------------------
 
-    fn fold(&self, reach: Reach, fold: Fold, x: &[u32]) -> Vec<u32> {
-        let operands: Vec<u32> = (0..).zip(x).map(|(lane, x)| self.operand(fold, *x, lane)).collect();
-        let whole = |operands: &[u32]| operands.iter().fold(self.identity(fold), |sum, own| self.combine(fold, sum, *own));
+    fn fold(&self, reach: Reach, fold: Fold, x: &[u64]) -> Vec<u64> {
+        let number = self.number;
+        let operands: Vec<u64> = (0..).zip(x).map(|(lane, x)| self.operand(fold, *x, lane)).collect();
+        let whole = |operands: &[u64]| operands.iter().fold(number.identity(fold), |sum, own| number.combine(fold, sum, *own));
         // Before and after each lane in turn.
-        let sums = operands.iter().scan(self.identity(fold), |sum, own| {
+        let sums = operands.iter().scan(number.identity(fold), |sum, own| {
             let below = *sum;
-            *sum = self.combine(fold, below, *own);
+            *sum = number.combine(fold, below, *own);
             Some((below, *sum))
         });
         match reach {
@@ -172,49 +167,15 @@ impl Twin {
         }
     }
 
-    fn operand(&self, fold: Fold, x: u32, lane: u32) -> u32 {
-        let own_bits = 3 << (lane % 32);
-        match (self.number, fold) {
-            (Number::F32, _) => x,
-            (_, Fold::Mul) => x | 1,
-            (_, Fold::And) => x | !own_bits,
-            (_, Fold::Or) => x & own_bits,
+    fn operand(&self, fold: Fold, x: u64, lane: u32) -> u64 {
+        let mask = self.number.mask();
+        let own_bits = (3 << (lane % self.number.width())) & mask;
+        match fold {
+            _ if self.number.is_float() => x,
+            Fold::Mul => x | 1,
+            Fold::And => x | (own_bits ^ mask),
+            Fold::Or => x & own_bits,
             _ => x,
-        }
-    }
-
-    fn identity(&self, fold: Fold) -> u32 {
-        match (fold, self.number) {
-            (Fold::Add | Fold::Or | Fold::Xor, _) => 0,
-            (Fold::Mul, Number::F32) => 1.0_f32.to_bits(),
-            (Fold::Mul, _) => 1,
-            (Fold::And, _) | (Fold::Min, Number::U32) => u32::MAX,
-            (Fold::Max, Number::U32) => 0,
-            (Fold::Min, Number::I32) => unsigned(i32::MAX),
-            (Fold::Max, Number::I32) => unsigned(i32::MIN),
-            (Fold::Min, Number::F32) => f32::INFINITY.to_bits(),
-            (Fold::Max, Number::F32) => f32::NEG_INFINITY.to_bits(),
-        }
-    }
-
-    /// One value of two.
-    fn combine(&self, fold: Fold, a: u32, b: u32) -> u32 {
-        let floats = [a, b].map(f32::from_bits);
-        let signed = [a, b].map(|bits| i32::from_ne_bytes(bits.to_ne_bytes()));
-        match (fold, self.number) {
-            (Fold::Add, Number::F32) => (floats[0] + floats[1]).to_bits(),
-            (Fold::Mul, Number::F32) => (floats[0] * floats[1]).to_bits(),
-            (Fold::Min, Number::F32) => floats[0].min(floats[1]).to_bits(),
-            (Fold::Max, Number::F32) => floats[0].max(floats[1]).to_bits(),
-            (Fold::Min, Number::I32) => unsigned(signed[0].min(signed[1])),
-            (Fold::Max, Number::I32) => unsigned(signed[0].max(signed[1])),
-            (Fold::Min, Number::U32) => a.min(b),
-            (Fold::Max, Number::U32) => a.max(b),
-            (Fold::Add, _) => a.wrapping_add(b),
-            (Fold::Mul, _) => a.wrapping_mul(b),
-            (Fold::And, _) => a & b,
-            (Fold::Or, _) => a | b,
-            (Fold::Xor, _) => a ^ b,
         }
     }
 }
@@ -223,10 +184,6 @@ impl Twin {
 fn spread(x: u32) -> u128 {
     let [x, not_x] = [x, !x].map(u128::from);
     x | (not_x << 32) | (x << 64) | (not_x << 96)
-}
-
-fn unsigned(value: i32) -> u32 {
-    u32::from_ne_bytes(value.to_ne_bytes())
 }
 
 fn bit(ballot: u128, lane: usize) -> bool {
@@ -243,7 +200,7 @@ mod tests {
     use super::*;
 
     /// What three lanes of four hold after one operation, before it is stirred.
-    fn results(word: &str, number: Number, x: [u32; 3]) -> [u32; 3] {
+    fn results(word: &str, number: Number, x: [u64; 3]) -> [u64; 3] {
         let operation = Operation::of(word);
         let twin = Twin { operation, number, size: 4, cluster_size: 2, chain: 1, same: 0b0110 };
         let lanes = Lanes { terms: &[0; 3], picks: vec![2, 0, 0] };
@@ -285,14 +242,14 @@ mod tests {
 
     #[test]
     fn arithmetic_is_that_of_its_type() {
-        let minus = u32::MAX;
+        let minus = u64::from(u32::MAX);
         assert_eq!(results("add", Number::U32, [1, 2, minus]), [2; 3]);
         assert_eq!(results("inclusive_add", Number::I32, [1, 2, 3]), [1, 3, 6]);
         assert_eq!(results("exclusive_mul", Number::U32, [3, 5, 7]), [1, 3, 15]);
         assert_eq!(results("clustered_xor", Number::U32, [1, 3, 5]), [2, 2, 5]);
         assert_eq!([Number::U32, Number::I32].map(|number| results("min", number, [1, minus, 2])), [[1; 3], [minus; 3]]);
         assert_eq!([Number::U32, Number::I32].map(|number| results("exclusive_max", number, [1, 1, 1])[0]), [0, 1 << 31]);
-        let floats = |values: [f32; 3]| values.map(f32::to_bits);
+        let floats = |values: [f32; 3]| values.map(|value| u64::from(value.to_bits()));
         assert_eq!(results("inclusive_mul", Number::F32, floats([0.5, -1.0, 2.0])), floats([0.5, -0.5, -1.0]));
         assert_eq!(results("exclusive_min", Number::F32, floats([2.0, -1.0, 1.0])), floats([f32::INFINITY, 2.0, -1.0]));
         // Each lane tells the bits of its number and of the next.
@@ -301,13 +258,41 @@ mod tests {
     }
 
     #[test]
+    fn bytes_and_wide_numbers_wrap_at_their_width() {
+        assert_eq!(results("inclusive_add", Number::U8, [200, 100, 1]), [200, 44, 45]);
+        assert_eq!([Number::U8, Number::I8].map(|number| results("min", number, [1, 0x80, 2])[0]), [1, 0x80]);
+        assert_eq!(results("exclusive_min", Number::I16, [3, 2, 1]), [0x7FFF, 3, 2]);
+        assert_eq!(results("mul", Number::I64, [u64::MAX, 3, 5])[0], 0_u64.wrapping_sub(15));
+        assert_eq!(results("and", Number::U8, [0, 0xFF, 0xFF])[0], 0xFC);
+        let halves = [1.5, 1.25, 1.75].map(|value| u64::from(half::f16::from_f32(value).to_bits()));
+        assert_eq!(results("add", Number::F16, halves)[0], u64::from(half::f16::from_f32(4.5).to_bits()));
+        assert_eq!(results("inclusive_add", Number::F64, [0.5, 0.25, 1.0].map(f64::to_bits))[2], 1.75_f64.to_bits());
+    }
+
+    #[test]
     fn sums_and_products_of_the_largest_subgroup_are_exact() {
         let twin =
-            |word| Twin { operation: Operation::of(word), number: Number::F32, size: 128, cluster_size: 4, chain: 1, same: 0 };
-        let largest = f32::from_bits(twin("add").operand_of(u32::MAX));
-        assert_eq!(f64::from(largest), 2.0 - 2.0_f64.powi(-16));
-        assert_eq!((1..=128).fold(0.0, |sum, _| sum + largest), 256.0 - 128.0 * 2.0_f32.powi(-16));
-        let factors: Vec<f32> = [0, 1 << 23, 1 << 31, u32::MAX].map(|word| f32::from_bits(twin("mul").operand_of(word))).into();
-        assert_eq!(factors, [1.0, 0.5, -1.0, -0.5]);
+            |word, number| Twin { operation: Operation::of(word), number, size: 128, cluster_size: 4, chain: 1, same: 0 };
+        let largest = |number| twin("add", number).operand_of(u32::MAX);
+        let [f16, f32] =
+            [half::f16::from_bits(u16::try_from(largest(Number::F16)).unwrap()).to_f64(), low_float(largest(Number::F32))];
+        let f64 = f64::from_bits(largest(Number::F64) | 0xFFFF_FF00);
+        assert_eq!([f16, f32, f64], [2.0 - 2.0_f64.powi(-3), 2.0 - 2.0_f64.powi(-16), 2.0 - 2.0_f64.powi(-44)]);
+        let halves = (1..=128).fold(half::f16::ZERO, |sum, _| sum + half::f16::from_f64(f16));
+        assert_eq!(halves.to_f64(), 256.0 - 128.0 * 2.0_f64.powi(-3));
+        #[expect(clippy::cast_possible_truncation, reason = "it was one")]
+        let floats = (1..=128).fold(0.0, |sum, _| sum + f32 as f32);
+        assert_eq!(floats, 256.0 - 128.0 * 2.0_f32.powi(-16));
+        assert_eq!((1..=128).fold(0.0, |sum, _| sum + f64), 256.0 - 128.0 * 2.0_f64.powi(-44));
+        let factor = |word| low_float(twin("mul", Number::F32).operand_of(word));
+        assert_eq!([0, 1 << 23, 1 << 31, u32::MAX].map(factor), [1.0, 0.5, -1.0, -0.5]);
+        let factor = |word| f64::from_bits(twin("mul", Number::F64).operand_of(word));
+        assert_eq!([0, 1 << 20, 1 << 31, u32::MAX].map(factor), [1.0, 0.5, -1.0, -0.5]);
+        let signs = [0, u32::MAX].map(|word| twin("mul", Number::F16).operand_of(word));
+        assert_eq!(signs, [0x3C00, 0xBC00]);
+    }
+
+    fn low_float(bits: u64) -> f64 {
+        f32::from_bits(u32::try_from(bits).unwrap()).into()
     }
 }

@@ -1,0 +1,113 @@
+//! Checking results whose order nobody knows: what many invocations note of a word that they all change.
+//!
+//! Each invocation adds up by how much its changes raised the word's weight (`glsl/include/ledger.glsl`). Whatever the order, one
+//! invocation's new value is the next one's old value, so that all notes together tell the last weight less the first: a change
+//! that is lost, done twice, or told wrongly leaves another sum, but for one in 2^32.
+
+use std::collections::BTreeMap;
+
+use crate::validate::{Mismatch, Verdict};
+
+/// `x * x + x`: no two values that differ in few bits have the same, and sums of it aren't sums of the values.
+fn weight(x: u32) -> u32 {
+    x.wrapping_mul(x).wrapping_add(x)
+}
+
+/// What is noted of a change.
+pub(super) fn rise(before: u32, now: u32) -> u32 {
+    weight(now).wrapping_sub(weight(before))
+}
+
+/// Compares the notes of all invocations with what became of the words that they changed.
+pub(super) fn check(
+    output: &str,
+    notes: &[u32],
+    place_of: impl Fn(usize) -> usize,
+    ends: impl Fn(usize) -> (u32, u32),
+) -> Verdict {
+    let mut sums: BTreeMap<usize, (usize, u32)> = BTreeMap::new();
+    for (i, note) in notes.iter().enumerate() {
+        let (_, sum) = sums.entry(place_of(i)).or_insert((i, 0));
+        *sum = sum.wrapping_add(*note);
+    }
+    let expected = |place| {
+        let (first, last) = ends(place);
+        rise(first, last)
+    };
+    let wrong: Vec<_> = sums.into_iter().filter(|(place, (_, sum))| *sum != expected(*place)).collect();
+    let Some((place, (first, sum))) = wrong.first() else { return Verdict::Right };
+    Verdict::Wrong(Mismatch {
+        output: output.to_owned(),
+        index: *first as u64,
+        got: format!("one of {sum:#010x} in all"),
+        expected: format!("of {:#010x}, as what became of word {place} says", expected(*place)),
+        wrong: wrong.len() as u64,
+        total: notes.len() as u64,
+    })
+}
+
+/// The words of an output.
+pub(super) fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
+}
+
+/// How many passes an output of one word has counted.
+///
+/// # Errors
+/// The verdict where there was none.
+pub(super) fn passes(output: &str, bytes: &[u8]) -> Result<u32, Verdict> {
+    match words(bytes)[..] {
+        [count] if count > 0 => Ok(count),
+        ref other => Err(Verdict::Wrong(Mismatch {
+            output: output.to_owned(),
+            index: 0,
+            got: format!("{other:?}"),
+            expected: "one pass at least".to_owned(),
+            wrong: 1,
+            total: 1,
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three invocations add 1, 2 and 3 to one word, in some order, in two passes.
+    fn notes(order: [usize; 3]) -> ([u32; 3], u32) {
+        let (mut notes, mut word) = ([0_u32; 3], 7_u32);
+        for i in order.into_iter().chain([0, 1, 2]) {
+            let now = word + [1, 2, 3][i];
+            notes[i] = notes[i].wrapping_add(rise(word, now));
+            word = now;
+        }
+        (notes, word)
+    }
+
+    #[test]
+    fn notes_balance_in_any_order() {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let (notes, last) = notes(order);
+            assert_eq!(check("notes", &notes, |_| 0, |_| (7, last)), Verdict::Right);
+        }
+    }
+
+    #[test]
+    fn what_is_lost_or_told_wrongly_is_found() {
+        let (right, last) = notes([0, 1, 2]);
+        let verdict = |notes: &[u32], last| check("notes", notes, |_| 0, |_| (7, last));
+        assert!(matches!(verdict(&right, last - 1), Verdict::Wrong(_)), "a change that memory lost");
+        assert!(matches!(verdict(&[right[0] ^ 1, right[1], right[2]], last), Verdict::Wrong(_)));
+        // Two invocations that were told the same old value.
+        let raced = [rise(7, 8), rise(7, 9)];
+        assert!(matches!(verdict(&raced, 10), Verdict::Wrong(_)) && matches!(verdict(&raced, 9), Verdict::Wrong(_)));
+        let Verdict::Wrong(mismatch) = check("notes", &[0, 5, 5], |i| i, |_| (1, 1)) else { panic!("notes of nothing pass") };
+        assert_eq!((mismatch.index, mismatch.wrong, mismatch.total), (1, 2, 3));
+    }
+
+    #[test]
+    fn passes_are_counted_from_one() {
+        assert_eq!(passes("passes", &3_u32.to_ne_bytes()), Ok(3));
+        assert!(passes("passes", &0_u32.to_ne_bytes()).is_err() && passes("passes", &[]).is_err());
+    }
+}

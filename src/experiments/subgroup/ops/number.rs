@@ -1,0 +1,261 @@
+//! The types that operations work on: how each is held, computed with and written. Values are held as their bits.
+
+use half::f16;
+
+use super::table::Fold;
+use crate::model::Feature;
+
+/// What the operands are: the variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `uint`
+    U32,
+    /// `int`
+    I32,
+    /// `float`
+    F32,
+    /// `float16_t`
+    F16,
+    /// `double`
+    F64,
+    /// `uint64_t`
+    U64,
+    /// `int64_t`
+    I64,
+    /// `uint8_t`
+    U8,
+    /// `int8_t`
+    I8,
+    /// `uint16_t`
+    U16,
+    /// `int16_t`
+    I16,
+}
+
+/// The names of the types, in the order above.
+pub const NAMES: &[&str] = &["u32", "i32", "f32", "f16", "f64", "u64", "i64", "u8", "i8", "u16", "i16"];
+
+/// Subgroup operations on all but words and doubles.
+const EXTENDED: (Feature, &str) = (Feature::SubgroupExtendedTypes, "shaderSubgroupExtendedTypes");
+
+impl Number {
+    /// The type of a variant.
+    pub fn named(variant: &str) -> Self {
+        match variant {
+            "i32" => Self::I32,
+            "f32" => Self::F32,
+            "f16" => Self::F16,
+            "f64" => Self::F64,
+            "u64" => Self::U64,
+            "i64" => Self::I64,
+            "u8" => Self::U8,
+            "i8" => Self::I8,
+            "u16" => Self::U16,
+            "i16" => Self::I16,
+            _ => Self::U32,
+        }
+    }
+
+    /// The features that a device needs, as Vulkan calls them.
+    pub fn needs(self) -> &'static [(Feature, &'static str)] {
+        match self {
+            Self::U32 | Self::I32 | Self::F32 => &[],
+            Self::F64 => &[(Feature::Float64, "shaderFloat64")],
+            Self::F16 => &[(Feature::Float16, "shaderFloat16"), EXTENDED],
+            Self::U64 | Self::I64 => &[(Feature::Int64, "shaderInt64"), EXTENDED],
+            Self::U8 | Self::I8 => &[(Feature::Int8, "shaderInt8"), EXTENDED],
+            Self::U16 | Self::I16 => &[(Feature::Int16, "shaderInt16"), EXTENDED],
+        }
+    }
+
+    /// Bits of a value.
+    pub fn width(self) -> u32 {
+        match self {
+            Self::U8 | Self::I8 => 8,
+            Self::U16 | Self::I16 | Self::F16 => 16,
+            Self::U32 | Self::I32 | Self::F32 => 32,
+            Self::U64 | Self::I64 | Self::F64 => 64,
+        }
+    }
+
+    /// Words that the shader writes of a value.
+    pub fn words(self) -> u64 {
+        if self.width() == 64 { 2 } else { 1 }
+    }
+
+    /// Whether it is a float.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    fn is_signed(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// The bits that a value may have.
+    pub fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.width())
+    }
+
+    // ---- words ------------------------------------------------------------------------------------------------------------
+
+    /// A word as an operand. Of a float's bits `kept` are the word's; the others are those of 1.
+    pub fn operand_of(self, word: u32, (kept, kept_low): (u32, u32)) -> u64 {
+        let one_to_two = || (word & kept) ^ 1.0_f32.to_bits();
+        match self {
+            Self::F32 => one_to_two().into(),
+            Self::F16 => f16::from_f32(f32::from_bits(one_to_two())).to_bits().into(),
+            Self::F64 => {
+                let low = word.wrapping_mul(0x9E37_79B1) & kept_low;
+                (u64::from((word & kept) ^ 0x3FF0_0000) << 32) | u64::from(low)
+            }
+            Self::U64 | Self::I64 => u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            _ => (word >> (32 - self.width())).into(),
+        }
+    }
+
+    /// The shader's `BITS`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bits of the lower word are meant")]
+    pub fn word(self, bits: u64) -> u32 {
+        match self {
+            Self::F16 => f16::from_bits(bits as u16).to_f32().to_bits(),
+            Self::F64 => bits as u32 ^ (bits >> 32) as u32,
+            _ => self.signed(bits) as u32,
+        }
+    }
+
+    /// A word of what the shader writes of a value.
+    #[expect(clippy::cast_possible_truncation, reason = "half of the bits are meant")]
+    pub fn stored(self, bits: u64, half: u64) -> u32 {
+        if self.words() == 2 { (bits >> (32 * half)) as u32 } else { self.word(bits) }
+    }
+
+    // ---- arithmetic -------------------------------------------------------------------------------------------------------
+
+    /// A whole number: the bits, and all above them those of its sign where it has one.
+    fn signed(self, bits: u64) -> i64 {
+        let unused = 64 - self.width();
+        let value = i64::from_ne_bytes(bits.to_ne_bytes());
+        if self.is_signed() { (value << unused) >> unused } else { value }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "no value has more bits than its type")]
+    fn float(self, bits: u64) -> f64 {
+        match self {
+            Self::F16 => f16::from_bits(bits as u16).to_f64(),
+            Self::F32 => f32::from_bits(bits as u32).into(),
+            _ => f64::from_bits(bits),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "exact: operands are chosen so that nothing is rounded")]
+    fn bits_of(self, value: f64) -> u64 {
+        match self {
+            Self::F16 => f16::from_f64(value).to_bits().into(),
+            Self::F32 => (value as f32).to_bits().into(),
+            _ => value.to_bits(),
+        }
+    }
+
+    /// What one operand in 64 lies below.
+    pub fn rare(self) -> u64 {
+        let rare = 1 << (self.width() - 6);
+        match self {
+            _ if self.is_float() => self.bits_of(1.015_625),
+            _ if self.is_signed() => self.least() | rare,
+            _ => rare,
+        }
+    }
+
+    /// The smallest whole number.
+    fn least(self) -> u64 {
+        if self.is_signed() { 1 << (self.width() - 1) } else { 0 }
+    }
+
+    /// What changes nothing.
+    pub fn identity(self, fold: Fold) -> u64 {
+        match fold {
+            Fold::Add | Fold::Or | Fold::Xor => 0,
+            Fold::Mul if self.is_float() => self.bits_of(1.0),
+            Fold::Mul => 1,
+            Fold::And => self.mask(),
+            Fold::Min if self.is_float() => self.bits_of(f64::INFINITY),
+            Fold::Max if self.is_float() => self.bits_of(f64::NEG_INFINITY),
+            Fold::Min => self.least() ^ self.mask(),
+            Fold::Max => self.least(),
+        }
+    }
+
+    /// One value of two.
+    pub fn combine(self, fold: Fold, a: u64, b: u64) -> u64 {
+        if self.is_float() {
+            let [a, b] = [a, b].map(|bits| self.float(bits));
+            return self.bits_of(match fold {
+                Fold::Add => a + b,
+                Fold::Mul => a * b,
+                Fold::Min => a.min(b),
+                Fold::Max => a.max(b),
+                Fold::And | Fold::Or | Fold::Xor => unreachable!("floats have no bitwise operations"),
+            });
+        }
+        let is_less = if self.is_signed() { self.signed(a) < self.signed(b) } else { a < b };
+        let result = match fold {
+            Fold::Add => a.wrapping_add(b),
+            Fold::Mul => a.wrapping_mul(b),
+            Fold::Min => return if is_less { a } else { b },
+            Fold::Max => return if is_less { b } else { a },
+            Fold::And => a & b,
+            Fold::Or => a | b,
+            Fold::Xor => a ^ b,
+        };
+        result & self.mask()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_types() {
+        let widths = NAMES.iter().map(|name| Number::named(name).width());
+        assert!(widths.eq(NAMES.iter().map(|name| name[1..].parse::<u32>().unwrap())));
+        let kinds = NAMES.iter().map(|name| (Number::named(name).is_float(), Number::named(name).is_signed()));
+        assert!(kinds.eq(NAMES.iter().map(|name| (name.starts_with('f'), name.starts_with('i')))));
+    }
+
+    #[test]
+    fn values_are_written_whole() {
+        assert_eq!(Number::I8.word(0x80), 0xFFFF_FF80);
+        assert_eq!([Number::U8.word(0x80), Number::U16.word(0x8001)], [0x80, 0x8001]);
+        assert_eq!(Number::F16.word(f16::from_f32(-1.5).to_bits().into()), (-1.5_f32).to_bits());
+        assert_eq!([0, 1].map(|half| Number::U64.stored(0x1_0000_0002, half)), [2, 1]);
+        assert_eq!([0, 1].map(|half| Number::F64.stored(1.0_f64.to_bits(), half)), [0, 0x3FF0_0000]);
+    }
+
+    #[test]
+    fn what_changes_nothing_changes_nothing() {
+        for number in NAMES.iter().map(|name| Number::named(name)) {
+            let whole = [0, 1, 5, number.mask(), number.mask() >> 1, number.least()];
+            let values = if number.is_float() { [-1.5, 0.5, 1.0, 2.0, 100.0, -4.0].map(|v| number.bits_of(v)) } else { whole };
+            for fold in [Fold::Add, Fold::Mul, Fold::Min, Fold::Max, Fold::And, Fold::Or, Fold::Xor] {
+                if number.is_float() && matches!(fold, Fold::And | Fold::Or | Fold::Xor) {
+                    continue;
+                }
+                assert!(values.iter().all(|value| number.combine(fold, number.identity(fold), *value) == *value), "{number:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_operand_in_64_is_rare() {
+        let operand = |number: Number, word: u32| number.operand_of(word, (0x007F_FF80, 0));
+        for number in [Number::U8, Number::I8, Number::U16, Number::I16, Number::U32, Number::I32] {
+            let is_rare = |i: &u32| {
+                let operand = operand(number, i << 20);
+                number.combine(Fold::Min, operand, number.rare()) != number.rare()
+            };
+            assert_eq!((0..4096).filter(is_rare).count(), 64, "{number:?}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `subgroup/versus_shared`: does a job among the invocations of a workgroup gain by subgroup operations?
+
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, SubgroupClass, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &VersusShared;
+
+/// The jobs; in capitals, the shader's macros.
+const JOBS: &[&str] = &["reduce", "scan", "broadcast"];
+
+const BY_SUBGROUP: &str = "subgroup";
+const BY_SHARED: &str = "shared";
+
+/// More would keep the twin busy for minutes, and outlast the loops of some drivers.
+const MOST_JOBS: u64 = 1 << 12;
+
+struct VersusShared;
+
+impl Experiment for VersusShared {
+    fn name(&self) -> &'static str {
+        "subgroup/versus_shared"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reduction, scan and broadcast by subgroups, or through workgroup memory"
+    }
+
+    fn description(&self) -> &'static str {
+        "A workgroup does `jobs` jobs, each of which needs the result of the one before: it sums up a word of each invocation \
+         (reduce), sums up those before and with each (scan), or tells all of them the first one's (broadcast). In the variant \
+         `shared`, words go through workgroup memory alone: the sum by a tree, the scan by Hillis and Steele's steps, both \
+         with a barrier for each doubling; the broadcast with one barrier. In `subgroup`, each subgroup does its part with one \
+         operation; where a workgroup has several, their parts go through workgroup memory, with one barrier, and every \
+         invocation sums up the parts that concern it.\n\
+         \n\
+         How to read it: the headline is the time per job of a workgroup, with as many workgroups at once as fill the device; \
+         `relative` compares with `subgroup` at the same point: 5 says that the way through workgroup memory takes five times \
+         as long. At the subgroup's own size (32 on most GPUs) it is one instruction against a ladder of steps, and barriers \
+         cost little since nobody has to wait for others; in larger workgroups barriers count, and there the subgroup's form \
+         has one of them instead of seven or nine. A broadcast needs one barrier either way: at more than one subgroup, \
+         expect little between the two. Between two jobs there are three instructions, a multiply-add among them. On processors, a barrier is a change from \
+         one subgroup to the next, and subgroup operations are loops over lanes; whether they gain depends on the driver. \
+         Where subgroups are small (4 or 8 lanes), a large workgroup has many parts, which every invocation sums up one by one: \
+         there the tree may win."
+    }
+
+    fn variants(&self) -> &[&str] {
+        &[BY_SUBGROUP, BY_SHARED]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &[BY_SUBGROUP]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some(BY_SUBGROUP)
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let names = if quick { &JOBS[..1] } else { JOBS };
+        let lanes = u64::from(lanes(setting.device));
+        let mut sizes = match setting.preset {
+            Preset::Quick => vec![256],
+            Preset::Default => vec![lanes, 256],
+            Preset::Thorough => vec![lanes, 2 * lanes, 64, 128, 250, 256, 512, 1024],
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 128));
+        vec![
+            Axis::new("job", "what the workgroup does", AxisKind::Words(JOBS), names.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
+            Axis::new("jobs", "jobs of a workgroup, one after the other", AxisKind::AtLeast(1), [jobs]).of_monotone_work(),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| point.integer(axis));
+        if jobs > MOST_JOBS {
+            return Err(Skip::new(format!("{MOST_JOBS} jobs are the most that the twin follows: the case needs {jobs}")));
+        }
+        let kernel = Kernel::new("subgroup/versus_shared.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .define(&point.word("job").to_uppercase(), "")
+            .constant("JOBS", Scalar::U32(point.u32("jobs")));
+        let kernel = if variant == BY_SUBGROUP { by_subgroup(kernel, point, setting)? } else { kernel };
+        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
+        let invocations = count.saturating_mul(local_size);
+        let resources = vec![
+            Resource::words("results", invocations, Contents::Undefined),
+            Resource::words("words", invocations, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        ];
+        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
+        let work = Work { ops: invocations.checked_mul(jobs), items: count.checked_mul(jobs), ..Work::default() };
+        // Steps of the ladder, or parts that are summed up.
+        let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(setting.device))));
+        let iterations = jobs * (1 + steps);
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, iterations, ..case })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "lists in memory have fewer than usize can count")]
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| case.point.integer(axis));
+        let (words, invocations) = (case.resources[1].sequence(), case.resources[0].bytes() / 4);
+        let job = case.point.word("job");
+        let of_group = |group: u64| {
+            let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
+            (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
+        };
+        let results: Vec<u32> = (0..invocations / local_size).flat_map(of_group).collect();
+        vec![Expected::words(invocations, move |i| results[i as usize])]
+    }
+}
+
+/// A kernel that does the job by subgroups.
+fn by_subgroup(kernel: Kernel, point: &Point, setting: &Setting) -> Result<Kernel, Skip> {
+    let class = match point.word("job") {
+        "broadcast" => (SubgroupClass::Ballot, "VK_SUBGROUP_FEATURE_BALLOT_BIT"),
+        _ => (SubgroupClass::Arithmetic, "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"),
+    };
+    require_classes(&setting.device.subgroup, &[class])?;
+    let local_size = point.integer("local_size_x");
+    let subgroups = local_size.div_ceil(u64::from(lanes(setting.device)));
+    let kernel = kernel.define("BY_SUBGROUP", "");
+    let kernel = match u32::try_from(subgroups) {
+        Ok(1) => kernel.define("ALONE", ""),
+        subgroups => kernel.constant("SUBGROUPS", Scalar::U32(subgroups.unwrap_or(u32::MAX))),
+    };
+    Ok(Kernel { required_subgroup_size: size_to_require(setting.device, local_size), ..kernel })
+}
+
+/// What the invocations of a workgroup hold after one job more.
+fn after_job(job: &str, x: &[u32], terms: &[u32]) -> Vec<u32> {
+    let sums = x.iter().scan(0_u32, |sum, own| {
+        *sum = sum.wrapping_add(*own);
+        Some(*sum)
+    });
+    let results: Vec<u32> = match job {
+        "scan" => sums.collect(),
+        "broadcast" => vec![x[0]; x.len()],
+        _ => vec![sums.last().unwrap_or_default(); x.len()],
+    };
+    let stirred = |(result, term): (&u32, &u32)| (result ^ (result >> 15)).wrapping_mul(1_664_525).wrapping_add(*term);
+    results.iter().zip(terms).map(stirred).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn a_job_is_followed_by_a_stir() {
+        let jobs = |job| after_job(job, &[1, 2, 3], &[7, 8, 9]);
+        let factor = 1_664_525;
+        assert_eq!(jobs("reduce"), [6 * factor + 7, 6 * factor + 8, 6 * factor + 9]);
+        assert_eq!(jobs("scan"), [factor + 7, 3 * factor + 8, 6 * factor + 9]);
+        assert_eq!(jobs("broadcast"), [factor + 7, factor + 8, factor + 9]);
+    }
+
+    /// However many: sums of as many as a power of two would soon forget, were they only multiplied and added to.
+    #[test]
+    fn every_job_counts() {
+        let terms: Vec<u32> = (0..256).map(|i: u32| i.wrapping_mul(2_654_435_761)).collect();
+        let after = |jobs| (0..jobs).fold(terms.clone(), |x, _| after_job("reduce", &x, &terms));
+        assert!((1..40).all(|jobs| after(jobs) != after(jobs + 1)));
+    }
+
+    #[test]
+    fn one_subgroup_needs_no_memory() {
+        let mut device = DeviceInfo::mock();
+        device.subgroup.classes = [SubgroupClass::Arithmetic].into();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let case = |job: &'static str, local_size: u64| {
+            let axes = VersusShared.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let point = Point::new(axes).with("job", &job.into()).with("local_size_x", &local_size.into());
+            VersusShared.case(BY_SUBGROUP, &point, &setting)
+        };
+        let is_alone = |local_size| {
+            let case = case("scan", local_size).unwrap();
+            case.kernels[0].macros.iter().any(|(name, _)| name == "ALONE")
+        };
+        assert_eq!([1, 32, 33, 256].map(is_alone), [true, true, false, false]);
+        assert!(case("broadcast", 32).unwrap_err().reason.contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));
+    }
+}
