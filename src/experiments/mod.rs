@@ -7,6 +7,8 @@ mod chase;
 mod elements;
 mod grid;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
 
@@ -91,6 +93,19 @@ pub trait Experiment: Sync {
         Vec::new()
     }
 
+    /// Further experiments from whose rows it derives figures.
+    fn sources(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Figures that follow from finished rows of several experiments, its own and its [`Experiment::sources`], by their names; an
+    /// experiment that has none isn't there. With each, the flags of the rows that it follows from. As pure as
+    /// [`Experiment::derive`]; both are asked where this experiment was tried, whatever became of the others.
+    fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        let _ = rows;
+        Vec::new()
+    }
+
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 
@@ -159,6 +174,13 @@ pub fn find(name: &str) -> Option<&'static dyn Experiment> {
     CATALOGUE.iter().copied().find(|experiment| experiment.name() == name || experiment.derived().contains(&name))
 }
 
+/// Whether figures are derived from the rows of the experiment of this name.
+pub fn is_source(name: &str) -> bool {
+    CATALOGUE.iter().any(|experiment| {
+        !experiment.derived().is_empty() && (experiment.name() == name || experiment.sources().contains(&name))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +194,17 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), names.len());
         assert!(names.iter().all(|name| name.split('/').count() == 2));
+    }
+
+    #[test]
+    fn sources_are_others_of_the_catalogue() {
+        for experiment in CATALOGUE {
+            for source in experiment.sources() {
+                let found = CATALOGUE.iter().any(|other| other.name() == *source && other.name() != experiment.name());
+                assert!(found && is_source(source), "{} derives from {source}", experiment.name());
+            }
+            assert!(experiment.sources().is_empty() || !experiment.derived().is_empty(), "{}", experiment.name());
+        }
+        assert!(!is_source("calibration/sentinel"));
     }
 }
