@@ -3,6 +3,7 @@
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
+mod chains;
 mod chase;
 mod elements;
 mod grid;
@@ -166,6 +167,7 @@ registry! {
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
+    peak: arith, latency;
     algo: transpose;
 }
 
