@@ -167,7 +167,7 @@ registry! {
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
-    peak: arith, latency;
+    peak: arith, latency, dot;
     algo: transpose;
 }
 

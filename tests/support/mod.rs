@@ -188,8 +188,8 @@ fn every_class() -> BTreeSet<SubgroupClass> {
 
 /// The features that let shaders hold and compute with more types, but for bfloat16, which the tools here don't know yet.
 pub fn every_type() -> BTreeSet<Feature> {
-    use Feature::{Float16, Float64, Int8, Int16, Int64, Storage8, Storage16};
-    [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16].into()
+    use Feature::{Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16};
+    [Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16].into()
 }
 
 /// Every preset.
