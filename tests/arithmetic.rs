@@ -17,7 +17,7 @@ use support::blocks::{depths, label};
 use support::{device_classes, optimized};
 
 /// The experiments that compute.
-const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot"];
+const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot", "peak/roofline"];
 
 // ---- what is counted --------------------------------------------------------------------------------------------------------
 
@@ -158,8 +158,8 @@ fn kernels_compute_what_their_cases_count() {
             }
         }
     }
-    // All types and signs but bfloat16, of arithmetic and of latency, and three of dot products.
-    assert_eq!(checked.len(), 7 + 7 + 3, "{checked:?}");
+    // All types and signs but bfloat16, of arithmetic and of latency, three of dot products, and the roofline.
+    assert_eq!(checked.len(), 7 + 7 + 3 + 1, "{checked:?}");
 }
 
 /// The kernel as the optimizer gets it, and how often what it leaves of the loop stands there. Sums of floats must be precise, else the

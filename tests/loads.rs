@@ -92,6 +92,8 @@ const RULES: &[Rule] = &[
         turns: |case| vec![case.point.integer("iterations")],
         ..Rule::of("shared/bank_conflict")
     },
+    // Where there is much arithmetic, elements are a loop.
+    Rule { turns: |case| vec![case.point.integer("unroll")], ..Rule::of("peak/roofline") },
     Rule {
         turns: |case| {
             let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));

@@ -167,7 +167,7 @@ registry! {
     shared: bank_conflict;
     subgroup: ops;
     sync: barrier;
-    peak: arith, latency, dot;
+    peak: arith, latency, dot, roofline;
     algo: transpose;
 }
 
