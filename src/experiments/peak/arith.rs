@@ -1,11 +1,14 @@
 //! `peak/arith`: how fast does the device compute, by operation and type?
 
+pub(super) mod summary;
 pub(super) mod table;
 pub(super) mod twin;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::experiments::chains::Chains;
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Point, Preset, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Case, Derived, DeviceKind, Finished, Headline, Kernel, Point, Preset, Skip, Work};
 use crate::validate::Expected;
 use table::{Operation, TYPES, Type, WORDS};
 
@@ -53,7 +56,12 @@ impl Experiment for Arith {
          \n\
          On processors, a software driver computes with the vector registers that it was built for, one core for each \
          workgroup: there f32 and i32 are near what the processor can do, narrow types are widened or taken one by one, and \
-         functions are polynomials."
+         functions are polynomials.\n\
+         \n\
+         peak/summary tells the best of each kind from all rows of the run, this experiment's and those of others: fp32, fp16, \
+         fp64 and int (fma of f32, f16, f64 and i32), dot (peak/dot), global (the largest arrays of memory/stream), shared \
+         (shared/bank_conflict, without broadcasts) and cache (cache/bandwidth). It takes the row with the highest lower end of \
+         its interval, not the highest figure, which the noisiest row would have; value, interval and flags are that row's."
     }
 
     fn variants(&self) -> &[&str] {
@@ -62,6 +70,18 @@ impl Experiment for Arith {
 
     fn quick_variants(&self) -> &[&str] {
         QUICK
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[summary::NAME]
+    }
+
+    fn sources(&self) -> &[&str] {
+        summary::SOURCES
+    }
+
+    fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        summary::derive(rows)
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
