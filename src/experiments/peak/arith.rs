@@ -55,7 +55,8 @@ impl Experiment for Arith {
          `clock_ratio` tells whether they held. `peak/latency` has the time of one operation.\n\
          \n\
          On processors, a software driver computes with the vector registers that it was built for, one core for each \
-         workgroup: there f32 and i32 are near what the processor can do, narrow types are widened or taken one by one, and \
+         workgroup. It has few of them: more chains than they hold are slower, and width=1 or 4 chains may be the peak. f32 and \
+         i32 are near what the processor can do, narrow types are widened or taken one by one, and \
          functions are polynomials.\n\
          \n\
          peak/summary tells the best of each kind from all rows of the run, this experiment's and those of others: fp32, fp16, \
@@ -98,7 +99,7 @@ impl Experiment for Arith {
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
             unroll_axis(setting),
             iterations_axis(setting),
-            groups_axis(setting),
+            groups_axis(setting, 64),
         ]
     }
 
@@ -155,14 +156,15 @@ pub(super) fn iterations_axis(setting: &Setting) -> Axis {
 }
 
 /// As many workgroups as make the last ones to end few, whatever the number of processors: 128 for each of the largest devices
-/// of today, and a whole multiple of theirs.
-pub(super) fn groups_axis(setting: &Setting) -> Axis {
+/// of today, and a whole multiple of theirs. On processors, drivers differ too much in how they do an operation for one number to
+/// suit all.
+pub(super) fn groups_axis(setting: &Setting, on_cpu: u64) -> Axis {
     let quick = setting.preset == Preset::Quick;
     let groups = match setting.device.kind {
         // Up to a hundred times slower.
         DeviceKind::Integrated => 1056,
-        _ if quick => setting.by_class(8_u64, 8448),
-        _ => setting.by_class(16_u64, 16_896),
+        _ if quick => setting.by_class(on_cpu / 4, 8448),
+        _ => setting.by_class(on_cpu, 16_896),
     };
     Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work()
 }

@@ -68,7 +68,7 @@ impl Experiment for Dot {
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
             unroll_axis(setting),
             iterations_axis(setting),
-            groups_axis(setting),
+            groups_axis(setting, 16),
         ]
     }
 

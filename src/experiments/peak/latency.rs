@@ -46,7 +46,7 @@ impl Experiment for Latency {
         let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
         let subgroup = u64::from(setting.device.subgroup.size.max(1));
         // A branch waits for nothing else here: turns are longer than where other subgroups fill the gap.
-        let (unroll, iterations) = setting.by_class((4_u64, 2048_u64), (32, 128));
+        let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 128));
         let about = "turns of the loop";
         vec![
             Axis::new("op", "the operation", AxisKind::Words(WORDS), ops.iter().copied()),
