@@ -343,6 +343,7 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::Int8 => &[Capability::Int8],
         Feature::Int16 => &[Capability::Int16],
         Feature::Int64 => &[Capability::Int64],
+        Feature::IntegerDotProduct => &[Capability::DotProduct, Capability::DotProductInput4x8BitPacked],
         Feature::Storage8 => &[Capability::StorageBuffer8BitAccess],
         Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
         Feature::BufferInt64Atomics | Feature::SharedInt64Atomics => &[Capability::Int64Atomics],

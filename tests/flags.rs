@@ -74,6 +74,15 @@ fn more_than_the_device_can_move_is_implausible() {
     assert_eq!(flags(&on_mock("noise=0.005,peak=1100", &conflict)), [""; 0]);
 }
 
+#[test]
+fn more_than_the_device_can_compute_is_implausible() {
+    let multiply_adds = ["peak/arith:i32", "-a", "op=fma", "-a", "width=1", "-a", "groups=8192", "-a", "iterations=64"];
+    let row = on_mock("noise=0.005,peak=9000", &multiply_adds);
+    assert_eq!(flags(&row), ["implausible"], "{}", row.reason);
+    assert!(row.reason.contains("Gop/s is more than the device can physically compute (9000 Gop/s)"), "{}", row.reason);
+    assert_eq!(flags(&on_mock("noise=0.005,peak=11000", &multiply_adds)), [""; 0]);
+}
+
 /// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.
 #[test]
 fn faster_with_more_work_is_implausible() {

@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget, Step};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
-use rspirv::dr::{Block, Function, Instruction, Module, Operand};
+use rspirv::dr::{Block, Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
+use support::blocks::{depths, id, label};
 use support::{device_classes, optimized};
 
 // ---- the table ------------------------------------------------------------------------------------------------------------
@@ -169,6 +170,8 @@ const RULES: &[Rule] = &[
         turns: |case| vec![case.point.integer("iterations")],
         ..Rule::of("shared/bank_conflict")
     },
+    // Where there is much arithmetic, elements are a loop.
+    Rule { turns: |case| vec![case.point.integer("unroll")], ..Rule::of("peak/roofline") },
     Rule {
         counted: |moved, _| moved.shared_read,
         turns: |case| vec![case.point.integer("iterations")],
@@ -405,39 +408,6 @@ impl Types<'_> {
         }
         loads
     }
-}
-
-fn id(operand: &Operand) -> Word {
-    operand.id_ref_any().unwrap_or_else(|| panic!("{operand:?} is no id"))
-}
-
-fn label(block: &Block) -> Word {
-    block.label.as_ref().unwrap().result_id.unwrap()
-}
-
-/// In how many loops each block stands: in those from whose header it can be reached without passing their merge block.
-fn depths(main: &Function) -> HashMap<Word, usize> {
-    let labels: HashSet<Word> = main.blocks.iter().map(label).collect();
-    let is_label = |id: &Word| labels.contains(id);
-    // What a block's last instruction names of blocks is where it may go.
-    let next = |block: &Block| -> Vec<Word> {
-        block.instructions.last().unwrap().operands.iter().filter_map(Operand::id_ref_any).filter(is_label).collect()
-    };
-    let next: HashMap<Word, Vec<Word>> = main.blocks.iter().map(|block| (label(block), next(block))).collect();
-    let mut depths: HashMap<Word, usize> = labels.iter().map(|label| (*label, 0)).collect();
-    for block in &main.blocks {
-        let merge = block.instructions.iter().find(|instruction| instruction.class.opcode == Op::LoopMerge);
-        let Some(merge) = merge.map(|merge| id(&merge.operands[0])) else { continue };
-        let mut reached = BTreeSet::from([merge]);
-        let mut ahead = vec![label(block)];
-        while let Some(at) = ahead.pop() {
-            if reached.insert(at) {
-                *depths.get_mut(&at).unwrap() += 1;
-                ahead.extend(&next[&at]);
-            }
-        }
-    }
-    depths
 }
 
 // ---- the law can be broken --------------------------------------------------------------------------------------------------

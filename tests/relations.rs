@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use lanescope::record::Record;
-use support::{devices, measured, succeeded};
+use support::{Folder, devices, measured, rows_of, succeeded};
 
 const TRANSPOSE: [&str; 7] = ["-q", "--preset=quick", "--max-time=20ms", "-a", "matrix_size=64", "-a", "local_size_x=8,16"];
 
@@ -115,4 +115,41 @@ fn derived_names_are_names_like_others() {
     let listed = succeeded(&["list", "shared/banks"]).out;
     assert!(listed.contains("shared/bank_conflict") && listed.contains("derives: shared/banks"), "{listed}");
     assert!(succeeded(&["describe", "shared/banks"]).out.contains("Derived rows: shared/banks"));
+}
+
+/// Figures that are drawn from rows of several experiments are the same whether one run measured them or shards did, and come with the
+/// experiment that tells them, not with those that it draws from.
+#[test]
+fn figures_are_drawn_from_rows_of_several_experiments() {
+    const RUN: [&str; 9] = ["-q", "-d", "mock:noise=0", "--preset=quick", "--max-time=5ms", "-a", "n=65536", "-a", "groups=64"];
+    let filters = ["peak/arith", "memory/stream"];
+    let whole = measured(&[&filters[..], &RUN].concat());
+    let told = |rows: &[Record]| {
+        let of =
+            |row: &&Record| (row.variant.clone(), row.case_id.clone(), row.value, row.check_note.clone(), row.flags.clone());
+        derived(rows).iter().filter(|row| row.experiment == "peak/summary").map(of).collect::<Vec<_>>()
+    };
+    let figures = told(&whole);
+    let figure = |name: &str| figures.iter().find(|(variant, ..)| variant == name).unwrap();
+    for (name, source) in [("fp32", "peak/arith:f32 "), ("int", "peak/arith:i32 "), ("global", "memory/stream ")] {
+        let (_, _, value, note, _) = figure(name);
+        let row = whole.iter().find(|row| note.contains(&format!("({})", row.case_id))).unwrap();
+        assert!(note.starts_with(source) && *value == row.value && value.is_some(), "{name}: {note}");
+    }
+    // The mock has neither of them, and shared memory wasn't asked for.
+    assert!(["fp64", "dot", "shared"].iter().all(|name| figure(name).2.is_none()));
+
+    let folder = Folder::new();
+    let shards: Vec<String> = (1..=3)
+        .map(|i| {
+            let (shard, file) = (format!("--shard={i}/3"), folder.path(&format!("{i}.csv")).display().to_string());
+            succeeded(&[&["run"], &filters[..], &RUN, &[&shard, "-o", &file]].concat());
+            file
+        })
+        .collect();
+    let merged = folder.path("merged.csv");
+    let files: Vec<&str> = shards.iter().map(String::as_str).collect();
+    succeeded(&[&["merge"], &files[..], &["-o", merged.to_str().unwrap()]].concat());
+    assert_eq!(told(&rows_of(&merged)), figures);
+    assert!(told(&measured(&[&["memory/stream"], &RUN[..7]].concat())).is_empty());
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::experiments;
+use crate::experiments::{self, Experiment, is_source};
 use crate::measure::Monotone;
 use crate::model::{Derived, Finished, Flag};
 use crate::plan::Amount;
@@ -20,7 +20,7 @@ pub struct Relations {
     /// The figures of rows that others may be compared with.
     values: HashMap<String, f64>,
     monotone: Monotone,
-    /// Finished rows of experiments that derive figures from them, by the experiment's name.
+    /// Finished rows of experiments from which figures are derived, by the experiment's name; with none, where it was tried in vain.
     finished: BTreeMap<&'static str, Vec<Finished>>,
 }
 
@@ -43,7 +43,7 @@ impl Relations {
         if let Some(value) = row.value.filter(|_| is_base && !row.is_implausible()) {
             self.values.insert(row.case_id.clone(), value);
         }
-        if let Some(experiment) = experiments::find(&row.experiment).filter(|experiment| !experiment.derived().is_empty()) {
+        if let Some(experiment) = experiments::find(&row.experiment).filter(|experiment| is_source(experiment.name())) {
             self.finished.entry(experiment.name()).or_default().extend(row.finished());
         }
     }
@@ -55,12 +55,21 @@ impl Relations {
         }
     }
 
-    /// The figures that follow from all rows of an experiment, with the flags of those rows.
-    pub fn derive(self) -> impl Iterator<Item = (Derived, BTreeSet<String>)> {
-        self.finished.into_iter().flat_map(|(name, rows)| {
+    /// The figures that follow from all rows of an experiment, and from those of others with them, with the flags of the rows that
+    /// they rest on.
+    pub fn derive(&self) -> impl Iterator<Item = (Derived, BTreeSet<String>)> {
+        self.finished.iter().flat_map(|(name, rows)| {
+            let Some(experiment) = experiments::find(name) else { return Vec::new() };
             let flags: BTreeSet<String> = rows.iter().flat_map(|row| row.flags.iter().cloned()).collect();
-            let derived = experiments::find(name).map(|experiment| experiment.derive(&rows)).unwrap_or_default();
-            derived.into_iter().map(move |derived| (derived, flags.clone()))
+            let own = experiment.derive(rows).into_iter().map(|derived| (derived, flags.clone()));
+            own.chain(experiment.derive_across(&self.of(experiment))).collect()
         })
+    }
+
+    /// The rows that an experiment derives figures from.
+    fn of(&self, experiment: &dyn Experiment) -> BTreeMap<&str, &[Finished]> {
+        let is_read = |name: &str| name == experiment.name() || experiment.sources().contains(&name);
+        let read = self.finished.iter().filter(|(name, _)| is_read(name));
+        read.map(|(name, rows)| (*name, rows.as_slice())).collect()
     }
 }

@@ -3,6 +3,7 @@
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
+mod chains;
 mod chase;
 mod commands;
 mod elements;
@@ -16,6 +17,8 @@ mod ring;
 mod stepped;
 mod submissions;
 mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
@@ -103,6 +106,19 @@ pub trait Experiment: Sync {
         Vec::new()
     }
 
+    /// Further experiments from whose rows it derives figures.
+    fn sources(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Figures that follow from finished rows of several experiments, its own and its [`Experiment::sources`], by their names; an
+    /// experiment that has none isn't there. With each, the flags of the rows that it follows from. As pure as
+    /// [`Experiment::derive`]; both are asked where this experiment was tried, whatever became of the others.
+    fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        let _ = rows;
+        Vec::new()
+    }
+
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 
@@ -171,7 +187,7 @@ registry! {
     subgroup: ops, versus_shared, uniform_load, aggregate;
     sync: barrier, atomic, false_sharing;
     dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
-    peak: coopmat, coopmat_workgroup;
+    peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
     algo: transpose;
 }
 
@@ -183,6 +199,13 @@ pub fn find(name: &str) -> Option<&'static dyn Experiment> {
 /// The experiment of this name, or those that derive figures under it.
 pub fn named(name: &str) -> impl Iterator<Item = &'static dyn Experiment> {
     CATALOGUE.iter().copied().filter(move |experiment| experiment.name() == name || experiment.derived().contains(&name))
+}
+
+/// Whether figures are derived from the rows of the experiment of this name.
+pub fn is_source(name: &str) -> bool {
+    CATALOGUE.iter().any(|experiment| {
+        !experiment.derived().is_empty() && (experiment.name() == name || experiment.sources().contains(&name))
+    })
 }
 
 #[cfg(test)]
@@ -200,5 +223,17 @@ mod tests {
         assert!(derived.iter().all(|name| find(name).is_none()), "a derivation bears an experiment's name");
         names.extend(derived);
         assert!(names.iter().all(|name| name.split('/').count() == 2));
+    }
+
+    #[test]
+    fn sources_are_others_of_the_catalogue() {
+        for experiment in CATALOGUE {
+            for source in experiment.sources() {
+                let found = CATALOGUE.iter().any(|other| other.name() == *source && other.name() != experiment.name());
+                assert!(found && is_source(source), "{} derives from {source}", experiment.name());
+            }
+            assert!(experiment.sources().is_empty() || !experiment.derived().is_empty(), "{}", experiment.name());
+        }
+        assert!(!is_source("calibration/sentinel"));
     }
 }

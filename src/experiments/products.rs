@@ -188,28 +188,33 @@ impl Matrices {
     }
 }
 
-/// Axes that both experiments have beside their shapes.
-pub fn axes(
-    setting: &Setting,
-    shapes: &'static [&'static str],
-    defaults: &[&'static str],
-    tiles: [u64; 2],
-    local_size: u64,
-) -> Vec<Axis> {
+/// What the two experiments measure unless they are told otherwise.
+pub struct Defaults<'a> {
+    /// Shapes.
+    pub shapes: &'a [&'static str],
+    /// Sums in a column, and in a row.
+    pub tiles: [u64; 2],
+    /// Invocations per workgroup.
+    pub local_size: u64,
+    /// Workgroups on a GPU.
+    pub groups: u64,
+    /// Rounds on a GPU.
+    pub rounds: u64,
+}
+
+/// The axes, `shapes` being the words that there are for shapes.
+pub fn axes(setting: &Setting, shapes: &'static [&'static str], defaults: &Defaults<'_>) -> Vec<Axis> {
     const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
-    let groups = setting.by_class(4_u64, 1056);
+    let [groups, rounds] = [setting.by_class(4, defaults.groups), setting.by_class(1, defaults.rounds)];
+    let [tiles_m, tiles_n] = defaults.tiles;
+    let what = "rows and columns of a sum, and what a product runs over";
     vec![
-        Axis::new(
-            "shape",
-            "rows and columns of a sum, and what a product runs over",
-            AxisKind::Words(shapes),
-            defaults.iter().copied(),
-        ),
-        Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles[0]]),
-        Axis::new("tiles_n", "sums beside each other in a row", AxisKind::Numbers(TILES), [tiles[1]]),
-        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
+        Axis::new("shape", what, AxisKind::Words(shapes), defaults.shapes.iter().copied()),
+        Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles_m]),
+        Axis::new("tiles_n", "sums beside each other in a row", AxisKind::Numbers(TILES), [tiles_n]),
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [defaults.local_size]),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-        Axis::new("rounds", "times 17 products for each sum", AxisKind::AtLeast(1), [setting.by_class(1_u64, 64)]).of_work(),
+        Axis::new("rounds", "times 17 products for each sum", AxisKind::AtLeast(1), [rounds]).of_work(),
     ]
 }
 

@@ -9,12 +9,23 @@ struct Known {
     peaks: Peaks,
 }
 
+/// Multiprocessors of an H100 SXM5, times its highest clock in GHz.
+const H100: f64 = 132.0 * 1.98;
+
 /// NVIDIA H100 SXM5: NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04 (2023), table 3: 5 HBM3 stacks, 3352 GB/s; 132
-/// multiprocessors, each of which loads 32 banks x 4 bytes from shared memory in a cycle; 1980 MHz at most.
+/// multiprocessors, each of which loads 32 banks x 4 bytes from shared memory in a cycle, and does
+/// multiply-adds of 128 f32, of 256 f16 (by twos), of 64 f64 and of 64 whole numbers of 32 bits, matrices apart; 1980 MHz at most.
 const KNOWN: &[Known] = &[Known {
     vendor_id: 0x10DE,
     name: "NVIDIA H100 80GB HBM3",
-    peaks: Peaks { memory: Some(3352.0), shared: Some(132.0 * 128.0 * 1.98) },
+    peaks: Peaks {
+        memory: Some(3352.0),
+        shared: Some(H100 * 128.0),
+        float16: Some(H100 * 2.0 * 256.0),
+        float32: Some(H100 * 2.0 * 128.0),
+        float64: Some(H100 * 2.0 * 64.0),
+        int32: Some(H100 * 2.0 * 64.0),
+    },
 }];
 
 /// The limits of a device, as far as they are known.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rig::Conditions;
-use crate::model::{Case, Flag, Peaks};
+use crate::model::{Bound, Case, Flag, Peaks};
 use crate::stats;
 
 /// A sample below this many floors is flagged.
@@ -104,12 +104,19 @@ pub(super) fn recovery(conditions: &Conditions, warm_up: Duration) -> Duration {
 /// nominal (an H100 of 1980 MHz was seen at 0.07 % more).
 const NOMINAL: f64 = 1.01;
 
-/// What is wrong with a time in which more bytes went through a part of the device than it can move.
+/// What is wrong with a time in which more went through a part of the device than it can move or compute.
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
 pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
-    let limit = peaks.of(case.bound?)?;
-    let rate = case.work.bytes? as f64 / time;
-    (rate > NOMINAL * limit).then(|| format!("{rate:.0} GB/s is more than the device can physically move ({limit:.0} GB/s)"))
+    let bound = case.bound?;
+    let limit = peaks.of(bound)?;
+    let (amount, unit, verb) = match bound {
+        Bound::Memory | Bound::Shared => (case.work.bytes?, "GB/s", "move"),
+        Bound::Float16 | Bound::Float32 | Bound::Float64 => (case.work.flops?, "GFLOP/s", "compute"),
+        Bound::Int32 => (case.work.ops?, "Gop/s", "compute"),
+    };
+    let rate = amount as f64 / time;
+    let beyond = || format!("{rate:.0} {unit} is more than the device can physically {verb} ({limit:.0} {unit})");
+    (rate > NOMINAL * limit).then(beyond)
 }
 
 #[cfg(test)]

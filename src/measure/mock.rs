@@ -45,7 +45,7 @@ pub struct MockOptions {
     pub speed: f64,
     /// The share of its processor time that other processes take.
     pub contention: f64,
-    /// What its memory, and workgroup memory, can physically move, in 10^9 bytes per second; 0 for unknown.
+    /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
     pub peak: f64,
     /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
     pub iterations: u64,
@@ -145,7 +145,7 @@ impl MockOptions {
         info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
         let peak = (self.peak > 0.0).then_some(self.peak);
-        info.peaks = Peaks { memory: peak, shared: peak };
+        info.peaks = Peaks { memory: peak, shared: peak, float16: peak, float32: peak, float64: peak, int32: peak };
         info.quirks.extend((self.iterations > 0).then_some(Quirk {
             name: "mock-loop-cap".into(),
             what: "the mock device was told to have a fault of loops".into(),

@@ -56,13 +56,21 @@ pub enum Repeat {
     AfterReset,
 }
 
-/// A part of the device that the useful bytes of a pass must all go through.
+/// A part of the device that the useful bytes of a pass must all go through, or that must do its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The device's memory: the pass touches far more than any cache holds.
     Memory,
     /// Workgroup memory.
     Shared,
+    /// The units that multiply and add `f16`.
+    Float16,
+    /// The units that multiply and add `f32`.
+    Float32,
+    /// The units that multiply and add `f64`.
+    Float64,
+    /// The units that multiply and add whole numbers of 32 bits.
+    Int32,
 }
 
 /// The word that outputs hold before a checked pass: a kernel that writes nothing can't pass for one that wrote the result.
@@ -557,7 +565,7 @@ pub struct Headline {
 impl Headline {
     /// Time per pass in nanoseconds.
     pub const TIME: Self = Self { metric: Metric::Time, name: "time", unit: "ns", better: "lower" };
-    /// Time per dependent access in nanoseconds; accesses are the items.
+    /// Time per dependent access or operation in nanoseconds; they are the items.
     pub const LATENCY: Self = Self { metric: Metric::TimePerItem, name: "latency", unit: "ns", better: "lower" };
     /// Time per operation in nanoseconds, with all that run at once; operations are the items.
     pub const COST: Self = Self { metric: Metric::TimePerItem, name: "cost", unit: "ns", better: "lower" };

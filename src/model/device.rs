@@ -127,13 +127,21 @@ pub struct DeviceInfo {
     pub unusable: Option<String>,
 }
 
-/// Physical limits of a device, in 10^9 bytes per second; `None` where no figure is known. No query tells them.
+/// Physical limits of a device, in 10^9 bytes or operations per second; `None` where no figure is known. No query tells them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peaks {
     /// Its memory, reading and writing together.
     pub memory: Option<f64>,
     /// Workgroup memory of all its processors together, at the highest clock.
     pub shared: Option<f64>,
+    /// Multiply-adds of `f16` outside of matrices, packed ones if there are, at the highest clock; each counts two, as below.
+    pub float16: Option<f64>,
+    /// Multiply-adds of `f32`.
+    pub float32: Option<f64>,
+    /// Multiply-adds of `f64` outside of matrices.
+    pub float64: Option<f64>,
+    /// Multiply-adds of whole numbers of 32 bits.
+    pub int32: Option<f64>,
 }
 
 impl Peaks {
@@ -142,6 +150,10 @@ impl Peaks {
         match bound {
             Bound::Memory => self.memory,
             Bound::Shared => self.shared,
+            Bound::Float16 => self.float16,
+            Bound::Float32 => self.float32,
+            Bound::Float64 => self.float64,
+            Bound::Int32 => self.int32,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod blocks;
 pub mod faults;
 pub mod processes;
 
@@ -185,13 +186,14 @@ fn every_class() -> BTreeSet<SubgroupClass> {
     [Basic, Vote, Arithmetic, Ballot, Shuffle, ShuffleRelative, Clustered, Quad, Rotate, RotateClustered].into()
 }
 
-/// The features that let shaders hold and compute with more types, and do more with them.
+/// The features that let shaders hold and compute with more types, and do more with them, but for bfloat16, which the tools here don't
+/// know yet.
 pub fn every_feature() -> BTreeSet<Feature> {
     use Feature::{
-        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, MemoryModel, MemoryModelDeviceScope,
-        SharedFloat32AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
+        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, MemoryModel,
+        MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
     };
-    let types = [Float16, Float64, Int8, Int16, Int64, Storage8, Storage16, SubgroupExtendedTypes];
+    let types = [Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16, SubgroupExtendedTypes];
     let atomics = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferInt64Atomics, SharedInt64Atomics];
     types.into_iter().chain(atomics).chain([MemoryModel, MemoryModelDeviceScope]).collect()
 }

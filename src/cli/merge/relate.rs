@@ -134,13 +134,13 @@ impl Experiments {
         amounts(*experiment, &axes, &record.variant, &point)
     }
 
-    /// A row as its experiment may draw figures from it: with all axes that the experiment has, the neutral value on those that
+    /// A row as figures may be drawn from it: with all axes that the experiment has, the neutral value on those that
     /// it didn't have yet. A row that lacks others, or lies where no case does, is another version's: it gives up its
     /// experiment's name, and nothing is drawn from it.
     fn source(&mut self, record: &Record) -> Record {
         let mut source = record.clone();
         let axes = match self.of(record) {
-            Some((experiment, axes)) if !experiment.derived().is_empty() => axes.as_slice(),
+            Some((experiment, axes)) if experiments::is_source(experiment.name()) => axes.as_slice(),
             _ => &[],
         };
         for axis in axes {

@@ -1,7 +1,8 @@
 //! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
 
-use crate::experiments::{Experiment, Setting, products};
-use crate::model::{Axis, Case, MatrixScope, Point, Skip};
+use crate::experiments::products::{self, Defaults};
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, Case, MatrixProduct, MatrixScope, Point, Skip};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -46,9 +47,8 @@ impl Experiment for Coopmat {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let is_wanted = |product: &crate::model::MatrixProduct| {
-            product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none()
-        };
+        let is_wanted =
+            |product: &MatrixProduct| product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none();
         let mut listed = products::listed(SHAPES, setting.device, is_wanted);
         if listed.is_empty() || products::is_quick(setting) {
             listed.truncate(1);
@@ -56,7 +56,7 @@ impl Experiment for Coopmat {
         if listed.is_empty() {
             listed.push(SHAPES[0]);
         }
-        products::axes(setting, SHAPES, &listed, [4, 4], 128)
+        products::axes(setting, SHAPES, &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 })
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {

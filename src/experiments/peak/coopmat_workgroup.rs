@@ -1,6 +1,7 @@
 //! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
 
-use crate::experiments::{Experiment, Setting, products};
+use crate::experiments::products::{self, Defaults};
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, Case, Feature, MatrixScope, Point, Skip};
 use crate::validate::Expected;
 
@@ -42,15 +43,26 @@ impl Experiment for CoopmatWorkgroup {
 
     fn description(&self) -> &'static str {
         "As `peak/coopmat`, but a product is one operation of a whole workgroup, on larger matrices, whose parts the driver spreads \
-         over subgroups and over workgroup memory as it likes (VK_NV_cooperative_matrix2)."
+         over subgroups and over workgroup memory as it likes (VK_NV_cooperative_matrix2).\n\
+         \n\
+         How to read it: compare with peak/coopmat of the same types. A driver that only cuts the product into those of subgroups \
+         is no faster, and slower where registers end: the largest shapes are spilled, or refused (compile_error). One that \
+         has a faster way for a whole workgroup shows it here, if that way takes operands that it may lay into workgroup memory \
+         once and use again and again."
     }
 
     fn variants(&self) -> &[&str] {
         products::TYPES
     }
 
+    fn quick_variants(&self) -> &[&str] {
+        &["f16_f32"]
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        products::axes(setting, SHAPES, &["128x128x64"], [1, 1], 256)
+        let shapes: &[&str] =
+            if products::is_quick(setting) { &["128x128x64"] } else { &["64x64x32", "128x128x16", "128x128x64"] };
+        products::axes(setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {

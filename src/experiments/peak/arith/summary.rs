@@ -1,0 +1,191 @@
+//! `peak/summary`: the best of each kind that was measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Derived, Figure, Finished, Point};
+
+/// What the figures are reported under.
+pub const NAME: &str = "peak/summary";
+
+/// The experiments whose rows they are taken from, beside those of `peak/arith`.
+pub const SOURCES: &[&str] = &[
+    "peak/dot",
+    "peak/coopmat",
+    "peak/coopmat_workgroup",
+    "memory/stream",
+    "shared/bandwidth",
+    "shared/bank_conflict",
+    "cache/bandwidth",
+];
+
+/// A kind of figure.
+struct Kind {
+    name: &'static str,
+    /// The experiments that measure it.
+    sources: &'static [&'static str],
+    /// Which of its rows do.
+    is_of: fn(&Finished) -> bool,
+    metric: &'static str,
+    unit: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind { is_of: |row| is_fma(row, "f32"), ..Kind::flops("fp32") },
+    Kind { is_of: |row| is_fma(row, "f16"), ..Kind::flops("fp16") },
+    Kind { is_of: |row| is_fma(row, "f64"), ..Kind::flops("fp64") },
+    Kind { is_of: |row| is_fma(row, "i32"), metric: "ops", unit: "Gop/s", ..Kind::flops("int") },
+    Kind { sources: &["peak/dot"], is_of: |_| true, metric: "ops", unit: "Gop/s", ..Kind::flops("dot") },
+    Kind { is_of: |row| row.variant.starts_with("f16_"), ..Kind::matrices("matrix_fp16") },
+    Kind { is_of: |row| row.variant.starts_with("bf16_"), ..Kind::matrices("matrix_bf16") },
+    Kind { is_of: |row| is_of_bytes(row), metric: "ops", unit: "Gop/s", ..Kind::matrices("matrix_int8") },
+    Kind { sources: &["memory/stream"], ..Kind::bandwidth("global") },
+    Kind {
+        sources: &["shared/bandwidth", "shared/bank_conflict"],
+        is_of: |row| !is_broadcast(row),
+        ..Kind::bandwidth("shared")
+    },
+    Kind { sources: &["cache/bandwidth"], ..Kind::bandwidth("cache") },
+];
+
+impl Kind {
+    const fn flops(name: &'static str) -> Self {
+        Self { name, sources: &["peak/arith"], is_of: |_| true, metric: "flops", unit: "GFLOP/s" }
+    }
+
+    const fn matrices(name: &'static str) -> Self {
+        Self { sources: &["peak/coopmat", "peak/coopmat_workgroup"], ..Self::flops(name) }
+    }
+
+    const fn bandwidth(name: &'static str) -> Self {
+        Self { name, sources: &[], is_of: |_| true, metric: "bandwidth", unit: "GB/s" }
+    }
+}
+
+fn is_fma(row: &Finished, variant: &str) -> bool {
+    row.variant == variant && row.point.word("op") == "fma"
+}
+
+fn is_of_bytes(row: &Finished) -> bool {
+    row.variant.starts_with("i8_") || row.variant.starts_with("u8_")
+}
+
+/// One access may serve all lanes of a broadcast: what they get is more than the memory gives.
+fn is_broadcast(row: &Finished) -> bool {
+    row.point.get("pattern").is_some() && row.point.word("pattern") == "broadcast"
+}
+
+/// A row, and the experiment that it is of.
+type Row<'a> = (&'static str, &'a Finished);
+
+/// A row for each kind, and with it the flags of the row that it was taken from.
+pub fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+    let of = |kind: &Kind| {
+        let of_source = |source: &&'static str| {
+            let all = rows.get(*source).copied().unwrap_or_default();
+            let candidates = all.iter().filter(|row| (kind.is_of)(row)).map(|row| (*source, row)).collect();
+            of_largest(candidates)
+        };
+        best(kind, &kind.sources.iter().flat_map(of_source).collect::<Vec<_>>())
+    };
+    KINDS.iter().map(of).collect()
+}
+
+/// Where arrays differ in size, only the largest tell of memory: smaller ones may lie in caches.
+fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let size = |row: &Finished| row.point.get("n").map(|_| row.point.integer("n"));
+    let largest = rows.iter().map(|(_, row)| size(row)).max().flatten();
+    rows.into_iter().filter(|(_, row)| size(row) == largest).collect()
+}
+
+/// The row with the highest lower end of its interval: of figures that are alike, the highest would be the noisiest one's.
+fn best(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
+    let best = rows.iter().copied().max_by(|(_, one), (_, other)| ends(one).0.total_cmp(&ends(other).0));
+    let derived = |figure, note| Derived {
+        experiment: NAME,
+        variant: kind.name,
+        point: Point::default(),
+        metric: kind.metric,
+        unit: kind.unit,
+        better: "higher",
+        figure,
+        note,
+    };
+    let Some((source, best)) = best else {
+        let sources = kind.sources.join(" or ");
+        return (derived(Err(format!("no row of {sources} that tells it was measured")), String::new()), BTreeSet::new());
+    };
+    let variant = if best.variant.is_empty() { String::new() } else { format!(":{}", best.variant) };
+    let of_how_many = if rows.len() == 1 { "the only row".to_owned() } else { format!("the best of {} rows", rows.len()) };
+    let note = format!("{source}{variant} {} ({}), {of_how_many}", best.point, best.case_id);
+    let figure = Figure { value: best.value, interval: best.interval.map(|_| ends(best)) };
+    (derived(Ok(figure), note), best.flags.iter().cloned().collect())
+}
+
+/// The ends of a rate's interval: the longest time has the lowest rate.
+fn ends(row: &Finished) -> (f64, f64) {
+    let (shortest, longest) = row.interval.unwrap_or((row.time, row.time));
+    (row.value * row.time / longest, row.value * row.time / shortest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AxisValue, Cache};
+
+    fn row(variant: &str, values: &[(&'static str, AxisValue)], value: f64, spread: f64) -> Finished {
+        Finished {
+            variant: variant.to_owned(),
+            point: Point::new(values.iter().map(|(name, value)| ((*name).into(), value.clone()))),
+            case_id: format!("c{value}"),
+            cache: Cache::Warm,
+            time: 100.0,
+            interval: Some((100.0 / (1.0 + spread), 100.0 / (1.0 - spread))),
+            flags: if spread > 0.1 { vec!["noisy".to_owned()] } else { Vec::new() },
+            value,
+            ..Finished::default()
+        }
+    }
+
+    fn told(rows: &BTreeMap<&str, &[Finished]>, kind: &str) -> (Derived, BTreeSet<String>) {
+        derive(rows).into_iter().find(|(derived, _)| derived.variant == kind).unwrap()
+    }
+
+    #[test]
+    fn the_best_is_the_surest() {
+        let fma = [("op", AxisValue::from("fma"))];
+        let rows = [row("f32", &fma, 120.0, 0.3), row("f32", &fma, 100.0, 0.01), row("f32", &fma, 90.0, 0.001)];
+        let others = [row("f32", &[("op", "add".into())], 500.0, 0.0), row("f16", &fma, 200.0, 0.3)];
+        let rows = [&rows[..], &others].concat();
+        let rows = BTreeMap::from([("peak/arith", &rows[..])]);
+        let (best, flags) = told(&rows, "fp32");
+        let figure = best.figure.unwrap();
+        let (low, high) = figure.interval.unwrap();
+        assert_eq!((figure.value, low.round(), high.round()), (100.0, 99.0, 101.0));
+        assert!(
+            best.note.contains("peak/arith:f32 op=fma (c100)") && best.note.ends_with("the best of 3 rows"),
+            "{}",
+            best.note
+        );
+        assert!(flags.is_empty(), "those of its row, and not of all: {flags:?}");
+        assert_eq!(told(&rows, "fp16").1, BTreeSet::from(["noisy".to_owned()]));
+        assert!(told(&rows, "fp64").0.figure.unwrap_err().contains("peak/arith"));
+    }
+
+    #[test]
+    fn memory_is_told_by_the_largest_arrays() {
+        let of = |n: u64, value| row("", &[("n", n.into())], value, 0.01);
+        let rows = [of(1 << 10, 900.0), of(1 << 20, 100.0), of(1 << 20, 110.0)];
+        let rows = BTreeMap::from([("memory/stream", &rows[..])]);
+        assert_eq!(told(&rows, "global").0.figure.unwrap().value, 110.0);
+    }
+
+    #[test]
+    fn what_is_not_measured_is_told_for_each_kind() {
+        let none = derive(&BTreeMap::new());
+        assert_eq!(none.len(), KINDS.len());
+        assert!(none.iter().all(|(derived, flags)| derived.figure.is_err() && flags.is_empty()));
+        let sources: BTreeSet<&str> =
+            KINDS.iter().flat_map(|kind| kind.sources).copied().filter(|name| *name != "peak/arith").collect();
+        assert_eq!(sources, SOURCES.iter().copied().collect());
+    }
+}

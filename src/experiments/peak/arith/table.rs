@@ -1,0 +1,207 @@
+//! The operations and the types, which of them go together, and what their kernels are told.
+
+use crate::experiments::chains::Coefficients;
+use crate::model::{DeviceInfo, Feature, Skip};
+
+/// A type to compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    F16,
+    F32,
+    F64,
+    Bf16,
+    I8,
+    I16,
+    I32,
+    I64,
+}
+
+/// The variants, in the order of [`Type`].
+pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64"];
+
+impl Type {
+    /// The type that a variant bears the name of.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn of(variant: &str) -> Self {
+        let all = [Self::F16, Self::F32, Self::F64, Self::Bf16, Self::I8, Self::I16, Self::I32, Self::I64];
+        let found = TYPES.iter().zip(all).find(|(name, _)| **name == variant);
+        found.unwrap_or_else(|| panic!("no type is called {variant}")).1
+    }
+
+    /// Whether it is one of floats.
+    pub fn is_real(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16)
+    }
+
+    /// Bits of a value.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::I8 => 8,
+            Self::F16 | Self::Bf16 | Self::I16 => 16,
+            Self::F32 | Self::I32 => 32,
+            Self::F64 | Self::I64 => 64,
+        }
+    }
+
+    /// The feature without which a device can't compute with it, as Vulkan calls it.
+    fn needs(self) -> Option<(Feature, &'static str)> {
+        match self {
+            Self::F32 | Self::I32 => None,
+            Self::F16 => Some((Feature::Float16, "shaderFloat16")),
+            Self::F64 => Some((Feature::Float64, "shaderFloat64")),
+            Self::Bf16 => Some((Feature::BFloat16, "shaderBFloat16Type")),
+            Self::I8 => Some((Feature::Int8, "shaderInt8")),
+            Self::I16 => Some((Feature::Int16, "shaderInt16")),
+            Self::I64 => Some((Feature::Int64, "shaderInt64")),
+        }
+    }
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Fma,
+    Add,
+    Mul,
+    Div,
+    Rem,
+    Rcp,
+    Sqrt,
+    Rsqrt,
+    Exp2,
+    Log2,
+    Sin,
+    Shift,
+    BitCount,
+}
+
+/// The words of the axis `op`, in the order of [`Operation`]; in capitals, they are the shader's macros.
+pub const WORDS: &[&str] =
+    &["fma", "add", "mul", "div", "rem", "rcp", "sqrt", "rsqrt", "exp2", "log2", "sin", "shift", "bit_count"];
+
+impl Operation {
+    /// The operation of a word.
+    ///
+    /// # Panics
+    /// Where there is none: the axis accepts only words of the table.
+    pub fn of(word: &str) -> Self {
+        use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rcp, Rem, Rsqrt, Shift, Sin, Sqrt};
+        let all = [Fma, Add, Mul, Div, Rem, Rcp, Sqrt, Rsqrt, Exp2, Log2, Sin, Shift, BitCount];
+        let found = WORDS.iter().zip(all).find(|(known, _)| **known == word);
+        found.unwrap_or_else(|| panic!("no operation is called {word}")).1
+    }
+
+    /// Pairs of them in a block of the loop: fewer where one is many instructions, so that code stays short.
+    pub fn pairs(self) -> u64 {
+        match self {
+            Self::Fma | Self::Add | Self::Mul | Self::Shift | Self::BitCount => 8,
+            Self::Rcp | Self::Sqrt | Self::Rsqrt | Self::Exp2 | Self::Log2 | Self::Sin => 2,
+            Self::Div | Self::Rem => 1,
+        }
+    }
+
+    /// What one of them counts.
+    pub fn weight(self) -> u64 {
+        if self == Self::Fma { 2 } else { 1 }
+    }
+
+    /// Whether results of this type need not be those of the twin to the last bit.
+    pub fn is_inexact(self, ty: Type) -> bool {
+        use Operation::{Div, Exp2, Log2, Rcp, Rsqrt, Sin, Sqrt};
+        ty.is_real() && matches!(self, Div | Rcp | Sqrt | Rsqrt | Exp2 | Log2 | Sin)
+    }
+
+    /// Whether it can be done with values of this type at all, and on this device.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn require(self, word: &str, ty: Type, device: &DeviceInfo) -> Result<(), Skip> {
+        use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rem, Shift, Sin};
+        let of_both = matches!(self, Fma | Add | Mul | Div | Rem);
+        let of_whole = of_both || matches!(self, Shift | BitCount);
+        let of_real = of_both || !of_whole;
+        let missing = match ty {
+            _ if ty.is_real() && !of_real => format!("floats have no `{word}`: the case needs a variant of whole numbers"),
+            _ if !ty.is_real() && !of_whole => format!("whole numbers have no `{word}`: the case needs a variant of floats"),
+            Type::Bf16 if !matches!(self, Fma | Add | Mul) => {
+                format!("SPV_KHR_bfloat16 has no arithmetic, and `{word}` through f32 would be that of f32: the case needs f32")
+            }
+            Type::F64 if matches!(self, Exp2 | Log2 | Sin) => {
+                format!("GLSL.std.450 has no `{word}` of 64 bits: the case needs f16 or f32")
+            }
+            Type::I8 | Type::I16 | Type::I64 if self == BitCount => {
+                "Vulkan counts the bits of 32 alone (VUID-StandaloneSpirv-Base-04781): the case needs i32".to_owned()
+            }
+            _ => match ty.needs() {
+                Some((feature, name)) if !device.has(feature) => format!("{name} is missing: the case needs it"),
+                _ => return Ok(()),
+            },
+        };
+        Err(Skip::new(missing))
+    }
+
+    /// What its kernel is told.
+    pub fn coefficients(self, ty: Type) -> Coefficients {
+        if ty.is_real() { self.of_reals().told() } else { self.of_wholes(ty.bits()) }
+    }
+
+    /// Its coefficients and starts for floats: few bits each, so that every type has them exactly.
+    pub fn of_reals(self) -> Reals {
+        let reals = |a, b, x, y| Reals { a, b, x, y };
+        match self {
+            // With the factor -1 the values go round: x, y, y - x, -x, -y, x - y. None of them is zero.
+            Self::Fma | Self::Add => reals(-1.0, 0.0, (2.0, -31.0), (2.0, 2.0)),
+            // 1 and -1.
+            Self::Mul => reals(0.0, 0.0, (2.0, -1.0), (2.0, -1.0)),
+            Self::Div => reals(1.5, 1.25, (0.03125, 0.0), (0.03125, 1.0)),
+            // Halves never come near a multiple, where a quotient that is a little wrong would be rounded to another number.
+            Self::Rem => reals(61.0, 53.0, (1.0, 0.5), (1.0, 1.0)),
+            Self::Exp2 => reals(-1.75, 0.0, (0.015_625, 0.0), (0.015_625, -2.0)),
+            Self::Log2 => reals(5.0, 0.0, (0.03125, 1.0), (0.0625, 4.0)),
+            Self::Sin => reals(0.75, 0.0, (0.03125, 0.0), (0.015_625, 0.5)),
+            _ => reals(1.5, 0.0, (0.03125, 0.0), (0.03125, 1.0)),
+        }
+    }
+
+    fn of_wholes(self, bits: u32) -> Coefficients {
+        const ALL: u64 = u64::MAX;
+        let told = |a, b, x_shape, y_shape| Coefficients { a, b, x_shape, y_shape };
+        match (self, bits) {
+            // Sums of x and y must fit the type, and be positive.
+            (Self::Div, 8) => told(100, 90, 15, 15),
+            (Self::Div, 16) => told(30_011, 25_013, 255, 255),
+            (Self::Div, 32) => told(2_000_000_011, 1_500_000_001, 0xFFFF, 0xFFFF),
+            (Self::Div, _) => told(9_000_000_000_000_000_011, 7_000_000_000_000_000_003, 0xFFFF_FFFF, 0xFFFF_FFFF),
+            (Self::Rem, 8) => told(61, 53, 31, 31),
+            (Self::Rem, 16) => told(16_381, 16_363, 0x1FFF, 0x1FFF),
+            (Self::Rem, 32) => told(1_073_741_789, 1_073_741_783, 0x1FFF_FFFF, 0x1FFF_FFFF),
+            (Self::Rem, _) => told((1 << 62) - 57, (1 << 62) - 87, (1 << 61) - 1, (1 << 61) - 1),
+            // What is shifted is less than the number of bits, and so is what it is shifted by.
+            (Self::Shift, _) => told(u64::from(bits) * 3 / 4, 0, u64::from(bits) - 1, u64::from(bits) - 1),
+            _ => told(0x5851_F42D_4C95_7F2D, 0, ALL, ALL),
+        }
+    }
+}
+
+/// Coefficients and starts of floats; a start is made of a number below 32, or of one bit, by a scale and an offset.
+#[derive(Clone, Copy, Debug)]
+pub struct Reals {
+    /// Of the first operation of each pair.
+    pub a: f32,
+    /// Of the second.
+    pub b: f32,
+    /// Scale and offset of the first value.
+    pub x: (f32, f32),
+    /// The same of the second.
+    pub y: (f32, f32),
+}
+
+impl Reals {
+    fn told(self) -> Coefficients {
+        let bits = |value: f32| u64::from(value.to_bits());
+        let both = |(scale, offset)| bits(scale) | bits(offset) << 32;
+        Coefficients { a: bits(self.a), b: bits(self.b), x_shape: both(self.x), y_shape: both(self.y) }
+    }
+}

@@ -1,0 +1,322 @@
+//! What chains of operations end at.
+
+use super::table::{Operation, Reals, Type};
+use crate::experiments::chains::{Chains, Coefficients, STARTS, halves, mix, second_word};
+use crate::model::Case;
+use crate::validate::Expected;
+
+/// Inexact operations come together from wherever they start, by a factor of 0.7 at most in each step: a longer chain ends where
+/// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
+const FORGOTTEN: u64 = 256;
+
+/// What a case's results must be.
+pub fn expected(case: &Case, operation: Operation, ty: Type) -> Expected<'_> {
+    let chains = Chains::of_case(case, operation.pairs());
+    let words: Vec<u32> = (0..STARTS).map(|i| case.resources[1].sequence().word(i)).collect();
+    let invocations = chains.invocations();
+    if operation.is_inexact(ty) {
+        let ends: Vec<Near> = words.iter().map(|word| near(operation, ty, *word, chains.depth())).collect();
+        let tolerance = tolerance(&ends, &chains);
+        return Expected::near(invocations, tolerance, move |i| sum(&ends, &chains, i));
+    }
+    let ends: Vec<[u32; 2]> = words.iter().map(|word| exact(operation, ty, *word, chains.depth())).collect();
+    Expected::words(invocations, move |i| mixed(&ends, &chains, i))
+}
+
+/// All values of an invocation, mixed as the shader does: of each chain first x, then y.
+fn mixed(ends: &[[u32; 2]], chains: &Chains, invocation: u64) -> u32 {
+    let of_value =
+        |chain, value: usize| (0..chains.width).map(move |component| ends[chains.start(invocation, chain, component)][value]);
+    let of_chain = |chain| of_value(chain, 0).chain(of_value(chain, 1));
+    (0..chains.chains).flat_map(of_chain).fold(0, mix)
+}
+
+/// The words that a chain's two values come to.
+fn exact(operation: Operation, ty: Type, word: u32, depth: u64) -> [u32; 2] {
+    if ty.is_real() {
+        let ends = reals(operation, word, depth);
+        ends.map(|value| if ty == Type::F64 { folded(value.to_bits()) } else { narrowed(value).to_bits() })
+    } else {
+        let ends = wholes(operation, ty.bits(), word, depth);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as the shader does")]
+        ends.map(|value| if ty == Type::I64 { folded(value as u64) } else { value as u32 })
+    }
+}
+
+/// 64 bits as the shader takes them up.
+fn folded(wide: u64) -> u32 {
+    let [low, high] = halves(wide);
+    low.wrapping_add(high.wrapping_mul(3))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a few bits, which are exact")]
+fn narrowed(value: f64) -> f32 {
+    value as f32
+}
+
+// ---- whole numbers --------------------------------------------------------------------------------------------------------
+
+/// The value that so many bits hold.
+fn wrapped(value: i64, bits: u32) -> i64 {
+    value << (64 - bits) >> (64 - bits)
+}
+
+#[expect(clippy::cast_possible_wrap, reason = "bits are meant")]
+fn whole_start(word: u32, mask: u64, bits: u32) -> i64 {
+    let full = if bits == 64 { i64::from(word).wrapping_mul(6_364_136_223_846_793_005) } else { i64::from(word) };
+    wrapped(full & mask as i64 | 1, bits)
+}
+
+fn wholes(operation: Operation, bits: u32, word: u32, depth: u64) -> [i64; 2] {
+    let Coefficients { a, b, x_shape, y_shape } = operation.coefficients(of_bits(bits));
+    #[expect(clippy::cast_possible_wrap, reason = "bits are meant")]
+    let (a, b) = (wrapped(a as i64, bits), wrapped(b as i64, bits));
+    let mut x = whole_start(word, x_shape, bits);
+    let mut y = whole_start(second_word(word), y_shape, bits);
+    for _ in 0..depth / 2 {
+        match operation {
+            Operation::Fma => {
+                x = wrapped(x.wrapping_mul(a).wrapping_add(y), bits);
+                y = wrapped(y.wrapping_mul(a).wrapping_add(x), bits);
+            }
+            Operation::Add => {
+                x = wrapped(x.wrapping_add(y), bits);
+                y = wrapped(y.wrapping_add(x), bits);
+            }
+            Operation::Mul => {
+                x = wrapped(x.wrapping_mul(y), bits);
+                y = wrapped(y.wrapping_mul(x), bits);
+            }
+            Operation::Div => x = b / (a / (x + y) + y),
+            Operation::Rem => x = ((x + y) % a + y) % b,
+            Operation::Shift => x = a >> (y >> x),
+            _ => x = i64::from((low(x ^ y).count_ones() ^ low(a)).count_ones()),
+        }
+    }
+    [x, y]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bits of 32 are counted")]
+fn low(value: i64) -> u32 {
+    value as u32
+}
+
+fn of_bits(bits: u32) -> Type {
+    match bits {
+        8 => Type::I8,
+        16 => Type::I16,
+        32 => Type::I32,
+        _ => Type::I64,
+    }
+}
+
+// ---- floats, exactly ------------------------------------------------------------------------------------------------------
+
+/// A chain's two values before the first operation.
+fn real_starts(operation: Operation, word: u32) -> [f64; 2] {
+    let Reals { x, y, .. } = operation.of_reals();
+    let kept = if operation == Operation::Mul { 1 } else { 31 };
+    let start = |bits: u32, (scale, offset): (f32, f32)| f64::from(bits & kept) * f64::from(scale) + f64::from(offset);
+    [start(word, x), start(word >> 5, y)]
+}
+
+/// In f64, whatever the type: no value has more bits than any of them holds, so that none is rounded, and whether multiply-adds are
+/// fused makes no difference.
+fn reals(operation: Operation, word: u32, depth: u64) -> [f64; 2] {
+    let Reals { a, b, .. } = operation.of_reals();
+    let (a, b) = (f64::from(a), f64::from(b));
+    let [mut x, mut y] = real_starts(operation, word);
+    for _ in 0..depth / 2 {
+        match operation {
+            Operation::Fma => {
+                x = x * a + y;
+                y = y * a + x;
+            }
+            Operation::Add => {
+                x += y;
+                y -= x;
+            }
+            Operation::Mul => {
+                x *= y;
+                y *= x;
+            }
+            _ => x = ((x + y).rem_euclid(a) + y).rem_euclid(b),
+        }
+    }
+    [x, y]
+}
+
+// ---- floats, as near as Vulkan asks ---------------------------------------------------------------------------------------
+
+/// A value, and how far a device's may be from it.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    value: f64,
+    error: f64,
+}
+
+/// Follows a chain and the error that it may have by then: what comes in is spread by the function as far as its ends go apart,
+/// and the function adds its own.
+fn near(operation: Operation, ty: Type, word: u32, depth: u64) -> Near {
+    let Reals { a, b, .. } = operation.of_reals();
+    let [x, y] = real_starts(operation, word);
+    // Of the first operation of a pair, and of the second: what is added, and what is divided.
+    let steps = match operation {
+        Operation::Div => [(y, f64::from(a)), (y, f64::from(b))],
+        _ => [(y, 1.0), (f64::from(a), 1.0)],
+    };
+    let mut at = Near { value: x, error: 0.0 };
+    for step in 0..depth.min(FORGOTTEN) {
+        let (term, numerator) = steps[usize::from(step % 2 == 1)];
+        at = applied(operation, ty, at, term, numerator);
+    }
+    at
+}
+
+fn applied(operation: Operation, ty: Type, at: Near, term: f64, numerator: f64) -> Near {
+    let input = at.value + term;
+    // Correctly rounded is either neighbour: a whole unit.
+    let spread = at.error + ulp(ty, input);
+    let function = |v: f64| match operation {
+        Operation::Sqrt => v.sqrt(),
+        Operation::Rsqrt => v.sqrt().recip(),
+        Operation::Exp2 => v.exp2(),
+        Operation::Log2 => v.log2(),
+        Operation::Sin => v.sin(),
+        _ => numerator / v,
+    };
+    let value = function(input);
+    let carried = match operation {
+        // Not monotone: by Taylor's theorem.
+        Operation::Sin => input.cos().abs() * spread + spread * spread / 2.0,
+        _ => [spread, -spread].map(|by| (function(input + by) - value).abs()).into_iter().fold(0.0, f64::max),
+    };
+    Near { value, error: carried + own_error(operation, ty, input.abs(), value) }
+}
+
+/// How far an operation's result may be off: Vulkan specification, appendix A, "Precision and Operation of SPIR-V Instructions",
+/// tables of core and of GLSL.std.450 instructions. Of doubles it asks no more than of single precision.
+fn own_error(operation: Operation, ty: Type, input: f64, value: f64) -> f64 {
+    let is_half = ty == Type::F16;
+    let units = match operation {
+        Operation::Sin => return if is_half { 2_f64.powi(-7) } else { 2_f64.powi(-11) },
+        Operation::Exp2 => 2.0_f64.mul_add(input, if is_half { 1.0 } else { 3.0 }),
+        // Outside [0.5, 2].
+        Operation::Log2 => 3.0,
+        Operation::Rsqrt => 2.0,
+        // Inherited from 1.0 / inversesqrt().
+        Operation::Sqrt => 2.0 + 2.5,
+        _ => 2.5,
+    };
+    units * ulp(ty, value)
+}
+
+/// A unit in the last place; of the next binade where a value is so near to it that the device's may lie there.
+fn ulp(ty: Type, value: f64) -> f64 {
+    let fraction_bits = if ty == Type::F16 { 10 } else { 23 };
+    #[expect(clippy::cast_possible_truncation, reason = "exponents are small")]
+    let exponent = (value.abs() * 1.02).log2().floor() as i32;
+    2_f64.powi(exponent - fraction_bits)
+}
+
+/// The sum that the shader makes of an invocation's chains.
+fn sum(ends: &[Near], chains: &Chains, invocation: u64) -> f32 {
+    let all = (0..chains.chains).flat_map(|chain| (0..chains.width).map(move |component| (chain, component)));
+    narrowed(all.map(|(chain, component)| ends[chains.start(invocation, chain, component)].value).sum())
+}
+
+/// How far such a sum may be off: as far as its terms together, and a unit of the largest sum for each addition in f32.
+#[expect(clippy::cast_precision_loss, reason = "chains are few")]
+fn tolerance(ends: &[Near], chains: &Chains) -> f32 {
+    let largest = |of: fn(&Near) -> f64| ends.iter().map(of).fold(0.0, f64::max);
+    let lanes = chains.lanes() as f64;
+    let rounding = lanes * ulp(Type::F32, lanes * largest(|end| end.value.abs()));
+    narrowed(lanes * largest(|end| end.error) + rounding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::peak::arith::table::{TYPES, WORDS};
+    use crate::model::DeviceInfo;
+
+    const INEXACT: [&str; 7] = ["div", "rcp", "sqrt", "rsqrt", "exp2", "log2", "sin"];
+
+    /// Every value of every chain of exact floats, sums on the way included, is one of bfloat16, which holds the fewest bits.
+    #[test]
+    fn exact_floats_are_exact_in_every_type() {
+        for operation in ["fma", "add", "mul", "rem"].map(Operation::of) {
+            for word in 0..1024 {
+                for depth in (0..200).step_by(2) {
+                    let [x, y] = reals(operation, word, depth);
+                    // A zero has two signs.
+                    assert!(x != 0.0 && y != 0.0, "{operation:?}");
+                    for value in [x, y, x + y] {
+                        assert_eq!(f64::from(half::bf16::from_f64(value)), value, "{operation:?} from {word} after {depth}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whole numbers that are divided and shifted stay within what their type holds, and positive.
+    #[test]
+    fn whole_numbers_stay_where_they_are_defined() {
+        for bits in [8, 16, 32, 64] {
+            for word in (0..1024_u32).map(second_word) {
+                for depth in (0..40).step_by(2) {
+                    for operation in ["div", "rem", "shift"].map(Operation::of) {
+                        let [x, y] = wholes(operation, bits, word, depth);
+                        assert!(x >= 0 && y > 0 && wrapped(x.checked_add(y).unwrap(), bits) == x + y, "{operation:?} {bits}");
+                        assert!(operation != Operation::Shift || (x < bits.into() && y < bits.into()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the tolerance rests on: errors stay as small as those of a few operations, and starts are forgotten.
+    #[test]
+    fn inexact_chains_contract() {
+        for operation in INEXACT.map(Operation::of) {
+            for ty in [Type::F16, Type::F32] {
+                for word in 0..1024 {
+                    let ends = [64, 128, FORGOTTEN, 1 << 20].map(|depth| near(operation, ty, word, depth));
+                    let own = own_error(operation, ty, 2.0, ends[0].value);
+                    assert!(ends.iter().all(|end| end.error < 6.0 * own + 8.0 * ulp(ty, 8.0)), "{operation:?} {ends:?}");
+                    // The lower five bits say where x starts, and only they.
+                    let other = near(operation, ty, word ^ 31, FORGOTTEN);
+                    assert!((other.value - ends[2].value).abs() < 1e-12, "{operation:?} {ends:?}");
+                    assert!((ends[3].value - ends[1].value).abs() < 1e-12, "{operation:?} {ends:?}");
+                }
+            }
+        }
+    }
+
+    /// Each operation leaves something else than each other one, and than one more or one less of its own.
+    #[test]
+    fn inexact_ends_tell_operations_apart() {
+        for ty in [Type::F16, Type::F32] {
+            for operation in INEXACT.map(Operation::of) {
+                let end = near(operation, ty, 77, 64);
+                let more = near(operation, ty, 77, 65);
+                assert!(
+                    (end.value - more.value).abs() > end.error + more.error || operation == Operation::Sin,
+                    "{operation:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_goes_together_is_told() {
+        let device = DeviceInfo::mock();
+        let pairs = TYPES.iter().flat_map(|ty| WORDS.iter().map(move |word| (*ty, *word)));
+        let known = pairs.filter(|(ty, word)| {
+            let refused = Operation::of(word).require(word, Type::of(ty), &device).err();
+            refused.is_none_or(|skip| skip.reason.starts_with("shader"))
+        });
+        // Floats: 11, 11, 8 and 3; whole numbers: 6, 6, 7 and 6.
+        assert_eq!(known.count(), 58);
+    }
+}

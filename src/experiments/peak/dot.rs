@@ -1,0 +1,140 @@
+//! `peak/dot`: how fast does the device multiply and add four bytes at a time?
+
+use super::arith::{groups_axis, iterations_axis, unroll_axis};
+use crate::experiments::chains::{Chains, Coefficients, STARTS, mix, second_word};
+use crate::experiments::{Experiment, Setting};
+use crate::model::{Axis, AxisKind, Case, Feature, Headline, Kernel, Point, Preset, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Dot;
+
+/// The signs of the two factors' bytes; in capitals, they are the shader's macros.
+const VARIANTS: &[&str] = &["unsigned", "signed", "mixed"];
+
+/// The operations.
+const OPS: &[&str] = &["dot", "dot_acc_sat"];
+
+/// Pairs of operations in a block.
+const PAIRS: u64 = 8;
+
+/// Four products and four sums.
+const WEIGHT: u64 = 8;
+
+/// Bytes of all values, so that no sign and no byte is left out.
+const FACTORS: [u32; 2] = [0x93C5_7E2D, 0x4BF8_21D6];
+
+/// What a product is added to: so much that no sum can overflow, where it would saturate.
+const TERM_MASK: u32 = 0x0FFF_FFFF;
+
+struct Dot;
+
+impl Experiment for Dot {
+    fn name(&self) -> &'static str {
+        "peak/dot"
+    }
+
+    fn summary(&self) -> &'static str {
+        "dot products of four bytes packed into a word"
+    }
+
+    fn description(&self) -> &'static str {
+        "As `peak/arith`, with products of four bytes by four bytes, packed into words, that are summed up and added to a third \
+         word: dot is dotPacked4x8EXT(x, a) + y, dot_acc_sat is dotPacked4x8AccSatEXT(x, a, y), whose sum saturates. The variant \
+         tells the signs of the bytes: mixed has signed ones by unsigned ones. Each counts eight operations, four products and \
+         four sums. Results are exact.\n\
+         \n\
+         How to read it: a device with an instruction for it does one dot product where it does one multiply-add of words, so \
+         that the figure is four times that of `peak/arith` with fma of i32; one that has none needs a dozen instructions and \
+         falls below it. A saturating sum that is slower is an instruction more. Signs that differ in speed say which of them the \
+         instruction takes. `shaderIntegerDotProduct` says that the operation is there, not that it is fast: on processors it \
+         is taken apart into bytes."
+    }
+
+    fn variants(&self) -> &[&str] {
+        VARIANTS
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["signed"]
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let ops = if setting.preset == Preset::Quick { &OPS[..1] } else { OPS };
+        let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &[8] };
+        vec![
+            Axis::new("op", "the operation", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            unroll_axis(setting),
+            iterations_axis(setting),
+            groups_axis(setting, 16),
+        ]
+    }
+
+    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        if !setting.device.has(Feature::IntegerDotProduct) {
+            return Err(Skip::new("shaderIntegerDotProduct is missing: the case needs it"));
+        }
+        let chains = Chains::new(point, PAIRS, setting.device.limits.workgroup_count[0]);
+        let kernel = Kernel::new("peak/dot.comp", [point.u32("local_size_x"), 1, 1], 2).define(&variant.to_uppercase(), "");
+        let kernel = if point.word("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
+        let [a, b] = FACTORS.map(u64::from);
+        let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
+        let case = chains.case(self.name(), point, setting.seed, kernel, told)?;
+        let work = Work { ops: chains.operations().and_then(|count| count.checked_mul(WEIGHT)), ..Work::default() };
+        Ok(Case { variant: variant.to_owned(), work, headline: Headline::OPS, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let chains = Chains::of_case(case, PAIRS);
+        let depth = chains.depth();
+        let ends: Vec<u32> = (0..STARTS).map(|i| end(&case.variant, case.resources[1].sequence().word(i), depth)).collect();
+        let result = move |i| (0..chains.chains).map(|chain| ends[chains.start(i, chain, 0)]).fold(0, mix);
+        vec![Expected::words(chains.invocations(), result)]
+    }
+}
+
+/// What a chain comes to. No sum overflows, so that saturating ones are no different.
+fn end(variant: &str, word: u32, depth: u64) -> u32 {
+    let term = second_word(word) & TERM_MASK;
+    let step = |x: u32, factor: &u32| dot(variant, x, *factor).wrapping_add(term);
+    (0..depth / 2).fold(word, |x, _| FACTORS.iter().fold(x, step))
+}
+
+/// The sum of the products of four bytes each.
+#[expect(clippy::cast_sign_loss, reason = "bits are meant")]
+fn dot(variant: &str, x: u32, factors: u32) -> u32 {
+    let unsigned = |byte: u8| i32::from(byte);
+    let signed = |byte: u8| i32::from(i8::from_ne_bytes([byte]));
+    let product = |(x, factor): (u8, u8)| match variant {
+        "unsigned" => unsigned(x) * unsigned(factor),
+        "signed" => signed(x) * signed(factor),
+        _ => signed(x) * unsigned(factor),
+    };
+    x.to_le_bytes().into_iter().zip(factors.to_le_bytes()).map(product).sum::<i32>() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_the_variants() {
+        // 1 by 255, 255 by 1, 2 by 3, and 128 by 128, the first in the lowest byte.
+        let (x, factors) = (0x8002_FF01, 0x8003_01FF);
+        let of = |variant| dot(variant, x, factors);
+        assert_eq!(of("unsigned"), 255 + 255 + 6 + 16_384);
+        assert_eq!(of("signed"), 16_384 + 6 - 2);
+        assert_eq!(of("mixed").cast_signed(), 255 - 1 + 6 - 16_384);
+    }
+
+    /// All sums stay far from where they would overflow.
+    #[test]
+    fn no_sum_saturates() {
+        for variant in VARIANTS {
+            let mut all = (0..1000_u32).map(second_word).map(|word| end(variant, word, 8));
+            assert!(all.all(|end| (-1_000_000..0x1100_0000).contains(&end.cast_signed())), "{variant}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! `peak/roofline`: what does a kernel reach that computes so much with every byte it reads?
+
+use std::collections::BTreeMap;
+
+use crate::experiments::{Elements, Experiment, Setting};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Resource, Scalar,
+    Sequence, Skip, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Roofline;
+
+/// What the ridge is reported under.
+const RIDGE: &str = "peak/ridge";
+
+/// Bytes of an element, a vector of four words.
+const ELEMENT_BYTES: u64 = 16;
+
+/// From an eighth to 256 for each byte.
+const FLOPS: &[u64] = &[2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+
+/// Flops of a pair of multiply-adds with all four components.
+const PAIR_FLOPS: u64 = 16;
+
+/// Pairs that are unrolled: beside their 256 multiply-adds the loop's own instructions are few.
+const UNROLLED_PAIRS: u64 = 32;
+
+/// Pairs up to which those with all elements of an invocation are unrolled, all loads before them. With more, what one element takes
+/// hides the load of the next ones, and code would grow beyond the caches of instructions.
+const UNLOOPED_PAIRS: u32 = 8;
+
+/// Words from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// Flops for each element from which no device of today waits for memory.
+const COMPUTES: u64 = 1024;
+
+/// Each element adds as much at most: sums of 64 stay below 2^24, where every whole number is an exact f32.
+const MAGNITUDE: u32 = 1 << 15;
+
+/// With it, sums stay small: see the shader.
+const FACTOR: f32 = -1.0;
+
+struct Roofline;
+
+impl Experiment for Roofline {
+    fn name(&self) -> &'static str {
+        "peak/roofline"
+    }
+
+    fn summary(&self) -> &'static str {
+        "reading memory with more and more arithmetic on each byte"
+    }
+
+    fn description(&self) -> &'static str {
+        "n floats are read once, as elements of 16 bytes, `unroll` to an invocation, and each goes through multiply-adds of f32: \
+         `flops_per_16_bytes` flops of them, of which 2 are an eighth for each byte, and 4096 are 256. A multiply-add counts two. \
+         With 2 and 4, one and two components of an element are computed with. What isn't, and what would go no further, is \
+         taken up by some bit operations, which don't count. One word per invocation is written, which counts as bytes.\n\
+         \n\
+         How to read it: this is the roofline as measured. As long as memory is the limit, gb_per_s stays and gflop_per_s doubles \
+         with the intensity; where arithmetic is, gflop_per_s stays. The corner between is seldom sharp: near it a kernel has \
+         to have both in flight. To place a kernel of your own, divide its flops by the bytes that it must move, and look up the \
+         nearest row: that is what it can reach. The highest intensities come near the figure of `peak/arith`, less what \
+         their loops cost.\n\
+         \n\
+         peak/ridge is the intensity, in flops for each byte, at which the slopes meet: the best gflop_per_s of all rows over \
+         their best gb_per_s, by the lower ends of their intervals. A kernel below it waits for memory, one above it computes.\n\
+         \n\
+         On processors, n is small enough to stay in cache: there the bandwidth is the cache's, and the ridge lies lower than \
+         it would with memory."
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[RIDGE]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut sweeps: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+        for row in rows {
+            sweeps.entry(row.point.without(&["flops_per_16_bytes"])).or_default().push(row);
+        }
+        if sweeps.is_empty() {
+            sweeps.insert(Point::default(), Vec::new());
+        }
+        sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let n = if quick { setting.by_class(1_u64 << 16, 1 << 26) } else { setting.by_class(1 << 18, 1 << 28) };
+        let flops = if quick { setting.by_class(vec![2, 64, 512], vec![2, 256, 2048]) } else { FLOPS.to_vec() };
+        vec![
+            Axis::new("flops_per_16_bytes", "flops with each element of 16 bytes", AxisKind::Numbers(FLOPS), flops),
+            Axis::new("n", "words of memory", AxisKind::AtLeast(4), [n]).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            Elements::unroll_axis("elements per invocation", 8),
+        ]
+    }
+
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
+        let [n, flops] = ["n", "flops_per_16_bytes"].map(|axis| point.integer(axis));
+        if n % 4 != 0 {
+            return Err(Skip::new(format!("n={n} words end within an element of four: the case needs a multiple")));
+        }
+        let elements = Elements::new(n / 4, point, setting.device.limits.workgroup_count[0])?;
+        let sums = elements.invocations();
+        let arithmetic = Arithmetic::of(flops);
+        let kernel = Kernel::new("peak/roofline.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .define("COMPONENTS", arithmetic.components)
+            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
+            .define("PAIRS", arithmetic.unrolled)
+            .constant("PAIR_TURNS", Scalar::U32(arithmetic.turns));
+        let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
+        let data = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
+        let resources = vec![Resource::words("results", sums, Contents::Undefined), Resource::words("data", n, data)];
+        let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
+        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &push, resources, vec![0]);
+        let work = Work {
+            bytes: n.checked_add(sums).and_then(|words| words.checked_mul(4)),
+            flops: elements.count.checked_mul(flops),
+            items: Some(elements.count),
+            ..Work::default()
+        };
+        let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
+        let iterations = point.integer("unroll") * u64::from(arithmetic.turns);
+        Ok(Case { work, headline: Headline::FLOPS, bound, iterations, ..case })
+    }
+
+    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
+        let elements = Elements::of_case(case.point.integer("n") / 4, case);
+        let arithmetic = Arithmetic::of(case.point.integer("flops_per_16_bytes"));
+        let unroll = case.point.integer("unroll");
+        let data = case.resources[1].sequence();
+        let result = move |invocation| {
+            let own = elements.of(invocation).map(|i| [0, 1, 2, 3].map(|word| data.float(4 * i + word)));
+            // Beyond the end an invocation computes with zeros.
+            let all = own.chain(std::iter::repeat([0.0; 4])).zip(0..unroll).map(|(element, _)| element);
+            arithmetic.result(all)
+        };
+        vec![Expected::words(elements.invocations(), result)]
+    }
+}
+
+/// What is computed with each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arithmetic {
+    /// Of the four, those that are computed with.
+    components: usize,
+    /// Pairs of multiply-adds in a turn of the loop; 0 where there is but one multiply-add.
+    unrolled: u32,
+    /// Turns of the loop.
+    turns: u32,
+}
+
+impl Arithmetic {
+    #[expect(clippy::cast_possible_truncation, reason = "the axis ends at 4096")]
+    fn of(flops: u64) -> Self {
+        let pairs = flops / PAIR_FLOPS;
+        let unrolled = pairs.min(UNROLLED_PAIRS);
+        let turns = pairs.checked_div(unrolled).unwrap_or(1);
+        Self { components: (flops / 2).min(4) as usize, unrolled: unrolled as u32, turns: turns as u32 }
+    }
+
+    fn pairs(self) -> u32 {
+        self.unrolled * self.turns
+    }
+
+    fn is_looped(self) -> bool {
+        self.unrolled > UNLOOPED_PAIRS
+    }
+
+    /// What an invocation makes of its elements. All is exact, so that it makes no difference whether multiply-adds are fused.
+    fn result(self, elements: impl Iterator<Item = [f32; 4]>) -> u32 {
+        let (mut y, mut rest) = ([0.0_f32; 4], 0_u32);
+        for mut x in elements {
+            rest = x.iter().skip(self.components).fold(rest.rotate_left(1), |rest, value| rest ^ value.to_bits());
+            x.iter_mut().zip(&mut y).take(self.components).for_each(|(x, y)| self.take(x, y));
+            if self.pairs() > 0 {
+                rest ^= self.word(x);
+            }
+        }
+        self.word(y) ^ rest
+    }
+
+    fn take(self, x: &mut f32, y: &mut f32) {
+        if self.pairs() == 0 {
+            *y = y.mul_add(FACTOR, *x);
+        }
+        // Three pairs leave all as it was; nothing becomes a negative zero.
+        for _ in 0..self.pairs() % 3 {
+            *y = y.mul_add(FACTOR, *x);
+            *x = x.mul_add(FACTOR, *y);
+        }
+        if self.pairs() % 3 == 2 {
+            std::mem::swap(x, y);
+        }
+    }
+
+    fn word(self, vector: [f32; 4]) -> u32 {
+        let words = vector.iter().take(self.components).zip([1_u32, 3, 5, 7]);
+        words.fold(0, |sum, (value, factor)| sum.wrapping_add(value.to_bits().wrapping_mul(factor)))
+    }
+}
+
+// ---- the ridge ------------------------------------------------------------------------------------------------------------
+
+/// A rate, with its interval.
+#[derive(Clone, Copy)]
+struct Rate {
+    value: f64,
+    low: f64,
+    high: f64,
+    flops_per_16_bytes: u64,
+}
+
+fn ridge_row(point: Point, rows: &[&Finished]) -> Derived {
+    let rates: Vec<(Rate, Rate)> = rows.iter().map(|row| rates(row)).collect();
+    let best = |of: fn(&(Rate, Rate)) -> Rate| rates.iter().map(of).max_by(|one, other| one.low.total_cmp(&other.low));
+    let (figure, note) = match (best(|(flops, _)| *flops), best(|(_, bytes)| *bytes)) {
+        (Some(flops), Some(bytes)) if flops.flops_per_16_bytes > bytes.flops_per_16_bytes => {
+            let interval = Some((flops.low / bytes.high, flops.high / bytes.low));
+            let note = format!(
+                "{:.0} GFLOP/s at flops_per_16_bytes={} over {:.0} GB/s at {}, the best of {} rows",
+                flops.value,
+                flops.flops_per_16_bytes,
+                bytes.value,
+                bytes.flops_per_16_bytes,
+                rows.len()
+            );
+            (Ok(Figure { value: flops.value / bytes.value, interval }), note)
+        }
+        (Some(_), Some(_)) => {
+            (Err("more arithmetic never was faster: no row shows where memory is the limit".to_owned()), String::new())
+        }
+        _ => (Err("at least two rows of peak/roofline are needed, none was measured".to_owned()), String::new()),
+    };
+    Derived { experiment: RIDGE, variant: "", point, metric: "ridge", unit: "FLOP/B", better: "", figure, note }
+}
+
+/// A row's GFLOP/s, and the GB/s that it has by them.
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn rates(row: &Finished) -> (Rate, Rate) {
+    let [flops_per_16_bytes, unroll] = ["flops_per_16_bytes", "unroll"].map(|axis| row.point.integer(axis));
+    // The one word that an invocation writes counts as well.
+    let bytes_per_element = ELEMENT_BYTES as f64 + 4.0 / unroll as f64;
+    let (shortest, longest) = row.interval.unwrap_or((row.time, row.time));
+    let rate =
+        |value: f64| Rate { value, low: value * row.time / longest, high: value * row.time / shortest, flops_per_16_bytes };
+    (rate(row.value), rate(row.value * bytes_per_element / flops_per_16_bytes as f64))
+}
