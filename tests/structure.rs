@@ -388,11 +388,14 @@ fn printing_is_found() {
 // ---- experiments and shaders ----------------------------------------------------------------------------------------------
 
 /// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its
-/// name.
+/// name, and so do those of what several share, which lies beside the families.
 fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
     let expected: BTreeSet<String> = names.iter().map(|name| format!("{name}.rs")).collect();
-    let is_part = |file: &str| names.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
-    let found: BTreeSet<String> = files.iter().filter(|file| !is_part(file)).map(ToString::to_string).collect();
+    let shared = files.iter().filter_map(|file| file.strip_suffix(".rs")).filter(|name| !name.contains('/') && *name != "mod");
+    let wholes: Vec<&str> = names.iter().copied().chain(shared).collect();
+    let is_part = |file: &str| wholes.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
+    let of_families = files.iter().filter(|file| file.contains('/'));
+    let found: BTreeSet<String> = of_families.filter(|file| !is_part(file)).map(ToString::to_string).collect();
     expected.symmetric_difference(&found).cloned().collect()
 }
 
@@ -403,8 +406,8 @@ fn an_experiment_is_the_file_of_its_name() {
     let found = files(&folder, "rs");
     let found: Vec<String> =
         found.iter().map(|file| file.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/")).collect();
-    let of_families: Vec<&str> = found.iter().map(String::as_str).filter(|file| file.contains('/')).collect();
-    assert_eq!(place_faults(&names, &of_families), Vec::<String>::new());
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(place_faults(&names, &found), Vec::<String>::new());
 }
 
 /// The overview is a cross-section that a user waits for.
@@ -425,6 +428,8 @@ fn a_misplaced_experiment_is_found() {
     assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/streams/twin.rs"]), ["memory/streams/twin.rs"]);
     assert_eq!(place_faults(&["memory/stream"], &["cache/stream.rs"]), ["cache/stream.rs", "memory/stream.rs"]);
     assert_eq!(place_faults(&[], &["memory/old.rs"]), ["memory/old.rs"]);
+    assert_eq!(place_faults(&[], &["levels.rs", "levels/cut.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&[], &["mod.rs", "levels/cut.rs"]), ["levels/cut.rs"]);
 }
 
 /// Shaders that no case uses, and shaders outside the folder of the family that uses them.
@@ -440,7 +445,7 @@ fn shader_faults(shaders: &[&str], used: &BTreeSet<(String, String)>) -> Vec<Str
 fn every_shader_is_used_by_an_experiment_of_its_family() {
     let library = Library::embedded();
     let mut used = BTreeSet::new();
-    for device in support::device_classes() {
+    for device in support::device_classes().into_iter().chain([support::with_matrices()]) {
         for preset in support::PRESETS {
             let setting = Setting { queue: None, device: &device, preset, seed: 1 };
             let plan = Plan::new(&Request::default(), setting).unwrap();

@@ -120,7 +120,7 @@ impl Sizes {
         let sides: Vec<u64> = point.word("shape").split('x').filter_map(|side| side.parse().ok()).collect();
         let [m, n, k] = [0, 1, 2].map(|i| sides.get(i).copied().unwrap_or(1));
         let tiles = ["tiles_m", "tiles_n"].map(|axis| point.integer(axis));
-        Self { kind: kind(variant), m, n, k, tiles, rounds: point.integer("rounds"), units }
+        Self { kind: kind(variant), m, n, k, tiles, rounds: point.integer("iterations"), units }
     }
 
     fn sums(&self) -> u64 {
@@ -214,7 +214,7 @@ pub fn axes(setting: &Setting, shapes: &'static [&'static str], defaults: &Defau
         Axis::new("tiles_n", "sums beside each other in a row", AxisKind::Numbers(TILES), [tiles_n]),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [defaults.local_size]),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-        Axis::new("rounds", "times 17 products for each sum", AxisKind::AtLeast(1), [rounds]).of_work(),
+        Axis::new("iterations", "times 17 products for each sum", AxisKind::AtLeast(1), [rounds]).of_work(),
     ]
 }
 
@@ -258,7 +258,7 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
     let (largest, exact) = (sizes.largest(), kind.exact.unwrap_or(u64::MAX));
     if largest > exact {
         return Err(Skip::new(format!(
-            "sums of {variant} are exact up to {exact}, the case needs {largest}: take fewer rounds"
+            "sums of {variant} are exact up to {exact}, the case needs {largest}: take fewer iterations"
         )));
     }
     let factors = |name, side: u64, seed| {
@@ -290,7 +290,7 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
     if scope == MatrixScope::Workgroup {
         kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };
     }
-    let case = Case::single_dispatch(experiment, point, kernel, [groups, 1, 1], &[point.u32("rounds")], resources, vec![0]);
+    let case = Case::single_dispatch(experiment, point, kernel, [groups, 1, 1], &[point.u32("iterations")], resources, vec![0]);
     let operations = sizes.operations();
     let (work, headline) = if kind.is_float() {
         (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
@@ -381,7 +381,7 @@ mod tests {
     }
 
     fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
-        let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("rounds", rounds)];
+        let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("iterations", rounds)];
         let numbers = numbers.into_iter().map(|(name, value)| (name.into(), value.into()));
         let shape = std::iter::once(("shape".into(), shape.into()));
         let setting = Setting { device, queue: None, preset: Preset::Default, seed: 1 };
@@ -451,6 +451,6 @@ mod tests {
         let device = device(product("f16_f16", [16, 16, 16], MatrixScope::Subgroup, None));
         let reason = |rounds| case_of("f16_f16", MatrixScope::Subgroup, &device, "16x16x16", rounds).err();
         assert_eq!(reason(127), None);
-        assert!(reason(128).unwrap().reason.contains("take fewer rounds"));
+        assert!(reason(128).unwrap().reason.contains("take fewer iterations"));
     }
 }

@@ -294,14 +294,16 @@ impl<'a> LocalBench<'a> {
         }
     }
 
-    /// Visits a case that the host works on: how the device is meanwhile doesn't matter to it, but it will idle.
+    /// Visits a case that the host's clock times. Where the host does the work by itself, the device idles meanwhile.
     fn visit_host(&mut self, subject: &Subject) -> Result<Visited, Failure> {
         if subject.measurand() != Measurand::HostPass {
             self.rig.warm_up_if_idle()?;
         }
         let started = self.rig.device.now();
         let visit = self.rig.visit(subject, self.max_time)?;
-        self.rig.was_idle();
+        if subject.measurand() == Measurand::HostPass {
+            self.rig.was_idle();
+        }
         let conditions = Conditions { clock: 1.0, lost: None };
         Ok(Visited { visit, conditions, spent: self.rig.device.now().saturating_sub(started) })
     }

@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisKind, AxisValue, DeviceInfo, DeviceKind, Feature, Limits, Point, Preset, Subgroup, SubgroupClass};
+use lanescope::model::{
+    AxisKind, AxisValue, Component, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope, Point, Preset,
+    Subgroup, SubgroupClass,
+};
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{ScalarType, SpecConstant, Specialized};
@@ -179,6 +182,27 @@ pub fn device_classes() -> Vec<DeviceInfo> {
         DeviceInfo { name: "a small processor".into(), kind: DeviceKind::Cpu, limits: small, ..mock() },
         DeviceInfo { name: "a discrete GPU".into(), kind: DeviceKind::Discrete, subgroup: chosen, features, ..mock() },
     ]
+}
+
+/// A device that does products of matrices. Apart from the others, whose modules the tools here can all judge.
+pub fn with_matrices() -> DeviceInfo {
+    let mut device = DeviceInfo { name: "a device with matrices".into(), kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+    let product = |scope, workgroup_invocations| MatrixProduct {
+        m: 16,
+        n: 16,
+        k: 16,
+        a: Component::F16,
+        b: Component::F16,
+        c: Component::F32,
+        result: Component::F32,
+        saturating: false,
+        scope,
+        workgroup_invocations,
+    };
+    device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(256))];
+    let more = [Feature::CooperativeMatrix, Feature::CooperativeMatrixWorkgroupScope, Feature::MemoryModel, Feature::Float16];
+    device.features.extend(more);
+    device
 }
 
 fn every_class() -> BTreeSet<SubgroupClass> {

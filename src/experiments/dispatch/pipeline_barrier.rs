@@ -41,7 +41,7 @@ impl Experiment for PipelineBarrier {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
-        let barriers = if quick { &["nothing", "memory"][..] } else { BARRIERS };
+        let barriers = if quick { &["memory"][..] } else { BARRIERS };
         let barrier =
             Axis::new("barrier", "what stands before each dispatch", AxisKind::Words(BARRIERS), barriers.iter().copied());
         [vec![barrier.relative_to("nothing")], commands::axes(setting)].concat()

@@ -84,7 +84,7 @@ impl Experiment for Ops {
     }
 
     fn quick_variants(&self) -> &[&str] {
-        COMMON
+        &["u32", "f32"]
     }
 
     fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {

@@ -34,7 +34,7 @@ impl Experiment for Tile2d {
         let quick = setting.preset == Preset::Quick;
         let sizes = |axis: usize| -> Vec<u64> {
             match (quick, axis) {
-                (true, 0) => vec![1, 8, 32],
+                (true, 0) => vec![8, 32],
                 (true, _) => vec![1, 8],
                 (false, _) => powers_of_two(1, largest(axis)).collect(),
             }
