@@ -330,7 +330,7 @@ fn require_product(sizes: &Sizes, scope: MatrixScope, local_size: u32, device: &
 }
 
 /// What the sums must be.
-pub fn expected<'a>(case: &'a Case) -> Vec<Expected<'a>> {
+pub fn expected(case: &Case) -> Vec<Expected<'_>> {
     let bytes = case.resources[0].bytes();
     let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
     // The units follow from how many sums there are.

@@ -183,8 +183,8 @@ impl Timeline {
         let mut ty = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut ty);
         // SAFETY: the device lives and has the feature enabled.
-        let semaphore =
-            unsafe { logical.raw.create_semaphore(&info, None) }.on("vkCreateSemaphore", || "a timeline".to_owned())?;
+        let semaphore = unsafe { logical.raw.create_semaphore(&info, None) };
+        let semaphore = semaphore.on("vkCreateSemaphore", || "a timeline".to_owned())?;
         Ok(Self { semaphore: Owned::new(logical, semaphore, "timeline"), value: 0, functions })
     }
 

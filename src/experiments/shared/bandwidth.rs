@@ -177,7 +177,7 @@ impl<'a> Twin<'a> {
         for _ in 0..shape.iterations {
             late.push((bits & ((1 << BURSTS) - 1)).count_ones());
             for burst in 0..BURSTS {
-                let first = index(u64::from(bits >> burst & 1));
+                let first = index(u64::from((bits >> burst) & 1));
                 for row in &mut touched[first..first + index(shape.rows - 1)] {
                     *row = Touched { last: Some(number), count: row.count + 1, sum: row.sum.wrapping_add(number) };
                 }
@@ -253,7 +253,7 @@ mod tests {
             for burst in 0..BURSTS {
                 for (column, row) in (0..local_size).flat_map(|column| (0..8 / width).map(move |row| (column, row))) {
                     let read = if op == "read" { (column + 1) % local_size } else { column };
-                    let first = ((row + (bits >> burst & 1) as usize) * local_size + read) * width;
+                    let first = ((row + ((bits >> burst) & 1) as usize) * local_size + read) * width;
                     for word in 0..width {
                         let value = values[column * width + word].wrapping_add(number.wrapping_mul(GROWTH));
                         match op {

@@ -201,7 +201,7 @@ pub struct Reals {
 impl Reals {
     fn told(self) -> Coefficients {
         let bits = |value: f32| u64::from(value.to_bits());
-        let both = |(scale, offset)| bits(scale) | bits(offset) << 32;
+        let both = |(scale, offset)| bits(scale) | (bits(offset) << 32);
         Coefficients { a: bits(self.a), b: bits(self.b), x_shape: both(self.x), y_shape: both(self.y) }
     }
 }

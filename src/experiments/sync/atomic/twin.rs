@@ -124,8 +124,8 @@ impl Twin<'_> {
     fn is_less(&self, a: u64, b: u64) -> bool {
         match self.ty {
             // With its sign turned, the smallest comes first.
-            "i32" => (a as u32 ^ 1 << 31) < (b as u32 ^ 1 << 31),
-            "i64" => (a ^ 1 << 63) < (b ^ 1 << 63),
+            "i32" => (a as u32 ^ (1 << 31)) < (b as u32 ^ (1 << 31)),
+            "i64" => (a ^ (1 << 63)) < (b ^ (1 << 63)),
             _ => a < b,
         }
     }
