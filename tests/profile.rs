@@ -73,6 +73,9 @@ fn check_measured(row: &Record, name: &str) {
     }
 }
 
+/// All operations of `memory/stream`, of which the overview has a few.
+const EVERY_OP: [&str; 2] = ["-a", "op=read,init,copy,scale,triad,3-point,5-point"];
+
 /// Every default case of the quick overview on every device, and what has to hold between them.
 #[test]
 fn the_catalogue_is_right_on_every_driver() {
@@ -136,10 +139,23 @@ fn sizes_that_no_workgroup_divides_are_right() {
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 12);
         let rows = profile(
             &device,
-            &["memory/stream", "-a", "n=1000", "-a", "width=1,4", "-a", "local_size_x=48", "-a", "unroll=1,8"],
+            &[
+                "memory/stream",
+                EVERY_OP[0],
+                EVERY_OP[1],
+                "-a",
+                "n=1000",
+                "-a",
+                "width=1,4",
+                "-a",
+                "local_size_x=48",
+                "-a",
+                "unroll=1,8",
+            ],
         );
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
-        let rows = profile(&device, &["memory/stream", "-a", "n=1001", "-a", "width=1", "-a", &edges]);
+        let rows =
+            profile(&device, &["memory/stream", EVERY_OP[0], EVERY_OP[1], "-a", "n=1001", "-a", "width=1", "-a", &edges]);
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 7 * 4);
         let rows = profile(
             &device,
@@ -260,7 +276,7 @@ fn cold_caches_are_right_as_well() {
     for device in devices() {
         let cold = ["--cold", "--evict-bytes=1Mi", "workgroup/linear", "workgroup/tile2d", "memory/stream"];
         let axes = ["-a", "n=1000", "-a", "image_size=100", "-a", "local_size_x=8", "-a", "local_size_y=8", "-a", "width=4"];
-        let rows = profile(&device, &[&cold[..], &axes].concat());
+        let rows = profile(&device, &[&cold[..], &EVERY_OP, &axes].concat());
         assert_eq!(rows.len(), 1 + 2 + 7);
         assert!(rows.iter().all(|row| row.status == "ok" && row.cache == "cold" && row.batch == Some(1)));
     }

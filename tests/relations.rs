@@ -150,6 +150,12 @@ fn figures_are_drawn_from_rows_of_several_experiments() {
     let merged = folder.path("merged.csv");
     let files: Vec<&str> = shards.iter().map(String::as_str).collect();
     succeeded(&[&["merge"], &files[..], &["-o", merged.to_str().unwrap()]].concat());
-    assert_eq!(told(&rows_of(&merged)), figures);
+    // A shard's clock stands elsewhere when a case begins, and ticks are whole: times differ by a tick.
+    let merged = told(&rows_of(&merged));
+    assert_eq!(merged.len(), figures.len());
+    for (one, other) in merged.iter().zip(&figures) {
+        assert_eq!((&one.0, &one.1, &one.3, &one.4), (&other.0, &other.1, &other.3, &other.4));
+        assert!(one.2.zip(other.2).map_or(one.2 == other.2, |(one, other)| (one / other - 1.0).abs() < 1e-3), "{one:?}");
+    }
     assert!(told(&measured(&[&["memory/stream"], &RUN[..7]].concat())).is_empty());
 }
