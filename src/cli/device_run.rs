@@ -273,6 +273,10 @@ impl<'r> DeviceRun<'r> {
         if let (Some((_, name)), Some(pair)) = (self.base_of(planned), &measured.pair) {
             row.describe_pair(&name, pair);
         }
+        let is_by_host = planned.case.as_ref().is_ok_and(|case| case.measurand.is_by_host());
+        if is_by_host && !matches!(self.pairing, Pairing::None) {
+            row.add_reason("not paired: what the host's clock times isn't alternated".to_owned());
+        }
         let Some(failure) = &measured.unpaired else { return };
         row.leave_unpaired(failure);
         if failure.status.is_failure() {

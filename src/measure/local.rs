@@ -120,10 +120,7 @@ impl<'a> LocalBench<'a> {
     fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
         let prepared = Rc::new(self.source.prepare(&job.key)?);
         *shader = ShaderFacts::of(&prepared);
-        let base = job.base.as_ref().map(|key| match prepared.case.measurand.is_by_host() {
-            true => Err(Failure::new(Status::Skipped, "cases that the host's clock times aren't alternated")),
-            false => self.prepare_base(key),
-        });
+        let base = job.base.as_ref().map(|key| self.prepare_base(key));
         self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
         let (subject, right, loaded) = self.load_alone(&prepared, job.is_checked)?;
         let (mut place, mut unpaired) = (None, None);

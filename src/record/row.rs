@@ -96,8 +96,12 @@ impl Record {
 
     /// Says why it isn't measured in a pair, though it should be.
     pub fn leave_unpaired(&mut self, failure: &Failure) {
-        let unpaired = format!("not paired, its base: {}: {}", failure.status, failure.reason);
-        let parts = [mem::take(&mut self.reason), unpaired];
+        self.add_reason(format!("not paired, its base: {}: {}", failure.status, failure.reason));
+    }
+
+    /// Says one more thing about how it came to be.
+    pub fn add_reason(&mut self, reason: String) {
+        let parts = [mem::take(&mut self.reason), reason];
         self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     }
 
