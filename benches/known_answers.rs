@@ -21,7 +21,7 @@ use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{
     Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Options, Pool, Session, Source, Task, ToolCases, Vulkan,
 };
-use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Work};
+use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 use lanescope::stats::{self, Interval};
@@ -248,12 +248,17 @@ impl Doubling {
         for n in steps {
             let point = point.with(&axis.name, &AxisValue::from(n));
             let Ok(case) = experiment.case(variant, &point, &setting) else { return Ok(None) };
-            if check_limits(&case, &bench.info).is_err() {
+            // What the host's clock times has no samples of the device's.
+            if check_limits(&case, &bench.info).is_err() || case.measurand != Measurand::Pass {
                 return Ok(None);
             }
             cases.push(case);
         }
         let [one, two, four] = [0, 1, 2].map(|i| amount(&cases[i].work));
+        // A case that states no work, such as empty dispatches, has no known answer.
+        if one <= 0.0 || two <= one {
+            return Ok(None);
+        }
         let name = format!("{}:{variant} {point}", experiment.name());
         let mut prepare = |case: Case| shader::prepare(case, &mut bench.compiler).map_err(failed);
         let cases = cases.into_iter().map(&mut prepare).collect::<anyhow::Result<Vec<_>>>()?;
@@ -269,7 +274,11 @@ impl Doubling {
         warm_up(device, slots[2], Duration::from_millis(300))?;
         // One batch for all, long enough for the shortest.
         let single = stats::median(&times(device, slots[0], 1, 3)?);
-        let batch = [1, 2, 4, 8, 16, 32, 64].into_iter().find(|batch| f64::from(*batch) * single > 200e3).unwrap_or(64);
+        let case = &self.cases[0].case;
+        let may_batch = case.repeat != Repeat::AfterReset && case.prepare.is_empty();
+        let sizes = if may_batch { &[1, 2, 4, 8, 16, 32, 64][..] } else { &[1] };
+        let enough = sizes.iter().copied().find(|batch| f64::from(*batch) * single > 200e3);
+        let batch = enough.or(sizes.last().copied()).unwrap_or(1);
         let mut ratios = Vec::new();
         for _ in 0..ROUNDS {
             let mut at = |i: usize| anyhow::Ok(stats::median(&times(device, slots[i], batch, 3)?));

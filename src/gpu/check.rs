@@ -181,8 +181,6 @@ fn subgroup_size(kernel: &Specialized, subgroup: &Subgroup) -> Checked {
 
 fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
     let mut bound: Option<&Specialized> = None;
-    // Whose descriptor sets are bound.
-    let mut sets: Option<&Specialized> = None;
     let mut set_events = HashSet::new();
     // Bytes of push constants that were set since the kernel was bound: what isn't set is undefined, bounds included.
     let mut pushed = 0;
@@ -191,7 +189,6 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
             Step::Bind { kernel } => {
                 bound = prepared.kernels.get(*kernel);
                 require(bound.is_some(), || format!("a step binds kernel {kernel}, which isn't there"))?;
-                sets = bound;
                 pushed = 0;
             }
             Step::BindPipeline { kernel } | Step::BindDescriptors { kernel } => {
@@ -200,23 +197,21 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
                 let alike = named.zip(bound).is_some_and(|(kernel, bound)| are_alike(kernel, bound));
                 require(alike, || format!("a step binds a part of kernel {kernel}, and none of its layout is bound whole"))?;
                 if matches!(step, Step::BindPipeline { .. }) {
-                    bound = named
-                } else {
-                    sets = named
-                };
+                    bound = named;
+                }
             }
             Step::Push { bytes } => {
                 push(bytes, bound)?;
                 pushed = pushed.max(bytes.len());
             }
             Step::DispatchIndirect { resource } => {
-                dispatch(bound.filter(|_| sets.is_some()), pushed)?;
+                dispatch(bound, pushed)?;
                 require(buffer_bytes(*resource, prepared).is_some_and(|bytes| bytes >= 12), || {
                     format!("a dispatch takes its workgroups from resource {resource}, which is no buffer of three words")
                 })?;
             }
             Step::Dispatch { groups } => {
-                dispatch(bound.filter(|_| sets.is_some()), pushed)?;
+                dispatch(bound, pushed)?;
                 for (axis, (count, limit)) in ["x", "y", "z"].iter().zip(groups.iter().zip(&limits.workgroup_count)) {
                     at_most(&format!("the number of groups in {axis}"), count, limit)?;
                 }

@@ -149,7 +149,7 @@ fn bound(operation: Operation, ty: Type) -> Option<Bound> {
 
 /// On a GPU four chains make 1024 instructions of it, or 2048 where vectors of two are two instructions each: beside them the loop's
 /// own three, and what the first of a turn wait for, are nothing, and caches of instructions hold them. An H100's fma of f32 reaches
-/// 96 % of its limit with 512, 99 % with 1024 or 2048, and 77 % with 4096.
+/// 96 to 97 % of its limit with 512, 99 % with 1024 or 2048, and 77 % with 4096.
 pub(super) fn unroll_axis(setting: &Setting) -> Axis {
     Axis::new("unroll", "blocks of operations per turn of the loop", UNROLLS, [setting.by_class(1_u64, 16)])
 }

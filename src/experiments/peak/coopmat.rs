@@ -29,7 +29,8 @@ impl Experiment for Coopmat {
         "Each subgroup keeps tiles_m x tiles_n sums of matrices and adds products of the same few matrices to them, again and \
          again, all from registers (VK_KHR_cooperative_matrix). Sums don't depend on each other, so that as many products can be \
          under way. The variants are the types of factors and sums, the axis `shape` has the shapes that the device lists: rows \
-         and columns of a sum, and what a product runs over. All are whole numbers, chosen so that every sum is exact; with \
+         and columns of a sum, and what a product runs over (`lanescope devices` shows all; one that has no word here isn't \
+         measured). All are whole numbers, chosen so that every sum is exact; with \
          f16_f16 every second product takes the one before back, since its sums are exact only up to 2048.\n\
          \n\
          How to read it: a product of M x N x K counts 2 M N K operations. The best row is what matrix units give to a kernel that has \
