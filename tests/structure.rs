@@ -388,14 +388,13 @@ fn printing_is_found() {
 // ---- experiments and shaders ----------------------------------------------------------------------------------------------
 
 /// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its
-/// name, and so do those of what several share, which lies beside the families.
+/// name; what several share lies in `common`.
 fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
     let expected: BTreeSet<String> = names.iter().map(|name| format!("{name}.rs")).collect();
-    let shared = files.iter().filter_map(|file| file.strip_suffix(".rs")).filter(|name| !name.contains('/') && *name != "mod");
-    let wholes: Vec<&str> = names.iter().copied().chain(shared).collect();
-    let is_part = |file: &str| wholes.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
-    let of_families = files.iter().filter(|file| file.contains('/'));
-    let found: BTreeSet<String> = of_families.filter(|file| !is_part(file)).map(ToString::to_string).collect();
+    let folders: Vec<&str> = names.iter().copied().chain(["common"]).collect();
+    let is_part = |file: &str| folders.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
+    let others = files.iter().filter(|file| **file != "mod.rs" && !is_part(file));
+    let found: BTreeSet<String> = others.map(ToString::to_string).collect();
     expected.symmetric_difference(&found).cloned().collect()
 }
 
@@ -428,8 +427,8 @@ fn a_misplaced_experiment_is_found() {
     assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/streams/twin.rs"]), ["memory/streams/twin.rs"]);
     assert_eq!(place_faults(&["memory/stream"], &["cache/stream.rs"]), ["cache/stream.rs", "memory/stream.rs"]);
     assert_eq!(place_faults(&[], &["memory/old.rs"]), ["memory/old.rs"]);
-    assert_eq!(place_faults(&[], &["levels.rs", "levels/cut.rs"]), Vec::<String>::new());
-    assert_eq!(place_faults(&[], &["mod.rs", "levels/cut.rs"]), ["levels/cut.rs"]);
+    assert_eq!(place_faults(&[], &["mod.rs", "common/levels.rs", "common/levels/cut.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&[], &["levels.rs", "levels/cut.rs"]), ["levels.rs", "levels/cut.rs"]);
 }
 
 /// Shaders that no case uses, and shaders outside the folder of the family that uses them.

@@ -3,30 +3,17 @@
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
 //! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
 
-mod chains;
-mod chase;
-mod commands;
-mod elements;
-mod grid;
-mod knee;
-mod lanes;
-mod ledger;
-mod levels;
-mod products;
-mod ring;
-mod stepped;
-mod submissions;
-mod sweep;
+mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict, compare};
 
-pub use elements::Elements;
-pub use grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
-pub use lanes::{lanes, require_classes, scramble, size_to_require};
-pub use stepped::stepped;
+pub use common::elements::Elements;
+pub use common::grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
+pub use common::lanes::{lanes, require_classes, scramble, size_to_require};
+pub use common::stepped::stepped;
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! `cache/bandwidth`: how fast does the whole device read what its caches hold?
 
-use crate::experiments::levels::{self, Estimate, Names};
-use crate::experiments::sweep::sweeps;
+use crate::experiments::common::levels::{self, Estimate, Names};
+use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting, fold_groups, gcd, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,

@@ -1,8 +1,8 @@
 //! `cache/latency`: how long does a load take, and which caches shorten it?
 
-use crate::experiments::chase::{self, Sweep, Walk};
-use crate::experiments::levels::{self, Names};
-use crate::experiments::sweep::sweeps;
+use crate::experiments::common::chase::{self, Sweep, Walk};
+use crate::experiments::common::levels::{self, Names};
+use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict};

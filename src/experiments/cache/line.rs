@@ -2,8 +2,8 @@
 
 mod inference;
 
-use crate::experiments::chase::{self, Sweep, Walk};
-use crate::experiments::sweep::sweeps;
+use crate::experiments::common::chase::{self, Sweep, Walk};
+use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
 use crate::validate::{Expected, Verdict};

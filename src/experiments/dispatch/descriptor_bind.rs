@@ -1,6 +1,7 @@
 //! `dispatch/descriptor_bind`: what does it cost to bind other descriptors between dispatches?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Binding, Case, Kernel, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 

@@ -1,6 +1,7 @@
 //! `dispatch/event`: what does an event between two dispatches cost, where a barrier would do?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Dependency, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 

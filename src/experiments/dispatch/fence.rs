@@ -1,6 +1,7 @@
 //! `dispatch/fence`: how long is the way to the device and back, by a fence?
 
-use crate::experiments::{Experiment, Setting, submissions};
+use crate::experiments::common::submissions;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, Case, HostCost, Point, Skip, Wait};
 use crate::validate::Expected;
 

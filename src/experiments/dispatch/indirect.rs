@@ -1,6 +1,7 @@
 //! `dispatch/indirect`: what does it cost that a dispatch reads its workgroups from a buffer?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 

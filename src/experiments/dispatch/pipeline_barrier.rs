@@ -1,6 +1,7 @@
 //! `dispatch/pipeline_barrier`: what does a pipeline barrier between two dispatches cost?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Dependency, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 

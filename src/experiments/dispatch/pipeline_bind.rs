@@ -1,6 +1,7 @@
 //! `dispatch/pipeline_bind`: what does it cost to bind another pipeline between dispatches?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 

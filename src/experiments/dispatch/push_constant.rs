@@ -1,6 +1,7 @@
 //! `dispatch/push_constant`: what do push constants cost?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Kernel, Point, Preset, Scalar, Skip, Step};
 use crate::validate::Expected;
 

@@ -1,6 +1,7 @@
 //! `dispatch/submit`: what does it cost the host to submit?
 
-use crate::experiments::{Experiment, Setting, submissions};
+use crate::experiments::common::submissions;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, Case, HostCost, Point, Skip};
 use crate::validate::Expected;
 

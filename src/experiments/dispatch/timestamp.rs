@@ -1,6 +1,7 @@
 //! `dispatch/timestamp`: what does writing a timestamp cost?
 
-use crate::experiments::{Experiment, Setting, commands};
+use crate::experiments::common::commands;
+use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step, TimestampStage};
 use crate::validate::Expected;
 

@@ -6,7 +6,7 @@ pub(super) mod twin;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiments::chains::Chains;
+use crate::experiments::common::chains::Chains;
 use crate::experiments::{Experiment, POWERS_TO_64, Setting};
 use crate::model::{Axis, AxisKind, Bound, Case, Derived, DeviceKind, Finished, Headline, Kernel, Point, Preset, Skip, Work};
 use crate::validate::Expected;

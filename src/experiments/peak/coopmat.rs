@@ -1,6 +1,6 @@
 //! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
 
-use crate::experiments::products::{self, Defaults};
+use crate::experiments::common::products::{self, Defaults};
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, Case, MatrixProduct, MatrixScope, Point, Skip};
 use crate::validate::Expected;

@@ -1,6 +1,6 @@
 //! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
 
-use crate::experiments::products::{self, Defaults};
+use crate::experiments::common::products::{self, Defaults};
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, Case, Feature, MatrixScope, Point, Skip};
 use crate::validate::Expected;

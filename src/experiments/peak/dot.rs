@@ -1,7 +1,7 @@
 //! `peak/dot`: how fast does the device multiply and add four bytes at a time?
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
-use crate::experiments::chains::{Chains, Coefficients, STARTS, mix, second_word};
+use crate::experiments::common::chains::{Chains, Coefficients, STARTS, mix, second_word};
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Feature, Headline, Kernel, Point, Preset, Skip, Work};
 use crate::validate::Expected;

@@ -2,7 +2,7 @@
 
 use super::arith::table::{Operation, TYPES, Type, WORDS};
 use super::arith::{UNROLLS, kernel, twin};
-use crate::experiments::chains::Chains;
+use crate::experiments::common::chains::Chains;
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Headline, Point, Preset, Skip, Work};
 use crate::validate::Expected;

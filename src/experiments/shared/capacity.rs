@@ -1,7 +1,7 @@
 //! `shared/capacity`: how much workgroup memory may a workgroup take before fewer of them hide each other's latency?
 
-use crate::experiments::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::ring::{LEAST_NODES, Ring, TURN};
+use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::common::ring::{LEAST_NODES, Ring, TURN};
 use crate::experiments::{Experiment, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Point, Preset, Skip, Work};
 use crate::validate::Expected;

@@ -1,6 +1,6 @@
 //! `shared/latency`: how long does one load from workgroup memory take?
 
-use crate::experiments::ring::{LEAST_NODES, Ring, TURN};
+use crate::experiments::common::ring::{LEAST_NODES, Ring, TURN};
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip};
 use crate::validate::Expected;

@@ -1,6 +1,7 @@
 //! `subgroup/aggregate`: does it pay to ask for places in a list together: by lanes, by subgroups, by workgroups?
 
-use crate::experiments::{Experiment, Setting, fold_groups, ledger, require_classes, size_to_require};
+use crate::experiments::common::ledger;
+use crate::experiments::{Experiment, Setting, fold_groups, require_classes, size_to_require};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Sequence, Skip, Step,
     SubgroupClass, Work,

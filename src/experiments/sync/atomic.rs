@@ -2,7 +2,8 @@
 
 mod twin;
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, ledger, require_classes, size_to_require};
+use crate::experiments::common::ledger;
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require};
 use crate::model::{
     Axis, AxisKind, Binding, Case, Check, Contents, DeviceInfo, Feature, Headline, Kernel, POISON, Point, Preset, Repeat,
     Resource, Scalar, Sequence, Shuffled, Skip, Step, SubgroupClass, Work,

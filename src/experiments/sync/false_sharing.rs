@@ -1,6 +1,7 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
-use crate::experiments::{Experiment, Setting, compare_all, fold_groups, ledger};
+use crate::experiments::common::ledger;
+use crate::experiments::{Experiment, Setting, compare_all, fold_groups};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Sequence, Skip, Step,
     Work,

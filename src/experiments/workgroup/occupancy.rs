@@ -1,6 +1,6 @@
 //! `workgroup/occupancy`: what does it cost when workgroup memory keeps other workgroups away?
 
-use crate::experiments::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence,

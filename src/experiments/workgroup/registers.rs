@@ -1,6 +1,6 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
-use crate::experiments::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::{Experiment, Setting, fold_groups};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Resource, Scalar, Skip,

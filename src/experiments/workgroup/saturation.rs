@@ -1,6 +1,6 @@
 //! `workgroup/saturation`: how many workgroups, and invocations, does it take to fill the device?
 
-use crate::experiments::knee::{Mark, Told, rise, sweeps};
+use crate::experiments::common::knee::{Mark, Told, rise, sweeps};
 use crate::experiments::{Experiment, Setting, fold_groups, stepped};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, Work,

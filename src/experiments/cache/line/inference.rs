@@ -3,7 +3,7 @@
 //! The time is a staircase: constant up to a granule's end, higher behind it. The steps are those of the staircase that is nearest
 //! to the logarithms of the times, of as many steps as the times pay for.
 
-use crate::experiments::sweep::{count, price};
+use crate::experiments::common::sweep::{count, price};
 
 /// The most steps that are told.
 pub(super) const MOST_GRANULES: usize = 3;
@@ -149,7 +149,7 @@ fn sum_of_squares(values: &[f64]) -> f64 {
 mod tests {
     use super::super::DISTANCES;
     use super::*;
-    use crate::experiments::sweep::Noise;
+    use crate::experiments::common::sweep::Noise;
 
     /// A time by the distance.
     type Law = fn(f64) -> f64;

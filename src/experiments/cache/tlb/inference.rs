@@ -4,7 +4,7 @@
 //! of the translation if the packed lines have none there, and if the level behind it isn't one that they have, since lines that lie
 //! far apart may leave a cache sooner than packed ones: of lines that are kept in pairs, say, only one of each is of use.
 
-use crate::experiments::levels::{self, Estimate, Finding};
+use crate::experiments::common::levels::{self, Estimate, Finding};
 
 /// The most steps that are told.
 pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
@@ -82,7 +82,7 @@ fn overlap(one: &Estimate, other: &Estimate) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::sweep::Noise;
+    use crate::experiments::common::sweep::Noise;
 
     fn curve(seed: u64, by: f64, law: impl Fn(f64) -> f64) -> Vec<(u64, f64)> {
         let mut noise = Noise::new(seed);

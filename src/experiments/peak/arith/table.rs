@@ -1,6 +1,6 @@
 //! The operations and the types, which of them go together, and what their kernels are told.
 
-use crate::experiments::chains::Coefficients;
+use crate::experiments::common::chains::Coefficients;
 use crate::model::{DeviceInfo, Feature, Skip};
 
 /// A type to compute with.

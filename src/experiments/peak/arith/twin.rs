@@ -1,7 +1,7 @@
 //! What chains of operations end at.
 
 use super::table::{Operation, Reals, Type};
-use crate::experiments::chains::{Chains, Coefficients, STARTS, halves, mix, second_word};
+use crate::experiments::common::chains::{Chains, Coefficients, STARTS, halves, mix, second_word};
 use crate::model::Case;
 use crate::validate::Expected;
 

@@ -20,7 +20,7 @@ use crate::model::{Derived, Figure, Point};
 use cut::Cuts;
 
 /// The most levels that are told.
-pub(super) const MOST_LEVELS: usize = 5;
+pub(in crate::experiments) const MOST_LEVELS: usize = 5;
 
 /// What is clear: three standard deviations.
 const CLEARLY: f64 = 3.0;
@@ -37,53 +37,53 @@ const ALONE: f64 = 2.0;
 
 /// A number and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(in crate::experiments) struct Estimate {
+    pub(in crate::experiments) value: f64,
+    pub(in crate::experiments) low: f64,
+    pub(in crate::experiments) high: f64,
 }
 
 impl Estimate {
     /// The same times a factor.
-    pub(super) fn times(self, factor: f64) -> Self {
+    pub(in crate::experiments) fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
     /// The same of a rate instead of a cost.
-    pub(super) fn inverted(self) -> Self {
+    pub(in crate::experiments) fn inverted(self) -> Self {
         Self { value: 1.0 / self.value, low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    pub(super) fn figure(self) -> Figure {
+    pub(in crate::experiments) fn figure(self) -> Figure {
         Figure { value: self.value, interval: Some((self.low, self.high)) }
     }
 }
 
 /// A level that ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Level {
+pub(in crate::experiments) struct Level {
     /// The size up to which it reaches.
-    pub(super) capacity: Estimate,
+    pub(in crate::experiments) capacity: Estimate,
     /// What it costs, or why that isn't known.
-    pub(super) cost: Result<Estimate, String>,
+    pub(in crate::experiments) cost: Result<Estimate, String>,
 }
 
 /// What a curve tells.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(in crate::experiments) struct Finding {
     /// The nearest first; one at least.
-    pub(super) levels: Vec<Level>,
+    pub(in crate::experiments) levels: Vec<Level>,
     /// What the last level costs, which doesn't end, or why that isn't known.
-    pub(super) beyond: Result<Estimate, String>,
+    pub(in crate::experiments) beyond: Result<Estimate, String>,
     /// What it rests on and how sure it is.
-    pub(super) note: String,
+    pub(in crate::experiments) note: String,
 }
 
 /// Infers levels from costs by size.
 ///
 /// # Errors
 /// Why there are none to be told: too few sizes, too much noise, or no levels seen.
-pub(super) fn infer(curve: &[(u64, f64)]) -> Result<Finding, String> {
+pub(in crate::experiments) fn infer(curve: &[(u64, f64)]) -> Result<Finding, String> {
     let samples = curve::samples(curve)?;
     let cuts = Cuts::of(&samples);
     let cut = cuts.best();
@@ -104,22 +104,22 @@ pub(super) fn infer(curve: &[(u64, f64)]) -> Result<Finding, String> {
 }
 
 /// The names and units of derived rows that tell levels.
-pub(super) struct Names {
-    pub(super) experiment: &'static str,
+pub(in crate::experiments) struct Names {
+    pub(in crate::experiments) experiment: &'static str,
     /// Variants: the number of levels; by level, what it holds and what it costs; what the last one costs.
-    pub(super) count: &'static str,
-    pub(super) capacities: [&'static str; MOST_LEVELS],
-    pub(super) costs: [&'static str; MOST_LEVELS],
-    pub(super) beyond: &'static str,
+    pub(in crate::experiments) count: &'static str,
+    pub(in crate::experiments) capacities: [&'static str; MOST_LEVELS],
+    pub(in crate::experiments) costs: [&'static str; MOST_LEVELS],
+    pub(in crate::experiments) beyond: &'static str,
     /// What it costs: metric, unit, which is better, and how to get it from a cost.
-    pub(super) metric: &'static str,
-    pub(super) unit: &'static str,
-    pub(super) better: &'static str,
-    pub(super) of_cost: fn(Estimate) -> Estimate,
+    pub(in crate::experiments) metric: &'static str,
+    pub(in crate::experiments) unit: &'static str,
+    pub(in crate::experiments) better: &'static str,
+    pub(in crate::experiments) of_cost: fn(Estimate) -> Estimate,
 }
 
 /// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
-pub(super) fn derived(names: &Names, point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
+pub(in crate::experiments) fn derived(names: &Names, point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
     let row = |variant, metric, unit, better, figure: Result<Figure, String>| Derived {
         experiment: names.experiment,
         variant,

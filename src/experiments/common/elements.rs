@@ -1,6 +1,6 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
-use super::{POWERS_TO_64, fold_groups};
+use super::grid::{POWERS_TO_64, fold_groups};
 use crate::model::{Axis, AxisKind, Case, Point, Skip};
 
 /// What the shaders' indexes of 32 bits must stay below, those past the end included.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Setting;
+use crate::experiments::Setting;
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, HostCost, Kernel, Measurand, POISON, Point, Preset, Repeat, Resource,
     Scalar, Skip, Step, Work,
@@ -27,7 +27,7 @@ macro_rules! sides {
          other, in which order; a few hundred nanoseconds on the device are that access to memory."
     };
 }
-pub(super) use sides;
+pub(in crate::experiments) use sides;
 
 /// Axes that they all have.
 pub fn axes(setting: &Setting) -> Vec<Axis> {

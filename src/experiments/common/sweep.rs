@@ -6,7 +6,10 @@ use crate::model::{Finished, Point};
 
 /// The figures of each sweep along an axis, by what else its cases lie at. One empty sweep where there are no rows, so that what is
 /// drawn from it can say so.
-pub(super) fn sweeps<'r>(rows: impl IntoIterator<Item = &'r Finished>, axis: &str) -> BTreeMap<Point, Vec<(u64, f64)>> {
+pub(in crate::experiments) fn sweeps<'r>(
+    rows: impl IntoIterator<Item = &'r Finished>,
+    axis: &str,
+) -> BTreeMap<Point, Vec<(u64, f64)>> {
     let mut sweeps: BTreeMap<Point, Vec<(u64, f64)>> = BTreeMap::new();
     for row in rows {
         sweeps.entry(row.point.without(&[axis])).or_default().push((row.point.integer(axis), row.value));
@@ -19,22 +22,22 @@ pub(super) fn sweeps<'r>(rows: impl IntoIterator<Item = &'r Finished>, axis: &st
 
 /// What so many more numbers have to pay for, in twice the logarithm of a likelihood, before they are believed (Schwarz, Estimating
 /// the dimension of a model, 1978).
-pub(super) fn price(numbers: f64, samples: usize) -> f64 {
+pub(in crate::experiments) fn price(numbers: f64, samples: usize) -> f64 {
     numbers * count(samples).ln()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a small number")]
-pub(super) fn count(n: usize) -> f64 {
+pub(in crate::experiments) fn count(n: usize) -> f64 {
     n as f64
 }
 
 /// Noise of which tests always see the same.
 #[cfg(test)]
-pub(super) struct Noise(u64);
+pub(in crate::experiments) struct Noise(u64);
 
 #[cfg(test)]
 impl Noise {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::experiments) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0xD134_2543_DE82_EF95))
     }
 
@@ -48,12 +51,12 @@ impl Noise {
     }
 
     /// Uniform from -1 to 1.
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(in crate::experiments) fn uniform(&mut self) -> f64 {
         2.0 * self.share() - 1.0
     }
 
     /// Normal, with a standard deviation of 1 (Box and Muller).
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(in crate::experiments) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.share()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.share()).cos()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::curve::{Sample, bend};
 use super::piece::{Line, Piece, Stretches};
 use super::{ALONE, CLEARLY, Estimate, INTERVAL, LEAST_RISE, MOST_LEVELS, NUMBERS};
-use crate::experiments::sweep::{count, price};
+use crate::experiments::common::sweep::{count, price};
 
 /// What is left unexplained at best, by the index of the first sample that is left over (or not yet taken).
 type Least = BTreeMap<usize, f64>;

@@ -3,7 +3,7 @@
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
 
-use super::compare_all;
+use crate::experiments::compare_all;
 use crate::model::{
     Binding, Case, Chain, Check, Contents, Headline, Kernel, POISON, Point, Repeat, Resource, Scalar, Sequence, Skip, Step,
     Work,
@@ -30,37 +30,37 @@ const SWEPT: usize = 2;
 
 /// A walk, and what happens before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
+pub(in crate::experiments) struct Walk {
     /// The nodes.
-    pub(super) chain: Chain,
+    pub(in crate::experiments) chain: Chain,
     /// Loads of a pass, in turns of 16.
-    pub(super) hops: u64,
+    pub(in crate::experiments) hops: u64,
     /// Nodes, the first in memory, that the workgroup itself loads before it walks.
-    pub(super) preloaded: u64,
+    pub(in crate::experiments) preloaded: u64,
     /// What a workgroup loads before each sample: one, as one walks, so that the nodes lie in those parts of the caches that are
     /// near the walk, and in no others.
-    pub(super) sweep: Sweep,
+    pub(in crate::experiments) sweep: Sweep,
 }
 
 /// Loads of one word in each of many pieces of memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sweep {
+pub(in crate::experiments) struct Sweep {
     /// How many there are.
-    pub(super) count: u64,
+    pub(in crate::experiments) count: u64,
     /// Words from one to the next.
-    pub(super) stride: u64,
+    pub(in crate::experiments) stride: u64,
     /// As [`Chain::places`].
-    pub(super) places: u64,
+    pub(in crate::experiments) places: u64,
 }
 
 impl Sweep {
     /// The first words of all nodes of a chain.
-    pub(super) fn of_nodes(chain: Chain) -> Self {
+    pub(in crate::experiments) fn of_nodes(chain: Chain) -> Self {
         Self { count: chain.nodes, stride: chain.stride, places: chain.places }
     }
 
     /// The words of all the memory that a chain lies in, this many apart.
-    pub(super) fn of_all(chain: Chain, stride: u64) -> Self {
+    pub(in crate::experiments) fn of_all(chain: Chain, stride: u64) -> Self {
         Self { count: chain.nodes.saturating_mul(chain.stride).div_ceil(stride), stride, places: 1 }
     }
 
@@ -74,7 +74,7 @@ impl Sweep {
 ///
 /// # Errors
 /// Where the shader's numbers don't reach so far.
-pub(super) fn case(experiment: &str, point: &Point, walk: &Walk) -> Result<Case, Skip> {
+pub(in crate::experiments) fn case(experiment: &str, point: &Point, walk: &Walk) -> Result<Case, Skip> {
     let (chain, sweep) = (walk.chain, walk.sweep);
     let words = chain.nodes.saturating_mul(chain.stride);
     if words > MOST_WORDS {
@@ -134,7 +134,7 @@ fn u32_of(n: u64) -> Result<u32, Skip> {
 }
 
 /// What the outputs of a walk must hold after so many passes, the first of them after a reset.
-pub(super) fn expected(case: &Case, passes: u64) -> Vec<Expected<'_>> {
+pub(in crate::experiments) fn expected(case: &Case, passes: u64) -> Vec<Expected<'_>> {
     let (swept, state) = (Swept::new(case), State::new(case, passes));
     vec![
         Expected::words(case.resources[STATE].bytes() / 4, move |word| state.word(word)),
@@ -143,7 +143,7 @@ pub(super) fn expected(case: &Case, passes: u64) -> Vec<Expected<'_>> {
 }
 
 /// Compares the outputs with what they must hold after the passes that they themselves count.
-pub(super) fn check(case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+pub(in crate::experiments) fn check(case: &Case, outputs: &[Vec<u8>]) -> Verdict {
     let count = outputs.first().and_then(|state| Some(u32::from_ne_bytes(state.get(..4)?.try_into().ok()?)));
     // There was one at least.
     compare_all(case, outputs, expected(case, count.unwrap_or(0).max(1).into()))

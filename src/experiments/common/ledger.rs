@@ -14,12 +14,12 @@ fn weight(x: u32) -> u32 {
 }
 
 /// What is noted of a change.
-pub(super) fn rise(before: u32, now: u32) -> u32 {
+pub(in crate::experiments) fn rise(before: u32, now: u32) -> u32 {
     weight(now).wrapping_sub(weight(before))
 }
 
 /// Compares the notes of all invocations with what became of the words that they changed.
-pub(super) fn check(
+pub(in crate::experiments) fn check(
     output: &str,
     notes: &[u32],
     place_of: impl Fn(usize) -> usize,
@@ -47,7 +47,7 @@ pub(super) fn check(
 }
 
 /// The words of an output.
-pub(super) fn words(bytes: &[u8]) -> Vec<u32> {
+pub(in crate::experiments) fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
 
@@ -55,7 +55,7 @@ pub(super) fn words(bytes: &[u8]) -> Vec<u32> {
 ///
 /// # Errors
 /// The verdict where there was none.
-pub(super) fn passes(output: &str, bytes: &[u8]) -> Result<u32, Verdict> {
+pub(in crate::experiments) fn passes(output: &str, bytes: &[u8]) -> Result<u32, Verdict> {
     match words(bytes)[..] {
         [count] if count > 0 => Ok(count),
         ref other => Err(Verdict::Wrong(Mismatch {

@@ -1,6 +1,7 @@
 //! Passes that the host submits and waits for: what `dispatch/submit`, `dispatch/fence` and `dispatch/timeline` measure.
 
-use super::{Setting, commands};
+use super::commands;
+use crate::experiments::Setting;
 use crate::model::{Axis, AxisKind, Case, Check, HostCost, Kernel, Measurand, POISON, Point, Preset, Scalar, Skip, Step};
 use crate::validate::Expected;
 

@@ -1,6 +1,6 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
-use super::{Setting, fold_groups, lanes, size_to_require};
+use crate::experiments::{Setting, fold_groups, lanes, size_to_require};
 use crate::model::{Case, Chain, Contents, Headline, Kernel, Point, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 

@@ -1,6 +1,6 @@
 //! Kernels of nothing but arithmetic: chains of dependent operations in a loop. `glsl/peak/chains.glsl` has the other half.
 
-use super::fold_groups;
+use crate::experiments::fold_groups;
 use crate::model::{AxisValue, Case, Contents, Kernel, Point, Resource, Scalar, Sequence, Skip};
 
 /// Words that chains start from.

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::Setting;
+use crate::experiments::Setting;
 use crate::model::{
     Axis, AxisKind, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
     Preset, Resource, Scalar, Sequence, Skip, SpirvTarget, Work,

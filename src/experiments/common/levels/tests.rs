@@ -1,7 +1,7 @@
 //! Curves of which the levels are known, and curves that have none.
 
 use super::*;
-use crate::experiments::sweep::Noise;
+use crate::experiments::common::sweep::Noise;
 
 /// A cost by the size.
 type Law = fn(f64) -> f64;

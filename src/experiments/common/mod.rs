@@ -1,0 +1,16 @@
+//! What experiments of several families share.
+
+pub(in crate::experiments) mod chains;
+pub(in crate::experiments) mod chase;
+pub(in crate::experiments) mod commands;
+pub(in crate::experiments) mod elements;
+pub(in crate::experiments) mod grid;
+pub(in crate::experiments) mod knee;
+pub(in crate::experiments) mod lanes;
+pub(in crate::experiments) mod ledger;
+pub(in crate::experiments) mod levels;
+pub(in crate::experiments) mod products;
+pub(in crate::experiments) mod ring;
+pub(in crate::experiments) mod stepped;
+pub(in crate::experiments) mod submissions;
+pub(in crate::experiments) mod sweep;
