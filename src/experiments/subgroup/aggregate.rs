@@ -58,7 +58,7 @@ impl Experiment for Aggregate {
          cost more than the atomics that they save.\n\
          \n\
          Who gets which places depends on the order in which atomics come. So each invocation sums up by how much its \
-         requests raised the counter's weight (see src/experiments/ledger.rs): places that two got, or nobody, leave \
+         requests raised the counter's weight (see src/experiments/common/ledger.rs): places that two got, or nobody, leave \
          another sum than what the counter says at the end, which is exact."
     }
 

@@ -125,7 +125,7 @@ impl Experiment for Atomic {
          and the lanes of a subgroup come one after the other whatever they share.\n\
          \n\
          In which order atomics come is nobody's promise. So each invocation sums up by how much its atomics raised the weight \
-         of its cell (see src/experiments/ledger.rs), and for each cell all sums together have to be what became of it; besides, \
+         of its cell (see src/experiments/common/ledger.rs), and for each cell all sums together have to be what became of it; besides, \
          what a cell holds at the end is exact, where it doesn't depend on the order."
     }
 
