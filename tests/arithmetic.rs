@@ -250,7 +250,7 @@ fn operations_that_go_missing_are_noticed() {
     };
     let (arith, chains) = ("peak/arith.comp", "peak/chains.glsl");
     for (what, op, shader, from, to) in [
-        ("a folded difference", "op=fma", arith, "x = V(fma(VIA(x), VIA(a_), VIA(y)));", "x = V(VIA(x));"),
+        ("a folded difference", "op=fma", arith, "x = V(fma(VIA(y), VIA(y), VIA(k)));", "x = V(VIA(y));"),
         (
             "one half of each pair",
             "op=fma",
@@ -258,7 +258,13 @@ fn operations_that_go_missing_are_noticed() {
             "#define PAIR EACH(DO_FIRST) EACH(DO_SECOND)",
             "#define PAIR EACH(DO_FIRST)",
         ),
-        ("an invariant", "op=sqrt", arith, "#define FIRST(x, y) x = FUNCTION(x + y);", "#define FIRST(x, y) x = FUNCTION(y);"),
+        (
+            "an invariant",
+            "op=sqrt",
+            arith,
+            "#define FIRST(x, y, k) x = FUNCTION(x + y);",
+            "#define FIRST(x, y, k) x = FUNCTION(y);",
+        ),
         ("a dead chain", "op=sqrt", arith, "TAKE_ALL(x##c)\n#else", "if (c != 1) { TAKE_ALL(x##c) }\n#else"),
         ("a loop too few", "op=fma", arith, "block < UNROLL", "block < min(UNROLL, 1u)"),
     ] {

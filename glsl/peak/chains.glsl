@@ -1,6 +1,6 @@
 // What kernels of nothing but arithmetic share: chains of dependent operations and their loop. A kernel defines V, the type of
-// operands, includes this, and defines FIRST(x, y) and SECOND(x, y): the two operations that follow each other in a chain, whose
-// state is x and y. All kernels have the same Push, of which they may leave a part unused.
+// operands, includes this, and defines FIRST(x, y, k) and SECOND(x, y, k): the two operations that follow each other in a chain,
+// whose state is x and y, and whose own coefficient, if it has one, is k. All kernels have the same Push, of which they may leave a part unused.
 #ifndef CHAINS_GLSL
 #define CHAINS_GLSL
 
@@ -60,8 +60,8 @@ uint mixed(uint result, uint word) {
 #endif
 
 // Chains take turns, so that neighbouring operations don't wait for each other.
-#define DO_FIRST(c) FIRST(x##c, y##c)
-#define DO_SECOND(c) SECOND(x##c, y##c)
+#define DO_FIRST(c) FIRST(x##c, y##c, k##c)
+#define DO_SECOND(c) SECOND(x##c, y##c, k##c)
 #define PAIR EACH(DO_FIRST) EACH(DO_SECOND)
 #define PAIRS_2 PAIR PAIR
 #define PAIRS_8 PAIRS_2 PAIRS_2 PAIRS_2 PAIRS_2

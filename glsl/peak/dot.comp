@@ -32,8 +32,8 @@ V start_y(uint word) {
 #else
 #define DOT(x, factors, y) (dotPacked4x8EXT(x, factors) + y)
 #endif
-#define FIRST(x, y) x = DOT(x, a_, y);
-#define SECOND(x, y) x = DOT(x, b_, y);
+#define FIRST(x, y, k) x = DOT(x, a_, y);
+#define SECOND(x, y, k) x = DOT(x, b_, y);
 
 #define DECLARE(c) V x##c = VECTOR(start_x, i, c), y##c = VECTOR(start_y, i, c);
 #define TAKE(c) result = mixed(result, uint(x##c));

@@ -151,8 +151,12 @@ impl Operation {
     pub fn of_reals(self) -> Reals {
         let reals = |a, b, x, y| Reals { a, b, x, y };
         match self {
-            // With the factor -1 the values go round: x, y, y - x, -x, -y, x - y. None of them is zero.
-            Self::Fma | Self::Add => reals(-1.0, 0.0, (2.0, -31.0), (2.0, 2.0)),
+            // Squares less 29/16 go round: -7/4, 5/4, -1/4 (Poonen, "The classification of rational preperiodic points of
+            // quadratic polynomials over Q", 1998). No type rounds any of them, nor their squares; and since three is no
+            // factor of the number of operations, one that is left out shows.
+            Self::Fma => reals(-1.8125, 0.0, (3.0, -1.75), (3.0, -1.75)),
+            // Sums and differences in turn go round as well: x, y, y - x, -x, -y, x - y. None of them is zero.
+            Self::Add => reals(-1.0, 0.0, (2.0, -31.0), (2.0, 2.0)),
             // 1 and -1.
             Self::Mul => reals(0.0, 0.0, (2.0, -1.0), (2.0, -1.0)),
             Self::Div => reals(1.5, 1.25, (0.03125, 0.0), (0.03125, 1.0)),

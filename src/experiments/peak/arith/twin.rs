@@ -115,7 +115,7 @@ fn of_bits(bits: u32) -> Type {
 /// A chain's two values before the first operation.
 fn real_starts(operation: Operation, word: u32) -> [f64; 2] {
     let Reals { x, y, .. } = operation.of_reals();
-    let kept = if operation == Operation::Mul { 1 } else { 31 };
+    let kept = if matches!(operation, Operation::Mul | Operation::Fma) { 1 } else { 31 };
     let start = |bits: u32, (scale, offset): (f32, f32)| f64::from(bits & kept) * f64::from(scale) + f64::from(offset);
     [start(word, x), start(word >> 5, y)]
 }
@@ -129,8 +129,8 @@ fn reals(operation: Operation, word: u32, depth: u64) -> [f64; 2] {
     for _ in 0..depth / 2 {
         match operation {
             Operation::Fma => {
-                x = x * a + y;
-                y = y * a + x;
+                x = y * y + a;
+                y = x * x + a;
             }
             Operation::Add => {
                 x += y;
