@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::measure::{Call, CaseKey, Job, Order};
-use lanescope::model::{AxisValue, DeviceInfo, Kernel, Preset};
+use lanescope::model::{AxisValue, DeviceInfo, Kernel, PipelineDetail, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library};
 use lanescope::worker::protocol::write;
@@ -108,7 +108,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         driver_uuid: device.driver.uuid,
         index: 0,
         queue: None,
-        statistics: true,
+        detail: PipelineDetail::Code,
         seed: 1,
         preset: Preset::Quick,
         evict_bytes: None,

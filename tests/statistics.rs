@@ -3,12 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lanescope::experiments::{self, Setting};
 use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::{DeviceInfo, Executable, Feature, Point, Preset, StatValue};
+use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
@@ -37,6 +38,38 @@ fn statistics_are_in_the_row_where_they_are_asked_for() {
 }
 
 #[test]
+fn code_is_in_a_file_for_each_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let isa = folder.path().join("isa");
+    let (rows, said, code) = run(&[&SMALL[..], &["-d", "mock", "--isa", isa.to_str().unwrap()]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(rows.iter().all(|row| !row.statistics.is_empty()), "--isa includes --stats");
+    let mut names: Vec<String> = files(&isa).collect();
+    names.sort();
+    let digits = |uuid: &str| uuid.chars().take(8).collect::<String>();
+    let mut expected: Vec<String> = (rows.iter())
+        .map(|row| format!("memory-stream-{}-{}-{}.txt", row.case_id, digits(&row.device_uuid), digits(&row.driver_uuid)))
+        .collect();
+    expected.sort();
+    assert_eq!(names, expected);
+    assert!(std::fs::read_to_string(isa.join(&names[0])).unwrap().ends_with("\n\nnop\n"));
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = String> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap())
+}
+
+#[test]
+fn a_folder_of_code_that_cannot_be_ends_the_run_before_it_begins() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let name = file.path().to_str().unwrap();
+    let mut command = assert_cmd::Command::cargo_bin("lanescope").unwrap();
+    let output = command.arg("run").args(SMALL).args(["-d", "mock", "--isa", name]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.stdout.is_empty() && output.status.code() == Some(2) && said.contains(name), "{said}");
+}
+
+#[test]
 fn nothing_is_told_unasked() {
     let (rows, said, code) = run(&[&SMALL[..], &["-d", "mock"]].concat());
     assert_eq!(code, Some(0), "{said}");
@@ -55,8 +88,11 @@ fn a_driver_without_statistics_is_named_once_and_measured_all_the_same() {
         return;
     };
     let arguments = ["-d", &device.index.to_string(), "--stats", "--max-time", "20ms"];
-    let (rows, said, code) = run(&[&SMALL[..], &arguments].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let isa = ["--isa", folder.path().to_str().unwrap()];
+    let (rows, said, code) = run(&[&SMALL[..], &arguments, &isa].concat());
     assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("no driver showed code") && files(folder.path()).next().is_none(), "{said}");
     assert_eq!(said.matches("VK_KHR_pipeline_executable_properties is missing").count(), 1, "{said}");
     assert!(rows.iter().all(|row| row.statistics.is_empty() && row.registers.is_none()));
 }
@@ -69,13 +105,16 @@ fn a_loaded_case_has_statistics_just_where_the_device_does() {
     let devices = instance.devices();
     assert!(devices.iter().any(|info| info.unusable.is_none()), "{NO_DEVICE_ADVICE}");
     for info in devices.iter().filter(|info| info.unusable.is_none()) {
-        for asked in [false, true] {
-            let options = DeviceOptions { statistics: asked, ..DeviceOptions::default() };
+        for detail in [PipelineDetail::None, PipelineDetail::Statistics, PipelineDetail::Code] {
+            let options = DeviceOptions { detail, ..DeviceOptions::default() };
             let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
             let loaded = device.load(&triad(info, 4, None)).unwrap_or_else(|error| panic!("{error}"));
-            eprintln!("{}, asked {asked}: {:?}", info.name, loaded.statistics);
+            eprintln!("{}, asked for {detail:?}: {:?}", info.name, loaded.statistics);
             let kernels = loaded.statistics.as_ref().map(Vec::len);
-            assert_eq!(kernels, (asked && info.has(Feature::PipelineExecutableProperties)).then_some(1));
+            assert_eq!(
+                kernels,
+                (detail > PipelineDetail::None && info.has(Feature::PipelineExecutableProperties)).then_some(1)
+            );
             device.run_checked(loaded.slot).unwrap_or_else(|error| panic!("{error}"));
         }
     }
@@ -133,6 +172,9 @@ fn child_on_radv() {
     assert!(count(&few, "VGPRs") <= count(&many, "VGPRs"), "64 elements in flight in fewer registers than one: {many:?}");
     assert_ne!(few.statistics, many.statistics, "the specialization constant is lost");
     assert_eq!((count(&few, "Spilled VGPRs"), count(&few, "LDS size")), (0, 0));
+    for variant in experiments::find("load/path").unwrap().variants() {
+        assert_eq!(loads(&told(&instance, &uniform_loads(&device, variant))), loads_by_rules(variant), "{variant}");
+    }
 
     let sizes = [device.subgroup.min_size, device.subgroup.max_size];
     for size in sizes.into_iter().filter(|_| device.subgroup.size_control) {
@@ -142,6 +184,42 @@ fn child_on_radv() {
     assert!(log.is_closed(), "something of the device was leaked");
     assert_eq!(log.drain(), [""; 0]);
     println!("told by {}, sizes {sizes:?}: {few:?}", device.driver.id);
+}
+
+const LOADS: u64 = 16;
+
+/// A case of `load/path` whose lanes all want the same: where a compiler has most to gain by leaving loads out.
+fn uniform_loads(device: &DeviceInfo, variant: &str) -> Prepared {
+    let numbers =
+        [("n", 1 << 10), ("loads", LOADS), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
+    let point = Point::new(numbers.into_iter().chain([("pattern".into(), "uniform".into())]));
+    let setting = Setting { queue: None, device, preset: Preset::Quick, seed: 1 };
+    let case = experiments::find("load/path").unwrap().case(variant, &point, &setting).unwrap();
+    shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
+}
+
+/// Instructions of AMD's instruction sets that load, in the machine code, by what they go through; descriptors, and constants that
+/// are pushed, come by `s_load`, and aren't counted.
+fn loads(executable: &Executable) -> BTreeMap<&'static str, u64> {
+    const WAYS: [&str; 4] = ["s_buffer_load_dword", "buffer_load_dword", "buffer_load_format", "image_"];
+    let code = executable.representations.iter().find(|form| form.name == "Assembly").expect("RADV shows machine code");
+    let instructions = code.text.lines().filter_map(|line| line.split_whitespace().next());
+    let ways = instructions.filter_map(|word| WAYS.into_iter().find(|way| word.starts_with(way)));
+    ways.fold(BTreeMap::new(), |mut counts, way| {
+        *counts.entry(way).or_default() += 1;
+        counts
+    })
+}
+
+/// Each of a turn's loads is there, and those of buffers are scalar ones. Push constants are in registers by then.
+fn loads_by_rules(variant: &str) -> BTreeMap<&'static str, u64> {
+    let way = match variant.split('_').next() {
+        Some("push") => return BTreeMap::new(),
+        Some("ssbo" | "ubo" | "spec") => "s_buffer_load_dword",
+        Some("texel") => "buffer_load_format",
+        _ => "image_",
+    };
+    BTreeMap::from([(way, LOADS)])
 }
 
 /// A case of the catalogue with a kernel that unrolls a loop.
@@ -157,7 +235,8 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
 
 /// Of the case's one kernel, its one executable.
 fn told(instance: &Instance, prepared: &Prepared) -> Executable {
-    let kernels = instance.pipeline_statistics(0, prepared).unwrap_or_else(|error| panic!("{error}")).unwrap();
+    let kernels =
+        instance.pipeline_statistics(0, prepared, PipelineDetail::Code).unwrap_or_else(|error| panic!("{error}")).unwrap();
     assert_eq!((kernels.len(), kernels[0].executables.len()), (1, 1), "{kernels:?}");
     kernels[0].executables[0].clone()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::model::Preset;
+use crate::model::{PipelineDetail, Preset};
 use crate::output::{Format, Mode};
 use crate::plan::{Shard, parse_number};
 use crate::worker::{Deadlines, Platform};
@@ -176,6 +176,11 @@ pub struct Run {
     #[arg(long)]
     pub stats: bool,
 
+    /// Write what the driver's compiler made of each measured case, as far as it shows its code, to a file of the case in this
+    /// folder; includes --stats
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    pub isa: Option<PathBuf>,
+
     /// Deadline: how much longer than it is to take a case may take; beyond, its process is killed and the row says `timeout`
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", conflicts_with = "no_isolate")]
     pub timeout: Duration,
@@ -266,6 +271,15 @@ impl Run {
     /// How long worker processes may be silent.
     pub fn deadlines(&self) -> Deadlines {
         Deadlines { first: self.first_timeout, usual: self.timeout }
+    }
+
+    /// What to ask drivers about pipelines.
+    pub fn detail(&self) -> PipelineDetail {
+        match (&self.isa, self.stats) {
+            (Some(_), _) => PipelineDetail::Code,
+            (None, true) => PipelineDetail::Statistics,
+            (None, false) => PipelineDetail::None,
+        }
     }
 
     /// The preset that applies.

@@ -12,9 +12,9 @@ use super::sink::Sink;
 use super::target::Targets;
 use crate::experiments::calibration::evict;
 use crate::measure::{
-    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Rounds, Session, Task,
+    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Session, Task,
 };
-use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, Preset};
+use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, PipelineDetail, Preset};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
 use crate::record::Record;
@@ -26,8 +26,9 @@ const QUICK_TIME: Duration = Duration::from_secs(45);
 /// The least that a case is given, however many there are: below it, samples are too few to judge.
 const LEAST_TIME: Duration = Duration::from_millis(20);
 
-/// What `--stats` gets from a driver that has none.
-const NO_STATISTICS: &str = "note: this driver tells no pipeline statistics (VK_KHR_pipeline_executable_properties is missing)";
+/// What `--stats` and `--isa` get from a driver that tells nothing.
+const NO_STATISTICS: &str =
+    "note: this driver tells no pipeline statistics and no code (VK_KHR_pipeline_executable_properties is missing)";
 
 /// What cases are measured alternately with.
 #[derive(Clone, Copy)]
@@ -125,9 +126,10 @@ impl<'r> DeviceRun<'r> {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }
         let deadlines = self.arguments.deadlines();
-        let (Run { queue, stats, seed, no_isolate, .. }, targets) = (self.arguments, self.targets);
+        let (Run { queue, seed, no_isolate, .. }, targets) = (self.arguments, self.targets);
         let (preset, max_time) = (self.arguments.preset(), self.options().max_time);
-        let statistics = *stats && std::ptr::eq(place, self.place);
+        let is_shown = std::ptr::eq(place, self.place);
+        let detail = if is_shown { self.arguments.detail() } else { PipelineDetail::None };
         let mut process = 0;
         Box::new(move |timer| {
             process += 1;
@@ -136,7 +138,7 @@ impl<'r> DeviceRun<'r> {
                 driver_uuid: place.info.driver.uuid,
                 index: place.index,
                 queue: *queue,
-                statistics,
+                detail,
                 seed: *seed,
                 preset,
                 evict_bytes,
@@ -182,7 +184,7 @@ impl<'r> DeviceRun<'r> {
         for quirk in &device.quirks {
             self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
-        if self.arguments.stats && !device.has(Feature::PipelineExecutableProperties) {
+        if self.arguments.detail() > PipelineDetail::None && !device.has(Feature::PipelineExecutableProperties) {
             self.progress().note(NO_STATISTICS);
         }
         self.progress().detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
@@ -213,15 +215,15 @@ impl<'r> DeviceRun<'r> {
         let given_up = session.given_up();
         let mut outcomes = outcomes.into_iter();
         let mut rows = Vec::new();
-        let mut samples = HashMap::new();
+        let mut measured = HashMap::new();
         for planned in block {
             let mut row = self.template.clone();
             row.describe_case(planned, &self.place.info);
             if planned.case.is_ok() {
                 match (outcomes.next().flatten(), given_up) {
                     (Some(outcome), _) => {
-                        let rounds = self.fill_in(planned, outcome, &mut row);
-                        samples.extend(rounds.map(|rounds| (row.case_id.clone(), rounds)));
+                        let filled = self.fill_in(planned, outcome, &mut row);
+                        measured.extend(filled.map(|measured| (row.case_id.clone(), measured)));
                     }
                     (None, Some(failure)) => row.not_run(failure),
                     // The run is about to end.
@@ -241,14 +243,15 @@ impl<'r> DeviceRun<'r> {
                     row.name_base(planned, self.plan);
                 }
             }
-            let rounds = samples.remove(&row.case_id);
-            self.sink.write_with_samples(row, rounds.as_ref())?;
+            let measured = measured.remove(&row.case_id);
+            let beside = planned.case.as_ref().ok().zip(measured.as_ref());
+            self.sink.write_with(row, beside)?;
         }
         Ok(())
     }
 
-    /// Takes what came of a case into its row. Gives its samples.
-    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> Option<Rounds> {
+    /// Takes what came of a case into its row. Gives what was measured.
+    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> Option<Measured> {
         if let Some(shader) = &outcome.shader {
             row.describe_shader(shader);
             if self.targets.are_mock() {
@@ -260,7 +263,7 @@ impl<'r> DeviceRun<'r> {
                 row.measure(case, &measured);
                 self.relations.judge(&planned.work, row);
                 self.describe_pair(planned, &measured, row);
-                return Some(measured.rounds);
+                return Some(measured);
             }
             (Err(failure), _) => row.fail(&failure),
             (Ok(_), Err(_)) => {}

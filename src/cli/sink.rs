@@ -6,9 +6,9 @@ use std::time::{Instant, SystemTime};
 use super::args::Run;
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
-use crate::measure::Rounds;
-use crate::model::Status;
-use crate::output::{Outputs, Samples, WriteOutcome};
+use crate::measure::Measured;
+use crate::model::{Case, Status};
+use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::Record;
 
 /// The outputs of a run and the count of its rows. Devices that are measured on side by side share it.
@@ -21,9 +21,18 @@ pub struct Sink {
     state: Mutex<State>,
 }
 
+/// What is written beside rows, where it is asked for.
+#[derive(Default)]
+pub struct Beside {
+    /// Every sample.
+    pub samples: Option<Samples>,
+    /// What drivers show of their code.
+    pub code: Option<CodeFolder>,
+}
+
 struct State {
     outputs: Outputs,
-    samples: Option<Samples>,
+    beside: Beside,
     /// Whether nobody reads any more.
     closed: bool,
     written: u64,
@@ -37,8 +46,8 @@ struct State {
 
 impl Sink {
     /// A sink of these outputs. Rows of the mock device are the same bytes whenever it runs.
-    pub fn new(outputs: Outputs, samples: Option<Samples>, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
-        let state = State { outputs, samples, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0, retryable: false };
+    pub fn new(outputs: Outputs, beside: Beside, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
+        let state = State { outputs, beside, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0, retryable: false };
         Self { voice, is_mock, is_dry: arguments.dry_run, started: Instant::now(), state: Mutex::new(state) }
     }
 
@@ -47,20 +56,20 @@ impl Sink {
         self.state().closed
     }
 
-    /// Writes a row that has no samples.
+    /// Writes a row of what wasn't measured.
     ///
     /// # Errors
-    /// As [`Sink::write_with_samples`].
+    /// As [`Sink::write_with`].
     pub fn write(&self, row: Record) -> anyhow::Result<()> {
-        self.write_with_samples(row, None)
+        self.write_with(row, None)
     }
 
-    /// Writes a row to all outputs, and says if it is one of a failure; and its samples where they are asked for. Samples that can't
-    /// be written fail the run, and end nothing else.
+    /// Writes a row to all outputs, and says if it is one of a failure; and beside it what is asked for of its measured case. What
+    /// can't be written beside rows fails the run, and ends nothing else.
     ///
     /// # Errors
     /// Where an output can't be written; the others have the row nevertheless.
-    pub fn write_with_samples(&self, mut row: Record, rounds: Option<&Rounds>) -> anyhow::Result<()> {
+    pub fn write_with(&self, mut row: Record, measured: Option<(&Case, &Measured)>) -> anyhow::Result<()> {
         let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
         row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
         let status = Status::named(&row.status);
@@ -82,15 +91,28 @@ impl Sink {
                 _ => {}
             }
         }
-        let State { outputs, samples, closed, .. } = &mut *state;
+        let State { outputs, beside, closed, .. } = &mut *state;
         *closed |= self.voice.progress.suspend(|| outputs.write(&row))? == WriteOutcome::Closed;
-        if let (Some(open), Some(rounds)) = (&mut *samples, rounds) {
-            if let Err(error) = open.write(&row, &rounds.samples, &rounds.processes) {
+        if let Some((case, measured)) = measured {
+            self.write_beside(beside, &row, case, measured);
+        }
+        Ok(())
+    }
+
+    fn write_beside(&self, beside: &mut Beside, row: &Record, case: &Case, measured: &Measured) {
+        let Beside { samples, code } = beside;
+        if let Some(open) = samples {
+            if let Err(error) = open.write(row, &measured.rounds.samples, &measured.rounds.processes) {
                 *samples = None;
                 self.voice.fault(&format!("{error}; no more samples are written"));
             }
         }
-        Ok(())
+        if let (Some(folder), Some(kernels)) = (&mut *code, &measured.statistics) {
+            if let Err(error) = folder.write(row, case, kernels) {
+                *code = None;
+                self.voice.fault(&format!("{error}; no more code is written"));
+            }
+        }
     }
 
     /// Writes what outputs hold back, sums up, and gives the exit code.
@@ -101,7 +123,10 @@ impl Sink {
         let Self { voice, is_dry, started, state, .. } = self;
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
-        let State { closed, written, skipped, failed, not_run, retryable, .. } = state;
+        let State { beside, closed, written, skipped, failed, not_run, retryable, .. } = state;
+        if let Some(folder) = beside.code.filter(CodeFolder::is_empty) {
+            voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().display()));
+        }
         if !closed {
             let (verb, seconds) = (if is_dry { "planned" } else { "measured" }, started.elapsed().as_secs_f64());
             let not_run = if not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ash::vk;
 
-use crate::model::{self, Contents, DeviceInfo, Footprint, Measurand, PipelineStatistics, QueueFamily, Repeat, Status, Step};
+use crate::model::{
+    self, Contents, DeviceInfo, Footprint, Measurand, PipelineDetail, PipelineStatistics, QueueFamily, Repeat, Status, Step,
+};
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
@@ -47,9 +49,8 @@ impl Slot {
 pub struct DeviceOptions {
     /// The queue family; `None` for the one that [`DeviceInfo::default_queue`] names.
     pub queue_family: Option<u32>,
-    /// Whether to ask the driver for statistics of each pipeline. The machine code stays the same; making it takes longer, since
-    /// drivers may bypass their caches then.
-    pub statistics: bool,
+    /// What to ask the driver about each pipeline.
+    pub detail: PipelineDetail,
 }
 
 /// What loading a case gives.
@@ -169,7 +170,7 @@ impl Device {
             return Err(Error::new(Status::Error, format!("{} can't be used: {reason}", info.name)));
         }
         let family = choose_family(&info, options.queue_family)?;
-        let logical = Logical::open(instance, physical, &info, family.index, options.statistics)?;
+        let logical = Logical::open(instance, physical, &info, family.index, options.detail)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             info,
@@ -210,7 +211,7 @@ impl Device {
             .map(|(resource, sharable)| self.resource(resource, *sharable))
             .collect::<Result<Vec<_>, _>>()?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
-        let mut statistics = self.logical.statistics.is_some().then(Vec::new);
+        let mut statistics = self.logical.inquirer.is_some().then(Vec::new);
         for source in Source::all(prepared) {
             let kernel = Kernel::new(&self.logical, &source, &loaded)?;
             if let Some(all) = &mut statistics {

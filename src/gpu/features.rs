@@ -8,7 +8,7 @@ use std::{ffi::c_void, ptr};
 
 use ash::vk;
 
-use crate::model::Feature;
+use crate::model::{Feature, PipelineDetail};
 
 /// What decides whether a structure may be used on a device.
 pub(super) struct Support {
@@ -276,9 +276,9 @@ impl Features {
     }
 
     /// What gets enabled, of what there is: everything that lets a shader use more types and operations; nothing that may change
-    /// how fast the others run (robust access checks bounds) and nothing that is about graphics. The pipelines' statistics only
-    /// where they are asked for.
-    pub(super) fn into_enabled(self, statistics: bool) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
+    /// how fast the others run (robust access checks bounds) and nothing that is about graphics. What asks about pipelines only
+    /// where anything is asked.
+    pub(super) fn into_enabled(self, detail: PipelineDetail) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
         let core = vk::PhysicalDeviceFeatures {
             shader_float64: self.core.shader_float64,
             shader_int64: self.core.shader_int64,
@@ -287,7 +287,7 @@ impl Features {
             ..Default::default()
         };
         let mut chain = self.chain;
-        if !statistics {
+        if detail == PipelineDetail::None {
             chain.executables = None;
         }
         if let Some(storage) = &mut chain.storage16 {

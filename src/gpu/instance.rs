@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
-use crate::model::{DeviceInfo, PipelineStatistics, Status};
+use crate::model::{DeviceInfo, PipelineDetail, PipelineStatistics, Status};
 use crate::shader::Prepared;
 
 use super::capabilities;
@@ -140,14 +140,19 @@ impl Instance {
     }
 
     /// Compiles the kernels of a case and says what the driver tells of each, in the case's order; `None` where it tells
-    /// nothing. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is marked
+    /// nothing or isn't asked. Nothing is run and no memory is allocated, so this also works on a device that can only compile (and is marked
     /// as unusable for that). Such devices are easily crashed: ask in a process of its own.
     ///
     /// # Errors
     /// Where the case breaks a limit of the device, or the driver refuses.
-    pub fn pipeline_statistics(&self, index: usize, prepared: &Prepared) -> Result<Option<Vec<PipelineStatistics>>, Error> {
+    pub fn pipeline_statistics(
+        &self,
+        index: usize,
+        prepared: &Prepared,
+        detail: PipelineDetail,
+    ) -> Result<Option<Vec<PipelineStatistics>>, Error> {
         let (physical, info) = self.device(index)?;
-        statistics::of_case(&self.inner, physical, info, prepared)
+        statistics::of_case(&self.inner, physical, info, prepared, detail)
     }
 
     fn device(&self, index: usize) -> Result<(vk::PhysicalDevice, &DeviceInfo), Error> {

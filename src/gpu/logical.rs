@@ -9,13 +9,13 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 
-use crate::model::{DeviceInfo, Status};
+use crate::model::{DeviceInfo, PipelineDetail, Status};
 
 use super::capabilities;
 use super::error::{Context, Error};
 use super::features::{FeatureChain, Features, Support};
 use super::instance::InstanceInner;
-use super::statistics;
+use super::statistics::Inquirer;
 use super::timestamps::WriteTimestamp;
 
 /// Small buffers share blocks of this size; larger ones have memory of their own. The allocator's defaults (256 and 64 MiB) would
@@ -31,8 +31,8 @@ pub(super) struct Logical {
     pub(super) has_budget: bool,
     /// The device's Vulkan version, where timeline semaphores are enabled.
     pub(super) timeline: Option<u32>,
-    /// Where the driver's statistics of pipelines were asked for and there are any.
-    pub(super) statistics: Option<statistics::Functions>,
+    /// Where something is asked about pipelines and the driver tells anything.
+    pub(super) inquirer: Option<Inquirer>,
     names: Option<ash::ext::debug_utils::Device>,
     /// Empty on a device for compiling only, and while this object is dropped.
     allocator: Mutex<Option<Allocator>>,
@@ -49,21 +49,22 @@ impl Logical {
         physical: vk::PhysicalDevice,
         info: &DeviceInfo,
         family: u32,
-        statistics: bool,
+        detail: PipelineDetail,
     ) -> Result<Arc<Self>, Error> {
-        let logical = Self::new(instance, physical, info, family, statistics)?;
+        let logical = Self::new(instance, physical, info, family, detail)?;
         *logical.lock() = Some(logical.make_allocator(info)?);
         Ok(Arc::new(logical))
     }
 
-    /// The same for a device on which pipelines are only made and asked for their statistics: it may have no memory.
+    /// The same for a device on which pipelines are only made and asked about: it may have no memory.
     pub(super) fn for_compiling(
         instance: &Arc<InstanceInner>,
         physical: vk::PhysicalDevice,
         info: &DeviceInfo,
         family: u32,
+        detail: PipelineDetail,
     ) -> Result<Arc<Self>, Error> {
-        Self::new(instance, physical, info, family, true).map(Arc::new)
+        Self::new(instance, physical, info, family, detail).map(Arc::new)
     }
 
     fn new(
@@ -71,7 +72,7 @@ impl Logical {
         physical: vk::PhysicalDevice,
         info: &DeviceInfo,
         family: u32,
-        statistics: bool,
+        detail: PipelineDetail,
     ) -> Result<Self, Error> {
         let support = capabilities::support(&instance.raw, physical, instance.layer)
             .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
@@ -82,19 +83,19 @@ impl Logical {
         let features = Features::query(&instance.raw, physical, &support);
         let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
         let timeline = features.timeline_semaphore().then_some(support.version);
-        let statistics = statistics && features.executable_info();
-        let (core, chain) = features.into_enabled(statistics);
+        let detail = if features.executable_info() { detail } else { PipelineDetail::None };
+        let (core, chain) = features.into_enabled(detail);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
         let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
-        let statistics = statistics.then(|| statistics::Functions::new(&instance.raw, &raw));
+        let inquirer = Inquirer::new(&instance.raw, &raw, detail);
         Ok(Self {
             raw,
             physical,
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
             timeline,
-            statistics,
+            inquirer,
             names,
             allocator: Mutex::new(None),
             lost: AtomicBool::new(false),

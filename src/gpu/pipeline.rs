@@ -15,7 +15,7 @@ use super::error::{CREATE_PIPELINES, Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
 use super::resource::Resource;
-use super::statistics;
+use super::statistics::Inquirer;
 
 /// A kernel that can be bound.
 pub(super) struct Kernel {
@@ -115,10 +115,9 @@ impl Compiled {
 
     /// What the driver tells of the pipeline; `None` where it wasn't asked for when the device was opened, or tells nothing.
     pub(super) fn statistics(&self, name: &str) -> Result<Option<PipelineStatistics>, Error> {
-        let Some(functions) = &self.logical.statistics else { return Ok(None) };
-        // SAFETY: the pipeline lives; where there are functions, the device has the feature enabled, and `pipeline` below sets
-        // the flag.
-        unsafe { statistics::read(functions, self.pipeline.raw(), name) }.map(Some)
+        let Some(inquirer) = &self.logical.inquirer else { return Ok(None) };
+        // SAFETY: the pipeline lives, is of this device, and `pipeline` below sets the inquirer's flags.
+        unsafe { inquirer.ask(self.pipeline.raw(), name) }.map(Some)
     }
 }
 
@@ -235,10 +234,7 @@ fn pipeline(
     if specialized.required_subgroup_size.is_some() {
         stage = stage.push_next(&mut required);
     }
-    let flags = match logical.statistics {
-        Some(_) => vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR,
-        None => vk::PipelineCreateFlags::empty(),
-    };
+    let flags = logical.inquirer.as_ref().map(Inquirer::flags).unwrap_or_default();
     let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw());
     // SAFETY: all that `info` refers to lives until the call returns; `check` held sizes and constants to the limits.
     let pipelines = unsafe { logical.raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };

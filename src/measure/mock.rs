@@ -10,7 +10,8 @@ use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
-    Case, DeviceInfo, Executable, Failure, Footprint, Peaks, PipelineStatistics, Quirk, StatValue, Status, Step,
+    Case, DeviceInfo, Executable, Failure, Footprint, Peaks, PipelineDetail, PipelineStatistics, Quirk, Representation,
+    StatValue, Status, Step,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -187,7 +188,7 @@ pub struct Mock {
     now: f64,
     rng: ChaCha8Rng,
     slots: Vec<Case>,
-    statistics: bool,
+    detail: PipelineDetail,
     /// How much longer this process's passes take than another's.
     process: f64,
 }
@@ -196,13 +197,13 @@ impl Mock {
     /// A mock whose noise is selected by the seed.
     pub fn new(options: MockOptions, seed: u64, oracle: Oracle) -> Self {
         let (info, rng) = (options.device_info(0), ChaCha8Rng::seed_from_u64(seed));
-        Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), statistics: false, process: 1.0 }
+        Self { info, options, oracle, now: 0.0, rng, slots: Vec::new(), detail: PipelineDetail::None, process: 1.0 }
     }
 
-    /// Whether loading a case tells pipeline statistics: the same of every kernel.
+    /// What loading a case tells of pipelines: the same of every kernel.
     #[must_use]
-    pub fn with_statistics(self, statistics: bool) -> Self {
-        Self { statistics, ..self }
+    pub fn with_detail(self, detail: PipelineDetail) -> Self {
+        Self { detail, ..self }
     }
 
     /// The device as one of several processes sees it, which count from 1: other noise, and other times where processes differ.
@@ -279,10 +280,17 @@ impl Mock {
 }
 
 /// One executable, as on most drivers. The names are this device's own.
-fn statistics() -> PipelineStatistics {
+fn statistics(detail: PipelineDetail) -> PipelineStatistics {
     let statistics = [("Registers", 32), ("Spilled bytes", 0), ("Code bytes", 1024)];
     let statistics = statistics.map(|(name, value)| (name.to_owned(), StatValue::Unsigned(value))).into();
-    PipelineStatistics { executables: vec![Executable { name: "mock".to_owned(), subgroup_size: 32, statistics }] }
+    let code = Representation {
+        name: "Assembly".to_owned(),
+        description: "What a device that isn't there would run".to_owned(),
+        text: "nop\n".to_owned(),
+    };
+    let representations = if detail == PipelineDetail::Code { vec![code] } else { Vec::new() };
+    let executable = Executable { name: "mock".to_owned(), subgroup_size: 32, statistics, representations };
+    PipelineStatistics { executables: vec![executable] }
 }
 
 fn step_ns(step: &Step) -> f64 {
@@ -335,7 +343,8 @@ impl Dispatcher for Mock {
         if self.fails(self.options.memory.as_ref(), slot) {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
         }
-        let statistics = self.statistics.then(|| prepared.case.kernels.iter().map(|_| statistics()).collect());
+        let all = || prepared.case.kernels.iter().map(|_| statistics(self.detail)).collect();
+        let statistics = (self.detail > PipelineDetail::None).then(all);
         let memory_types = String::new();
         Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics, memory_types })
     }

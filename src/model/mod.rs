@@ -32,4 +32,4 @@ pub use outcome::{Failure, Flag, Status};
 pub use permutation::Permutation;
 pub use preset::Preset;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
-pub use statistics::{Executable, PipelineStatistics, StatValue};
+pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};

@@ -2,7 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The statistics of one pipeline.
+/// How much of what a driver's compiler tells is asked for. The machine code stays the same; making it takes longer the more is
+/// asked, since drivers bypass their caches then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PipelineDetail {
+    /// Nothing.
+    #[default]
+    None,
+    /// Statistics.
+    Statistics,
+    /// Statistics, and the code itself in every form that the driver shows.
+    Code,
+}
+
+/// What a driver's compiler tells about one pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PipelineStatistics {
     /// What the driver made of it. A compute pipeline is one executable on most drivers.
@@ -18,6 +31,21 @@ pub struct Executable {
     pub subgroup_size: u32,
     /// What the driver tells, by the driver's own names and in its order.
     pub statistics: Vec<(String, StatValue)>,
+    /// The code, in the forms that the driver shows, where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub representations: Vec<Representation>,
+}
+
+/// A form of an executable's code (`VkPipelineExecutableInternalRepresentationKHR`): machine code, or what the driver made on the
+/// way to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Representation {
+    /// As the driver calls it.
+    pub name: String,
+    /// What it is, in the driver's words.
+    pub description: String,
+    /// Itself. Of what the driver doesn't call a text, its bytes in hexadecimal digits, 32 a line.
+    pub text: String,
 }
 
 impl Executable {

@@ -14,6 +14,7 @@ use clap::ValueEnum;
 use crate::error::Error;
 use crate::record::{Header, Record};
 
+mod code;
 mod csv;
 mod jsonl;
 mod progress;
@@ -24,6 +25,7 @@ mod table;
 mod testing;
 mod view;
 
+pub use code::CodeFolder;
 pub use csv::Csv;
 pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};

@@ -140,7 +140,7 @@ mod tests {
 
     fn executable(name: &str, subgroup_size: u32, counts: &[(&str, u64)]) -> Executable {
         let statistics = counts.iter().map(|(name, count)| ((*name).to_owned(), StatValue::Unsigned(*count))).collect();
-        Executable { name: name.to_owned(), subgroup_size, statistics }
+        Executable { name: name.to_owned(), subgroup_size, statistics, ..Executable::default() }
     }
 
     fn row(driver: &str, sources: &[&'static str], kernels: &[Vec<Executable>]) -> Record {
@@ -234,7 +234,7 @@ mod tests {
             ("b", StatValue::Real(f64::NAN)),
         ];
         let statistics = statistics.map(|(name, value)| (name.to_owned(), value)).into();
-        let row = row("x", &["a.comp"], &[vec![Executable { name: "x".to_owned(), subgroup_size: 0, statistics }]]);
+        let row = row("x", &["a.comp"], &[vec![Executable { name: "x".to_owned(), statistics, ..Executable::default() }]]);
         assert_eq!((row.statistics.as_str(), row.subgroup_size), (r#"{"a":true,"a #2":-1,"b":0.5,"b #2":null}"#, None));
     }
 

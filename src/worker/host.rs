@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::experiments;
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Case, DeviceInfo, Failure, Preset, Status, Uuid};
+use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Status, Uuid};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -35,8 +35,8 @@ pub struct Opening {
     pub index: usize,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
-    /// Whether to ask for pipeline statistics.
-    pub statistics: bool,
+    /// What to ask the driver about each pipeline.
+    pub detail: PipelineDetail,
     /// Selects test data.
     pub seed: u64,
     /// How much is measured.
@@ -121,10 +121,10 @@ impl Host {
                 let options = options.get(device.index).cloned().unwrap_or_default();
                 let seed = opening.seed.wrapping_add(device.index as u64);
                 let mock = Mock::new(options, seed, Box::new(oracle)).in_process(opening.process);
-                Ok(Box::new(mock.with_statistics(opening.statistics)))
+                Ok(Box::new(mock.with_detail(opening.detail)))
             }
             Self::Vulkan(instance) => {
-                let options = DeviceOptions { queue_family: opening.queue, statistics: opening.statistics };
+                let options = DeviceOptions { queue_family: opening.queue, detail: opening.detail };
                 let mut opened = instance
                     .open_with(device.index, options)
                     .map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;

@@ -80,7 +80,10 @@ impl Experiment for Loads {
          at once, and some compilers load once and hand it round the subgroup, so that it can be many times faster than \
          `linear`, or no faster at all. Of a uniform buffer, `ubo_1kib` is what hits in a cache for constants cost, and `ubo`, \
          where it is slower at equal addresses, what misses do: then it needn't be in proportion to `loads`: subgroups that \
-         keep step save each other misses, for as long as they do. The reverse is `random` over `ubo` and `push_constant`: \
+         keep step save each other misses, for as long as they do. What a driver made of a case, `run --isa FOLDER` writes down \
+         where the driver shows it. RADV's machine code (Mesa 22.3.6, for Polaris and RDNA 2) has exactly one load for each that is \
+         counted, whatever the variant, and `uniform` ones from buffers are scalar loads: one request for all lanes of a subgroup. \
+         Only pushed constants it reads once, and then selects among registers. NVIDIA's driver shows no code. The reverse is `random` over `ubo` and `push_constant`: \
          caches made for one address at a time serve lanes one after the other, and it is cheaper to use a storage buffer. \
          `spec_constant` tells where the driver keeps an array of constants: in registers and selections, in a constant bank, \
          or in an invocation's own memory. Beside each load there are two or three instructions for its index, more for \

@@ -1,0 +1,153 @@
+//! What drivers show of their code: a file for each case, in a folder.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::model::{Case, Executable, PipelineStatistics};
+use crate::record::Record;
+
+/// As many digits of a device's and a driver's UUID as keep those of one run apart.
+const DIGITS: usize = 8;
+
+/// A folder of code. Files of an earlier run's case that is measured again are replaced; others are left.
+#[derive(Debug)]
+pub struct CodeFolder {
+    path: PathBuf,
+    is_empty: bool,
+}
+
+impl CodeFolder {
+    /// Creates the folder where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where that can't be done.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+        Ok(Self { path: path.to_owned(), is_empty: true })
+    }
+
+    /// Whether nothing was written so far.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the code of a row's case, where the driver shows any, to a file named after the row's experiment, variant, `case_id`,
+    /// device and driver.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where it can't be written.
+    pub fn write(&mut self, row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> Result<(), Error> {
+        if kernels.iter().flat_map(|kernel| &kernel.executables).all(|executable| executable.representations.is_empty()) {
+            return Ok(());
+        }
+        let path = self.path.join(file_name(row));
+        fs::write(&path, text(row, case, kernels))
+            .map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+        self.is_empty = false;
+        Ok(())
+    }
+}
+
+fn file_name(row: &Record) -> String {
+    let ids = [&row.device_uuid, &row.driver_uuid].map(|uuid| uuid.chars().take(DIGITS).collect::<String>());
+    let name = [&row.experiment, &row.variant, &row.case_id].into_iter().chain(&ids).filter(|part| !part.is_empty());
+    name.map(|part| part.replace('/', "-")).collect::<Vec<_>>().join("-") + ".txt"
+}
+
+fn text(row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> String {
+    let mut text = String::new();
+    let name = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
+    let Record { device_name, driver_name, driver_version, .. } = row;
+    line(&mut text, &format!("# {}", name.collect::<Vec<_>>().join(" ")));
+    line(&mut text, &format!("# {device_name}, {driver_name} {driver_version}"));
+    for (place, kernel) in kernels.iter().enumerate() {
+        let source = case.kernels.get(place).map_or("kernel", |kernel| &kernel.source[..]);
+        kernel.executables.iter().for_each(|executable| show(&mut text, source, executable));
+    }
+    text
+}
+
+fn show(text: &mut String, source: &str, executable: &Executable) {
+    for form in &executable.representations {
+        line(text, &format!("\n== {source}: {}: {} ({})\n", executable.name, form.name, form.description));
+        line(text, form.text.trim_end());
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    // A string takes all that is written to it.
+    let _ = writeln!(text, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::{Kernel, Point, Representation};
+
+    use super::*;
+
+    fn kernel(texts: &[&str]) -> PipelineStatistics {
+        let form = |text: &&str| Representation {
+            name: "Assembly".to_owned(),
+            description: "What runs".to_owned(),
+            text: (*text).to_owned(),
+        };
+        let representations = texts.iter().map(form).collect();
+        PipelineStatistics { executables: vec![Executable { name: "CS".to_owned(), representations, ..Executable::default() }] }
+    }
+
+    fn row() -> Record {
+        let [device_uuid, driver_uuid] = ["0123456789ab", "ba9876543210"].map(str::to_owned);
+        let [experiment, variant, axes, case_id] = ["load/path", "ubo", "n=1", "cafe"].map(str::to_owned);
+        let [device_name, driver_name, driver_version] = ["a device", "a driver", "1.2"].map(str::to_owned);
+        Record {
+            experiment,
+            variant,
+            axes,
+            case_id,
+            device_uuid,
+            driver_uuid,
+            device_name,
+            driver_name,
+            driver_version,
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn each_case_has_a_file_with_all_that_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut code = CodeFolder::create(&folder.path().join("some/where")).unwrap();
+        let kernels = ["a.comp", "b.comp"].map(|source| Kernel::new(source, [1; 3], 0)).into();
+        let case = Case { kernels, ..Case::new("load/path", &Point::default()) };
+        code.write(&row(), &case, &[kernel(&["one\n", "two"]), kernel(&["three"])]).unwrap();
+        assert!(!code.is_empty());
+        let text = fs::read_to_string(code.path().join("load-path-ubo-cafe-01234567-ba987654.txt")).unwrap();
+        let expected = "# load/path ubo n=1\n# a device, a driver 1.2\n\
+                        \n== a.comp: CS: Assembly (What runs)\n\none\n\n== a.comp: CS: Assembly (What runs)\n\ntwo\n\
+                        \n== b.comp: CS: Assembly (What runs)\n\nthree\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn nothing_shown_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut code = CodeFolder::create(folder.path()).unwrap();
+        code.write(&row(), &Case::new("load/path", &Point::default()), &[kernel(&[])]).unwrap();
+        assert!(code.is_empty() && fs::read_dir(folder.path()).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(CodeFolder::create(&file).unwrap_err().to_string().contains("file"));
+    }
+}
