@@ -67,7 +67,7 @@ impl Experiment for Dot {
             Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
             unroll_axis(setting),
-            iterations_axis(setting),
+            iterations_axis(setting, 256),
             groups_axis(setting, 16),
         ]
     }
