@@ -48,7 +48,7 @@ impl Experiment for Event {
             return Err(Skip::new("VK_KHR_portability_subset without its feature `events`: the case needs events"));
         }
         if is_event && count > MOST_EVENTS {
-            return Err(Skip::new(format!("commands={count} needs more than {MOST_EVENTS} events")));
+            return Err(Skip::new(format!("events are {MOST_EVENTS} at most: the case needs {count}")));
         }
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(0, i);
