@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
-    Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, POISON, Preset, Repeat, Resource, Scalar, Shape,
-    SpirvTarget, Step, Subgroup, SubgroupClass,
+    Axis, AxisKind, Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, POISON, Point, Preset, Repeat, Resource,
+    Scalar, Shape, SpirvTarget, Step, Subgroup, SubgroupClass,
 };
-use lanescope::plan::{Plan, Request};
+use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{
     self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Prepared,
     Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
@@ -333,6 +333,36 @@ fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
     }
     let all_but_basic = whole.subgroup.classes.iter().copied().filter(|class| *class != SubgroupClass::Basic);
     assert_eq!(declared, all_but_basic.collect());
+}
+
+/// Whatever numbers an axis takes, all alone or all of them at once: sizes and counts beyond what can be told saturate.
+#[test]
+fn no_number_is_too_large_to_be_planned() {
+    let powers = [31, 32, 62, 63, 64].map(|power: u32| 1_u64.checked_shl(power).unwrap_or(0));
+    let large: Vec<u64> =
+        powers.into_iter().flat_map(|n| [n.wrapping_sub(8), n.wrapping_sub(1), n]).filter(|n| *n > 8).collect();
+    for device in device_classes() {
+        let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+        for experiment in CATALOGUE {
+            let axes = experiment.axes(&setting);
+            let variants = if experiment.variants().is_empty() { &[""] } else { experiment.variants() };
+            let firsts: Vec<usize> = (0..axes.iter().map(|axis| axis.defaults.len()).max().unwrap_or(1)).collect();
+            for (variant, first) in variants.iter().flat_map(|variant| firsts.iter().map(move |first| (variant, first))) {
+                let value = |axis: &Axis| axis.defaults[first % axis.defaults.len()].clone();
+                let point = Point::new(axes.iter().map(|axis| (axis.name.clone(), value(axis))));
+                let open: Vec<&str> = axes
+                    .iter()
+                    .filter(|axis| matches!(axis.kind, AxisKind::AtLeast(_)))
+                    .map(|axis| axis.name.as_ref())
+                    .collect();
+                let alone = open.iter().map(|axis| vec![*axis]);
+                for (axes, n) in alone.chain([open.clone()]).flat_map(|axes| large.iter().map(move |n| (axes.clone(), *n))) {
+                    let point = axes.iter().fold(point.clone(), |point, axis| point.with(axis, &n.into()));
+                    let _ = experiment.case(variant, &point, &setting).and_then(|case| check_limits(&case, &device));
+                }
+            }
+        }
+    }
 }
 
 /// The capabilities that a device has by a feature; none for what is no matter of types.

@@ -415,6 +415,14 @@ fn the_seed_is_kept_and_changes_the_data_not_the_cases() {
     assert!(one.iter().zip(&big).all(|(one, big)| one.case_id == big.case_id && big.status == "ok"));
 }
 
+/// An indirect dispatch takes its workgroups from a buffer: the row states none rather than zero.
+#[test]
+fn workgroups_are_stated_where_the_case_states_them() {
+    let rows = measured(&["dispatch/indirect", "-d", "mock", "--dry-run", "-a", "side=host"]);
+    let groups: Vec<_> = rows.iter().map(|row| (row.groups_x, row.groups_z)).collect();
+    assert_eq!(groups, [(Some(1), Some(1)), (None, None)]);
+}
+
 #[test]
 fn axes_are_swept_in_the_order_given() {
     let rows = measured(&["workgroup/linear", "-d", "mock", "--dry-run", "-a", "local_size_x=64,1..2", "-a", "n=2^10,1Ki,5"]);

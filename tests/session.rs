@@ -25,6 +25,9 @@ struct Flaky {
     sampled: usize,
     /// By how much the timestamps of `workgroup/linear` show more time than there was.
     stretch: f64,
+    /// What each sample of `dispatch/submit` takes beyond what is timed of it, and what all of them took so far.
+    untimed: Duration,
+    late: Duration,
     /// Cases that fit at one time, besides the two that the session itself needs.
     fits: usize,
 }
@@ -32,7 +35,7 @@ struct Flaky {
 impl Flaky {
     fn new(fails: Option<(&'static str, usize)>, fits: usize) -> Self {
         let mock = Mock::new(MockOptions::default(), 1, Box::new(oracle));
-        Self { mock, loaded: Vec::new(), fails, sampled: 0, stretch: 1.0, fits }
+        Self { mock, loaded: Vec::new(), fails, sampled: 0, stretch: 1.0, untimed: Duration::ZERO, late: Duration::ZERO, fits }
     }
 }
 
@@ -63,7 +66,7 @@ impl Dispatcher for Flaky {
     }
 
     fn now(&self) -> Duration {
-        self.mock.now()
+        self.mock.now() + self.late
     }
 
     fn processor_time(&self) -> Option<ProcessorTime> {
@@ -108,6 +111,9 @@ impl Dispatcher for Flaky {
             }
         }
         let mut submission = self.mock.sample(slot, batch, samples)?;
+        if is("dispatch/submit") {
+            self.late += self.untimed * samples;
+        }
         if is(LINEAR.0) {
             submission.samples.iter_mut().for_each(|(start, end)| *end = self.stretched(*start, *end));
         }
@@ -146,11 +152,10 @@ fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
 }
 
 fn measure(device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
-    let max_time = Duration::from_millis(50);
-    let options = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer: None };
+    let options = LocalOptions { warm_up: Duration::from_millis(1), max_time: MAX_TIME, timer: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(pool, Options { max_noise: 0.05, max_time, seed: 1 });
+    let mut session = Session::new(pool, Options { max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
@@ -179,6 +184,8 @@ impl Source for Right<'_> {
         Verdict::Right
     }
 }
+
+const MAX_TIME: Duration = Duration::from_millis(50);
 
 const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=32,64,128,256,512"]);
 
@@ -236,4 +243,13 @@ fn a_case_that_fits_never_is_out_of_memory() {
     let outcomes = outcomes(&mut Flaky::new(None, 0), LINEAR.0, LINEAR.1);
     let full = |outcome: &Outcome| outcome.as_ref().is_err_and(|failure| failure.status == Status::OutOfMemory);
     assert!(outcomes.len() == 5 && outcomes.iter().all(full));
+}
+
+/// Submitting takes microseconds, and what was submitted may take long: that is of the case's time as well.
+#[test]
+fn what_is_not_timed_takes_of_a_cases_time() {
+    let mut device = Flaky { untimed: Duration::from_millis(1), ..Flaky::new(None, 100) };
+    let outcomes = outcomes(&mut device, "dispatch/submit", &[]);
+    assert!(outcomes.len() == 1 && outcomes[0].is_ok());
+    assert!(device.late < MAX_TIME, "{:?}", device.late);
 }

@@ -51,8 +51,10 @@ uint places(uint count, uint number) {
 shared uint needed[2];
 shared uint first_of_group;
 
-#define BEGIN          \
-    needed[0] = 0u;    \
+#define BEGIN                                                \
+    if (gl_LocalInvocationID.x == 0u) {                      \
+        needed[0] = 0u;                                      \
+    }                                                        \
     barrier();
 
 uint places(uint count, uint number) {

@@ -108,6 +108,9 @@ feature_chain! {
         core NEVER, extension ash::khr::shader_clock::NAME, since ALWAYS;
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
         core NEVER, extension ash::ext::shader_atomic_float::NAME, since ALWAYS;
+    // Its extension must be enabled wherever it is listed.
+    portability: vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::portability_subset::NAME, since ALWAYS;
     executables: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
         core NEVER, extension ash::khr::pipeline_executable_properties::NAME, since ALWAYS;
     rotate: vk::PhysicalDeviceShaderSubgroupRotateFeaturesKHR<'static>,
@@ -236,6 +239,7 @@ impl Features {
             (Feature::Synchronization2, self.synchronization2()),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
             (Feature::TimelineSemaphore, self.timeline_semaphore()),
+            (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
     }
@@ -292,6 +296,9 @@ impl Features {
         }
         if let Some(storage) = &mut chain.storage16 {
             storage.storage_input_output16 = vk::FALSE;
+        }
+        if let Some(subset) = &mut chain.portability {
+            *subset = vk::PhysicalDevicePortabilitySubsetFeaturesKHR::default().events(on(subset.events));
         }
         if let Some(matrix) = &mut chain.matrix {
             matrix.cooperative_matrix_robust_buffer_access = vk::FALSE;

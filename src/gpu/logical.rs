@@ -191,9 +191,8 @@ fn create(
     family: u32,
 ) -> Result<ash::Device, vk::Result> {
     let mut extensions: Vec<&CStr> = chain.extensions(support);
-    // The budget tells how much memory is free; the subset must be enabled wherever it is listed.
-    let optional = [ash::ext::memory_budget::NAME, ash::khr::portability_subset::NAME];
-    extensions.extend(optional.into_iter().filter(|extension| support.has(extension)));
+    // It tells how much memory is free.
+    extensions.extend(Some(ash::ext::memory_budget::NAME).filter(|extension| support.has(extension)));
     let extensions: Vec<*const c_char> = extensions.into_iter().map(CStr::as_ptr).collect();
     let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
     let mut root = chain.link(vk::PhysicalDeviceFeatures2::default().features(core));

@@ -90,6 +90,11 @@ impl Subject {
         self.prepared.case.measurand
     }
 
+    /// Whether a sample takes much longer than what is timed of it: by what runs before, and where only the host's part counts.
+    fn has_untimed_work(&self) -> bool {
+        !self.prepared.case.prepare.is_empty() || matches!(self.measurand(), Measurand::HostCost(_))
+    }
+
     /// What its times are to be believed by: the least that a sample can show, and where they come from.
     fn timing(&self, instrument: &Instrument) -> (Nanos, Timer) {
         match self.measurand() {
@@ -116,14 +121,10 @@ impl Rig<'_> {
         let Case { repeat, prepare, .. } = &subject.prepared.case;
         let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
         let mut batch = 1;
-        let mut time = self.sample_time(subject, batch)?;
-        while may_batch && time < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
-            batch = next_batch(batch, time, target);
-            time = self.sample_time(subject, batch)?;
-        }
-        if !subject.prepared.case.prepare.is_empty() {
-            // What runs before each sample, outside its timestamps, takes of the case's time as well.
-            time = self.least_sample(subject, batch, Timer::Host)?;
+        let (mut timed, mut time) = self.least_sample(subject, batch)?;
+        while may_batch && timed < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
+            batch = next_batch(batch, (target / timed).min(MAX_SUBMISSION.0 / time));
+            (timed, time) = self.least_sample(subject, batch)?;
         }
         let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
         let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
@@ -131,22 +132,19 @@ impl Rig<'_> {
         Ok(Sizes { batch, samples, samples_at_once, sample_time: Nanos(time).to_duration() })
     }
 
-    /// The time that one sample of the chosen batch takes, by the timer, but by the host's clock where caches are evicted
-    /// before it, outside the timestamps.
-    fn sample_time(&mut self, subject: &Subject, batch: u32) -> Result<f64, Failure> {
+    /// What one sample takes, by the timer, but by the host's clock where caches are evicted before it, outside the timestamps; and
+    /// what it takes of the case's time. The least of three, so that a disturbed one doesn't choose the batch.
+    fn least_sample(&mut self, subject: &Subject, batch: u32) -> Result<(f64, f64), Failure> {
         let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
-        self.least_sample(subject, batch, timer)
-    }
-
-    /// The least of three, so that a disturbed one doesn't choose the batch.
-    fn least_sample(&mut self, subject: &Subject, batch: u32, timer: Timer) -> Result<f64, Failure> {
-        let mut least = f64::INFINITY;
+        let (mut timed, mut spent) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..3 {
+            let started = self.device.now();
             let submission = self.take(subject.slot, batch, 1)?;
-            least = timer.durations(&submission).iter().fold(least, |least, time| least.min(time.0));
+            spent = spent.min(Nanos::from_duration(self.device.now().saturating_sub(started)).0);
+            timed = timer.durations(&submission).iter().fold(timed, |least, time| least.min(time.0));
         }
         self.was_busy();
-        Ok(least)
+        Ok((timed, if subject.has_untimed_work() { spent } else { timed }))
     }
 
     /// One visit: a discarded sample, then the case's number of samples.
@@ -262,10 +260,10 @@ fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
     (!plausible).then(|| format!("a sample takes {sample}, though two timestamps back to back take {floor}"))
 }
 
-/// A power of two, so that few batch sizes need an empty pass measured; at most sixteen times the last, since a time near the
-/// floor says little.
-fn next_batch(batch: u32, time: f64, target: f64) -> u32 {
-    let factor = whole(target / time.max(1.0), 16.0).max(2).next_power_of_two();
+/// About so many times the last: a power of two, so that few batch sizes need an empty pass measured; at most sixteen times, since a
+/// time near the floor says little.
+fn next_batch(batch: u32, times: f64) -> u32 {
+    let factor = whole(times, 16.0).max(2).next_power_of_two();
     (batch * factor).min(MAX_BATCH)
 }
 

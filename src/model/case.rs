@@ -130,7 +130,7 @@ impl Case {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
 
-    /// Workgroups of the first dispatch; all zero where the pass dispatches nothing.
+    /// Workgroups of the first dispatch; all zero where the pass dispatches nothing, or takes their numbers from a buffer.
     pub fn groups(&self) -> [u32; 3] {
         let dispatch = |step: &Step| if let Step::Dispatch { groups } = step { Some(*groups) } else { None };
         self.pass.iter().find_map(dispatch).unwrap_or_default()

@@ -333,6 +333,8 @@ pub enum Feature {
     Maintenance4,
     /// `timelineSemaphore`
     TimelineSemaphore,
+    /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
+    Events,
 }
 
 /// A queue family.
@@ -389,7 +391,11 @@ impl DeviceInfo {
                 descriptor_sets: 8,
                 allocation_bytes: 4 << 30,
             },
-            features: BTreeSet::from([Feature::PipelineExecutableProperties, Feature::StorageImageExtendedFormats]),
+            features: BTreeSet::from([
+                Feature::PipelineExecutableProperties,
+                Feature::StorageImageExtendedFormats,
+                Feature::Events,
+            ]),
             subgroup: Subgroup { size: 32, min_size: 32, max_size: 32, in_compute: true, ..Subgroup::default() },
             queues: vec![QueueFamily {
                 index: 0,

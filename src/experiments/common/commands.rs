@@ -24,7 +24,9 @@ macro_rules! sides {
         "With side=device, time is the device's from the pass's beginning to its end, with side=host what the host spends on \
          recording the same commands, by its own clock (timer=host); the dispatches are in both. Each dispatch is one invocation \
          that takes a word a step on, so that results tell whether every command took effect and, where one depends on the \
-         other, in which order; a few hundred nanoseconds on the device are that access to memory."
+         other, in which order; a few hundred nanoseconds on the device are that access to memory. A processor that is shared, or \
+         that changes its clock, runs at one speed for a while and then at another: the host's figures differ from visit to visit \
+         by as much, however many commands a pass has, and `noise` tells it."
     };
 }
 pub(in crate::experiments) use sides;
@@ -45,7 +47,7 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
 pub fn count(point: &Point) -> Result<u32, Skip> {
     let count = point.integer("commands");
     let fits = u32::try_from(count).ok().filter(|_| count <= MOST_COMMANDS);
-    fits.ok_or_else(|| Skip::new(format!("commands={count} is more than {MOST_COMMANDS}")))
+    fits.ok_or_else(|| Skip::new(format!("commands are {MOST_COMMANDS} at most: the case needs {count}")))
 }
 
 /// A kernel that takes a word a step on, by `FACTOR` unless told otherwise.

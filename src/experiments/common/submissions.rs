@@ -22,7 +22,7 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
 pub fn case([experiment, variant]: [&str; 2], point: &Point, cost: HostCost) -> Result<Case, Skip> {
     let count = point.integer("dispatches");
     let Some(count) = u32::try_from(count).ok().filter(|_| count <= MOST_DISPATCHES) else {
-        return Err(Skip::new(format!("dispatches={count} is more than {MOST_DISPATCHES}")));
+        return Err(Skip::new(format!("dispatches are {MOST_DISPATCHES} at most: the case needs {count}")));
     };
     let measurand = Measurand::HostCost(cost);
     let case = Case { measurand, variant: variant.to_owned(), ..Case::new(experiment, point) };

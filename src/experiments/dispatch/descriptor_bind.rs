@@ -42,7 +42,9 @@ impl Experiment for DescriptorBind {
         let count = commands::count(point)?;
         let sets = sets(point);
         if count < sets {
-            return Err(Skip::new(format!("commands={count}: two sets can't be bound in turn by one command")));
+            return Err(Skip::new(format!(
+                "one command can't bind two sets in turn: the case needs {sets} commands, not {count}"
+            )));
         }
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(i / sets, i);

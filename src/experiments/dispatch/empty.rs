@@ -34,7 +34,7 @@ impl Experiment for Empty {
          dispatch/fit draws a line through each local_size_x: T = a + groups / b, where `overhead` is a, in ns, and `rate` is b, \
          in workgroups per ns. Errors count as shares of each time, so that short dispatches weigh as much as long ones; GPUs \
          begin workgroups at once until they are full, so that a few times are below the line. Where one is a quarter off, \
-         there is no figure, and the row says so."
+         there is no figure, nor a rate where the rise is within its error, and the row says so."
     }
 
     fn derived(&self) -> &[&str] {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Dependency, Point, Preset, Skip, Step};
+use crate::model::{Axis, AxisKind, Case, Dependency, Feature, Point, Preset, Skip, Step};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -41,11 +41,14 @@ impl Experiment for Event {
         [vec![axis.relative_to("barrier")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
+    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let count = commands::count(point)?;
         let is_event = point.word("link") == "event";
+        if is_event && !setting.device.has(Feature::Events) {
+            return Err(Skip::new("VK_KHR_portability_subset without its feature `events`: the case needs events"));
+        }
         if is_event && count > MOST_EVENTS {
-            return Err(Skip::new(format!("commands={count} needs more than {MOST_EVENTS} events")));
+            return Err(Skip::new(format!("events are {MOST_EVENTS} at most: the case needs {count}")));
         }
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(0, i);
@@ -67,5 +70,23 @@ impl Experiment for Event {
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         vec![commands::one_word(commands::count(&case.point).unwrap_or(0))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn without_events_barriers_are_left() {
+        let mut device = DeviceInfo::mock();
+        device.features.remove(&Feature::Events);
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let case = |link: &'static str| {
+            let axes = Event.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            Event.case("", &Point::new(axes).with("link", &link.into()), &setting)
+        };
+        assert!(case("event").unwrap_err().reason.contains("`events`") && case("barrier").is_ok());
     }
 }

@@ -20,7 +20,7 @@ impl Experiment for Submit {
     }
 
     fn description(&self) -> &'static str {
-        "The host calls vkQueueSubmit with one command buffer that holds `dispatches` dispatches and a fence, and the call's own time is taken, by the host's clock (timer=host). Before the next call the device is waited for, outside of that time: it has nothing else to do.\n\
+        "The host calls vkQueueSubmit with a fence and one command buffer, which holds `dispatches` dispatches; the call's own time is taken, by the host's clock (timer=host). Before the next call the device is waited for, outside of that time: it has nothing else to do.\n\
          \n\
          How to read it: this is what a program pays per submission on the thread that submits. Drivers hand the work over in the call, or to a thread of their own; some look through all resources of a command buffer here, so that it grows with its commands."
     }

@@ -43,7 +43,7 @@ impl Experiment for Timeline {
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         if !setting.device.has(Feature::TimelineSemaphore) {
-            return Err(Skip::new("timelineSemaphore is missing"));
+            return Err(Skip::new("timelineSemaphore is missing: the case needs it"));
         }
         let cost = HostCost::RoundTrip(if variant == "wait" { Wait::Timeline } else { Wait::TimelinePolled });
         submissions::case([self.name(), variant], point, cost)

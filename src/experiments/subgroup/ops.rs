@@ -69,7 +69,8 @@ impl Experiment for Ops {
          bits commonly cross lanes in two halves, and cost twice; types of 8 and 16 bits cost what words do, and the \
          conversions that a driver adds. Cheap operations (votes, often quads) hide behind what lies between them: their figures \
          are upper bounds. `elect` has no operand, and a compiler may do it once for all: its figure is then that of what lies \
-         between. Reductions, scans and clustered operations have a turn of the loop each, the others a sixteenth of one: a \
+         between. `inverse_ballot` needs a ballot that is the same in all lanes: it is made of the number in the chain, and not \
+         of the result before, so that it can be done ahead. Reductions, scans and clustered operations have a turn of the loop each, the others a sixteenth of one: a \
          driver took several in one turn for the same. The loop's counting is in their figures. A subgroup that lacks lanes \
          counts as a whole one: `relative` at local_size_x=250 is 1 where it costs as much, and more where a compiler can't \
          count on full subgroups. On processors, lanes share a vector register or come one after the other, and figures tell \

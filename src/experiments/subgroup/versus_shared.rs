@@ -100,7 +100,7 @@ impl Experiment for VersusShared {
         let work = Work { ops: invocations.checked_mul(jobs), items: count.checked_mul(jobs), ..Work::default() };
         // Steps of the ladder, or parts that are summed up.
         let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(setting.device))));
-        let iterations = jobs * (1 + steps);
+        let iterations = jobs.saturating_mul(1 + steps);
         Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, iterations, ..case })
     }
 

@@ -109,7 +109,8 @@ impl Experiment for Atomic {
          up its values and do one atomic for all, and the device may leave the way back away. Operands come from data, and \
          differ from one to the next. `add` of f32 adds and takes away whole numbers, so that every sum is exact. The values \
          that compare_exchange expects go round through four, from one that data tells: alone it soon always finds them, among \
-         others now and then.\n\
+         others now and then. In memory a cell goes on from pass to pass, so that min, max, and, or soon find nothing left to \
+         change.\n\
          \n\
          How to read it: the headline is the time per atomic of one invocation, with all that the device does at once: not how \
          long one takes, but how fast they follow each other. By contention at `used`: distinct is the best case, where the \

@@ -1,6 +1,6 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Experiment, Setting, powers_of_two, require_classes};
+use crate::experiments::{Experiment, Setting, lanes, powers_of_two, require_classes};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
 };
@@ -97,6 +97,9 @@ impl Experiment for Barrier {
         if kind.ends_with("subgroup") {
             let basic = (SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT");
             require_classes(&setting.device.subgroup, &[basic])?;
+            if has_traffic(point) && lanes(setting.device) == 1 {
+                return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
+            }
         }
         if let Some((_, name)) = needs(kind).iter().find(|(feature, _)| !setting.device.has(*feature)) {
             return Err(Skip::new(format!("{name} is missing: the case needs it")));
@@ -144,7 +147,7 @@ fn partner_bits(kind: &str, local_size: u32) -> u32 {
     match kind {
         // The other half of the workgroup: another subgroup, unless there is but one.
         "control" | "control_queue_family" | "control_device" => (local_size / 2).next_power_of_two(),
-        // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them.
+        // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them: one lane alone is skipped.
         "subgroup" | "control_subgroup" => 1,
         _ => 0,
     }
@@ -192,6 +195,23 @@ mod tests {
         let lacks = |name: &str| Some(format!("{name} is missing: the case needs it"));
         let model = lacks("vulkanMemoryModel");
         assert_eq!(reasons, [[model.clone(), model], [None, lacks("vulkanMemoryModelDeviceScope")], [None, None]]);
+    }
+
+    #[test]
+    fn one_lane_alone_has_no_neighbour() {
+        let mut device = crate::model::DeviceInfo::mock();
+        device.subgroup =
+            crate::model::Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..device.subgroup };
+        let mut reason = |lanes, kind: &'static str, traffic: &'static str| {
+            device.subgroup.size = lanes;
+            let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
+            let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+            let point = Point::new(axes).with("kind", &kind.into()).with("traffic", &traffic.into());
+            Barrier.case("", &point, &setting).err().map(|skip| skip.reason)
+        };
+        assert!(reason(1, "subgroup", "shared").unwrap().contains("one lane"));
+        let others = [(1, "subgroup", "registers"), (1, "control", "shared"), (2, "control_subgroup", "shared")];
+        assert!(others.iter().all(|(lanes, kind, traffic)| reason(*lanes, kind, traffic).is_none()));
     }
 
     #[test]

@@ -44,13 +44,18 @@ pub(super) fn of(local_size: u64, rows: &[Finished]) -> [Derived; 2] {
     };
     let overhead = line.clone().map(|line| {
         let error = line.errors[0];
-        Figure { value: line.overhead, interval: Some((line.overhead - error, line.overhead + error)) }
+        Figure { value: line.overhead, interval: Some(((line.overhead - error).max(0.0), line.overhead + error)) }
     });
-    let rate = line.map(|line| {
-        let ends = [line.each + line.errors[1], (line.each - line.errors[1]).max(f64::MIN_POSITIVE)];
-        Figure { value: 1.0 / line.each, interval: Some((1.0 / ends[0], 1.0 / ends[1])) }
-    });
+    let rate = line.and_then(rate);
     [derived("overhead", "ns", "lower", overhead), derived("rate", "1/ns", "higher", rate)]
+}
+
+/// Workgroups per ns. Where a line without any rise is within the error there is no figure: the rate might be any, however high.
+fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, String> {
+    if each <= error {
+        return Err(format!("the rise is no larger than its error: {each:.2e} ns for each workgroup, to within {error:.2e}"));
+    }
+    Ok(Figure { value: 1.0 / each, interval: Some((1.0 / (each + error), 1.0 / (each - error))) })
 }
 
 /// Least squares of relative errors: each time is weighted by its own inverse, since noise grows with time. Intervals are those of
@@ -97,6 +102,15 @@ mod tests {
         let noisy = line(&times(2000.0, 0.5, &noise)).unwrap();
         assert!((noisy.overhead - 2000.0).abs() < noisy.errors[0] && (noisy.each - 0.5).abs() < noisy.errors[1]);
         assert!(noisy.errors[0] < 100.0 && noisy.errors[1] < 0.05);
+    }
+
+    #[test]
+    fn a_rise_within_its_error_is_no_rate() {
+        let flat = line(&times(2000.0, 0.5, &[0.01, -0.01, 0.01, -0.01])).unwrap();
+        assert!(rate(flat).unwrap_err().contains("no larger than its error"));
+        let Figure { value, interval } = rate(line(&times(2000.0, 0.5, &[0.001; 10])).unwrap()).unwrap();
+        let (low, high) = interval.unwrap();
+        assert!((value - 2.0).abs() < 0.01 && low <= value && value <= high && high < 2.1);
     }
 
     #[test]
