@@ -41,7 +41,8 @@ const FEWEST_CLUSTERS: usize = 3;
 
 /// The same for values that come in clusters, such as rounds in processes: values of one cluster share an error that the others
 /// haven't got, which the values alone don't show. `clusters` tells for each value which it belongs to. From three clusters on,
-/// the interval is widened to hold that of the clusters' medians as well: mean and standard error of these, by Student's t.
+/// the interval is widened to hold that of the clusters' medians as well: mean and standard error of these, by Student's t. Times
+/// and rates differ by factors and can't fall below zero, so the logarithms of positive medians are taken for normal.
 ///
 /// With fewer clusters it is [`median_interval`]: what lies between them isn't known.
 pub fn clustered_interval(values: &[f64], clusters: &[u32]) -> Option<Interval> {
@@ -54,7 +55,13 @@ pub fn clustered_interval(values: &[f64], clusters: &[u32]) -> Option<Interval> 
     if medians.len() < FEWEST_CLUSTERS {
         return Some(inner);
     }
-    let outer = mean_interval(&medians);
+    let outer = if medians.iter().all(|median| *median > 0.0) {
+        let logarithms: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
+        let Interval { low, high } = mean_interval(&logarithms);
+        Interval { low: low.exp(), high: high.exp() }
+    } else {
+        mean_interval(&medians)
+    };
     Some(Interval { low: inner.low.min(outer.low), high: inner.high.max(outer.high) })
 }
 
@@ -120,9 +127,14 @@ mod tests {
         let held = |clusters: &[u32], values: &[f64]| clustered_interval(values, clusters).unwrap();
         assert_eq!(held(&[1, 1, 2, 2, 3, 3], &alike), Interval { low: 1.0, high: 2.0 }, "all medians are 1.5");
         let apart = [1.0, 1.0, 2.0, 2.0, 3.0, 3.0];
+        // Of -1, 0 and 1: the standard deviation is 1.
         let half = 4.303 / 3.0_f64.sqrt();
-        let wide = held(&[1, 1, 2, 2, 3, 3], &apart);
-        assert!((wide.low - (2.0 - half)).abs() < 1e-12 && (wide.high - (2.0 + half)).abs() < 1e-12, "{wide:?}");
+        let doubling = [0.5, 0.5, 1.0, 1.0, 2.0, 2.0];
+        let wide = held(&[1, 1, 2, 2, 3, 3], &doubling);
+        assert!((wide.low * half.exp2() - 1.0).abs() < 1e-12 && (wide.high / half.exp2() - 1.0).abs() < 1e-12, "{wide:?}");
+        let from_zero = [0.0, 0.0, 1.0, 1.0, 2.0, 2.0];
+        let wide = held(&[1, 1, 2, 2, 3, 3], &from_zero);
+        assert!((wide.low - (1.0 - half)).abs() < 1e-12 && (wide.high - (1.0 + half)).abs() < 1e-12, "{wide:?}");
         assert_eq!(held(&[1, 1, 1, 2, 2, 2], &apart), Interval { low: 1.0, high: 3.0 }, "two tell nothing");
         assert_eq!(held(&[7; 6], &apart), Interval { low: 1.0, high: 3.0 });
         assert_eq!(clustered_interval(&apart[..5], &[1, 1, 2, 2, 3]), None);
