@@ -378,6 +378,7 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::Storage16 => &[Capability::StorageBuffer16BitAccess],
         Feature::BufferInt64Atomics | Feature::SharedInt64Atomics => &[Capability::Int64Atomics],
         Feature::BufferFloat32AtomicAdd | Feature::SharedFloat32AtomicAdd => &[Capability::AtomicFloat32AddEXT],
+        Feature::BufferFloat64AtomicAdd | Feature::SharedFloat64AtomicAdd => &[Capability::AtomicFloat64AddEXT],
         Feature::MemoryModel => &[Capability::VulkanMemoryModel],
         Feature::MemoryModelDeviceScope => &[Capability::VulkanMemoryModelDeviceScope],
         _ => &[],

@@ -4,14 +4,15 @@
 #include "grid.glsl"
 #include "ledger.glsl"
 
-// Macros, since each changes the module: the type (U32, I32, U64, I64, F32), the operation, SHARED, where cells lie in workgroup
+// Macros, since each changes the module: the type (U32, I32, U64, I64, F32, F64), the operation, SHARED, where cells lie in workgroup
 // memory, and COMBINABLE, where results aren't used and the compiler knows which invocations share a cell: all (ONE), those of a
 // workgroup (PER_WORKGROUP), of a subgroup (PER_SUBGROUP), or none.
 
 #if defined(U64) || defined(I64)
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_EXT_shader_atomic_int64 : require
-#elif defined(F32)
+#elif defined(F32) || defined(F64)
+#define REAL
 #extension GL_EXT_shader_atomic_float : require
 #endif
 #ifdef PER_SUBGROUP
@@ -37,8 +38,11 @@
 #elif defined(F32)
 #define T float
 #define WORD(x) floatBitsToUint(x)
+#elif defined(F64)
+#define T double
+#define WORD(v) (unpackDouble2x32(v).x + 3u * unpackDouble2x32(v).y)
 #else
-#error "define the type: U32, I32, U64, I64 or F32"
+#error "define the type: U32, I32, U64, I64, F32 or F64"
 #endif
 
 // ATOMIC(cell, v) gives what the cell held before, AFTER(old, v) tells what it holds then.
@@ -123,8 +127,8 @@ struct Invocation {
 
 // A value of the four that a cell goes through by compare_exchange, where each invocation begins with one of its own.
 T phase(uint k, Invocation invocation) {
-#ifdef F32
-    return 0.0;
+#ifdef REAL
+    return T(0.0);
 #else
     return WHOLE(((k + invocation.term) & 3u) * invocation.factor);
 #endif
@@ -134,9 +138,9 @@ T operand(uint k, Invocation invocation) {
     const uint v = invocation.term + k * 0x9E3779B1u;
     // What bits a cell may lose by `and` and get by `or`, each another: else all cells would soon hold zeros or ones alone.
     const uint own = invocation.cell * 0x9E3779B1u + 1u;
-#if defined(F32)
+#if defined(REAL)
     // To and fro, so that cells stay small, and every sum exact.
-    const float size = float(1u + (invocation.term & 3u));
+    const T size = T(1u + (invocation.term & 3u));
     return (k & 1u) == 0u ? size : -size;
 #elif defined(AND)
     return WHOLE(v) | WHOLE(own);
@@ -154,6 +158,8 @@ T first_value(uint word) {
     return T(pack64(uvec2(word)));
 #elif defined(F32)
     return uintBitsToFloat(word);
+#elif defined(F64)
+    return packDouble2x32(uvec2(word));
 #else
     return T(word);
 #endif

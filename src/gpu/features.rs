@@ -224,6 +224,8 @@ impl Features {
             (Feature::SharedInt64Atomics, chain.atomic64.is_some_and(|s| on(s.shader_shared_int64_atomics))),
             (Feature::BufferFloat32AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_buffer_float32_atomic_add))),
             (Feature::SharedFloat32AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_shared_float32_atomic_add))),
+            (Feature::BufferFloat64AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_buffer_float64_atomic_add))),
+            (Feature::SharedFloat64AtomicAdd, chain.atomic_float.is_some_and(|s| on(s.shader_shared_float64_atomic_add))),
             (Feature::MemoryModel, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model))),
             (Feature::MemoryModelDeviceScope, chain.memory_model.is_some_and(|s| on(s.vulkan_memory_model_device_scope))),
             (Feature::CooperativeMatrix, self.cooperative_matrix()),

@@ -301,6 +301,10 @@ pub enum Feature {
     BufferFloat32AtomicAdd,
     /// `shaderSharedFloat32AtomicAdd`
     SharedFloat32AtomicAdd,
+    /// `shaderBufferFloat64AtomicAdd`
+    BufferFloat64AtomicAdd,
+    /// `shaderSharedFloat64AtomicAdd`
+    SharedFloat64AtomicAdd,
     /// `vulkanMemoryModel`
     MemoryModel,
     /// `vulkanMemoryModelDeviceScope`

@@ -214,12 +214,14 @@ fn every_class() -> BTreeSet<SubgroupClass> {
 /// know yet.
 pub fn every_feature() -> BTreeSet<Feature> {
     use Feature::{
-        BufferFloat32AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, MemoryModel,
-        MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
+        BufferFloat32AtomicAdd, BufferFloat64AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64,
+        IntegerDotProduct, MemoryModel, MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedFloat64AtomicAdd,
+        SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
     };
     let types = [Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16, SubgroupExtendedTypes];
-    let atomics = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferInt64Atomics, SharedInt64Atomics];
-    types.into_iter().chain(atomics).chain([MemoryModel, MemoryModelDeviceScope]).collect()
+    let atomics = [BufferInt64Atomics, SharedInt64Atomics];
+    let sums = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferFloat64AtomicAdd, SharedFloat64AtomicAdd];
+    types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope]).collect()
 }
 
 /// Every preset.

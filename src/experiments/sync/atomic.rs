@@ -38,6 +38,8 @@ const MOST_ATOMICS: u64 = 1 << 16;
 
 /// Invocations whose floats, of 4 at most each, sum up to less than 2^24: up to there every whole number is one.
 const MOST_FLOATS: u64 = 1 << 21;
+/// The same of doubles, which begin with a multiple of 2^-22: sums below 2^31 keep it.
+const MOST_DOUBLES: u64 = 1 << 28;
 
 struct Atomic;
 
@@ -107,7 +109,7 @@ impl Experiment for Atomic {
          has is read from a buffer: no compiler can know who shares it, nor leave a result away. In the variant `combinable` no \
          result is used and the address is plain to see, as in most histograms and counters: a compiler may let a subgroup add \
          up its values and do one atomic for all, and the device may leave the way back away. Operands come from data, and \
-         differ from one to the next. `add` of f32 adds and takes away whole numbers, so that every sum is exact. The values \
+         differ from one to the next. `add` of floats adds and takes away whole numbers, so that every sum is exact. The values \
          that compare_exchange expects go round through four, from one that data tells: alone it soon always finds them, among \
          others now and then. In memory a cell goes on from pass to pass, so that min, max, and, or soon find nothing left to \
          change.\n\
@@ -260,8 +262,8 @@ fn is_shared(point: &Point) -> bool {
 
 fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
     let (op, ty) = (point.word("op"), point.word("type"));
-    if ty == "f32" && op != "add" {
-        Err(Skip::new(format!("`{op}` of f32 is not what shaderBufferFloat32AtomicAdd offers: the case needs op=add")))
+    if ty.starts_with('f') && op != "add" {
+        Err(Skip::new(format!("`{op}` of floats is not what VK_EXT_shader_atomic_float offers: the case needs op=add")))
     } else if is_shared(point) && point.word("contention") == "one" {
         Err(Skip::new("each workgroup has its own memory: the case needs contention=per_workgroup, which is one cell there"))
     } else if !is_used && op.ends_with("exchange") {
@@ -272,12 +274,14 @@ fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
 }
 
 fn require_features(point: &Point, device: &DeviceInfo) -> Result<(), Skip> {
-    let wide = (Feature::Int64, "shaderInt64");
+    let [wide, double] = [(Feature::Int64, "shaderInt64"), (Feature::Float64, "shaderFloat64")];
     let needed = match (point.word("type"), is_shared(point)) {
         ("u64" | "i64", false) => vec![wide, (Feature::BufferInt64Atomics, "shaderBufferInt64Atomics")],
         ("u64" | "i64", true) => vec![wide, (Feature::SharedInt64Atomics, "shaderSharedInt64Atomics")],
         ("f32", false) => vec![(Feature::BufferFloat32AtomicAdd, "shaderBufferFloat32AtomicAdd")],
         ("f32", true) => vec![(Feature::SharedFloat32AtomicAdd, "shaderSharedFloat32AtomicAdd")],
+        ("f64", false) => vec![double, (Feature::BufferFloat64AtomicAdd, "shaderBufferFloat64AtomicAdd")],
+        ("f64", true) => vec![double, (Feature::SharedFloat64AtomicAdd, "shaderSharedFloat64AtomicAdd")],
         _ => Vec::new(),
     };
     match needed.iter().find(|(feature, _)| !device.has(*feature)) {
@@ -292,9 +296,15 @@ fn require_size(point: &Point, shape: &Shape) -> Result<(), Skip> {
         return Err(Skip::new(format!("atomics is {atomics}, the case needs a multiple of {TURN} up to {MOST_ATOMICS}")));
     }
     let together = if point.word("contention") == "one" { invocations } else { shape.sharers };
-    if point.word("type") == "f32" && together > MOST_FLOATS {
+    let ty = point.word("type");
+    let exact = match ty {
+        "f32" => MOST_FLOATS,
+        "f64" => MOST_DOUBLES,
+        _ => u64::MAX,
+    };
+    if together > exact {
         return Err(Skip::new(format!(
-            "sums of f32 are exact for up to {MOST_FLOATS} invocations per cell: the case needs {together}"
+            "sums of {ty} are exact for up to {exact} invocations per cell: the case needs {together}"
         )));
     }
     u32_of(invocations).map(drop)

@@ -4,7 +4,7 @@
 pub const OPERATIONS: &[&str] = &["add", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"];
 
 /// The types.
-pub const TYPES: &[&str] = &["u32", "i32", "u64", "i64", "f32"];
+pub const TYPES: &[&str] = &["u32", "i32", "u64", "i64", "f32", "f64"];
 
 /// Added from one operand of an invocation to the next one.
 const STEP: u32 = 0x9E37_79B1;
@@ -15,6 +15,8 @@ pub fn first_word(op: &str, ty: &str) -> u32 {
     match op {
         // As a float: what is added and taken away again is far less than what would make sums inexact.
         "add" if ty == "f32" => 1024.0_f32.to_bits(),
+        // The upper half of 1024.0. With the same bits in its lower half it is a little more, and a multiple of 2^-22.
+        "add" if ty == "f64" => 0x4090_0000,
         "min" if is_signed => 0x7FFF_FFFF,
         "max" if is_signed => 0x8000_0000,
         "min" | "and" => u32::MAX,
@@ -49,6 +51,10 @@ impl Twin<'_> {
         if self.words() == 2 { (bits as u32).wrapping_add(((bits >> 32) as u32).wrapping_mul(3)) } else { bits as u32 }
     }
 
+    fn is_real(&self) -> bool {
+        self.ty.starts_with('f')
+    }
+
     /// The shader's `WHOLE`.
     fn whole(&self, word: u32) -> u64 {
         let high = u64::from(word);
@@ -66,10 +72,12 @@ impl Twin<'_> {
         #[expect(clippy::cast_possible_truncation, reason = "cells are fewer than 2^32")]
         let own = (cell as u32).wrapping_mul(STEP).wrapping_add(1);
         match self.op {
-            "add" if self.ty == "f32" => {
-                #[expect(clippy::cast_precision_loss, reason = "it is 4 at most")]
-                let size = (1 + (term & 3)) as f32;
-                (if k % 2 == 0 { size } else { -size }).to_bits().into()
+            "add" if self.is_real() => {
+                let size = f64::from(1 + (term & 3));
+                let signed = if k % 2 == 0 { size } else { -size };
+                #[expect(clippy::cast_possible_truncation, reason = "it is a whole number, 4 at most")]
+                let single = signed as f32;
+                if self.words() == 2 { signed.to_bits() } else { single.to_bits().into() }
             }
             "and" => self.whole(word) | self.whole(own),
             "or" => self.whole(word) & self.whole(own),
@@ -115,6 +123,7 @@ impl Twin<'_> {
     fn sum(&self, a: u64, b: u64) -> u64 {
         match self.ty {
             "f32" => (f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits().into(),
+            "f64" => (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
             _ if self.words() == 2 => a.wrapping_add(b),
             _ => (a as u32).wrapping_add(b as u32).into(),
         }
@@ -134,7 +143,7 @@ impl Twin<'_> {
     /// atomics came; nothing where that depends on the order.
     pub fn after_passes(&self, once: u64, passes: u32, has_others: bool) -> Option<u64> {
         match (self.op, self.ty) {
-            ("add", "f32") => Some(self.first()),
+            ("add", "f32" | "f64") => Some(self.first()),
             ("add", _) => {
                 let all = once.wrapping_mul(passes.into());
                 Some(if self.words() == 2 { all } else { all & u64::from(u32::MAX) })
@@ -153,7 +162,7 @@ mod tests {
     #[test]
     fn passes_go_on_from_where_the_last_one_stopped() {
         for (op, ty) in OPERATIONS.iter().flat_map(|op| TYPES.iter().map(move |ty| (*op, *ty))) {
-            if ty == "f32" && op != "add" {
+            if ty.starts_with('f') && op != "add" {
                 continue;
             }
             let twin = Twin { op, ty, factor: 0x1234_5677 };
