@@ -111,6 +111,7 @@ impl Experiment for Arith {
         let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
         operation.require(point.word("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
+        operation.require_motion(point.word("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let count = chains.operations().and_then(|operations| operations.checked_mul(operation.weight()));

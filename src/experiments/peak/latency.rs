@@ -61,6 +61,7 @@ impl Experiment for Latency {
         let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
         operation.require(point.word("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
+        operation.require_motion(point.word("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let work = Work { items: Some(chains.depth()), ..Work::default() };
