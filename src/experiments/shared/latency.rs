@@ -45,7 +45,7 @@ impl Experiment for Latency {
         let hops = setting.by_class(1_u64 << 16, 1 << 18);
         vec![
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
-            Axis::new("window_bytes", "size of the cycle", AxisKind::AtLeast(4 * LEAST_NODES), windows),
+            Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
             Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(TURN), [hops]).of_monotone_work(),
         ]
     }
