@@ -243,7 +243,7 @@ fn every_form_of_workgroups_and_of_their_memory_is_right() {
             assert!(measured.iter().all(|row| row.status == "ok" || lacks(row)), "{arguments:?} on {}", device.driver);
         }
         let walks = ["shared/latency", "shared/capacity", "-a", "local_size_x=1,7,64,100", "-a", "window_bytes=800,2000"];
-        let rows = profile(&device, &[&walks[..], &["-a", "hops=16,800"]].concat());
+        let rows = profile(&device, &[&walks[..], &["-a", "hops=16,816"]].concat());
         assert_eq!(rows.iter().filter(|row| row.row_kind == "measured" && row.status == "ok").count(), 2 * 16);
     }
 }

@@ -2,11 +2,13 @@
 #include "local_size.glsl"
 #include "grid.glsl"
 
-// Words of workgroup memory: rows of LANES, one for each node of a cycle.
+// Words of workgroup memory: rows of LANES, one for each node of a cycle, and what is left.
 layout(constant_id = 3) const uint WORDS = 64;
 layout(constant_id = 4) const uint LANES = 32;
 // Times 16 hops.
 layout(constant_id = 5) const uint TURNS = 1;
+// Of the cycle.
+layout(constant_id = 6) const uint NODES = 1;
 
 // Both are constant, but no compiler can know.
 layout(push_constant) uniform Push {
@@ -31,11 +33,11 @@ shared uint window[WORDS];
 
 void main() {
     const uint self = gl_LocalInvocationID.x;
-    for (uint i = self; i < WORDS; i += gl_WorkGroupSize.x) {
+    for (uint i = self; i < NODES * LANES; i += gl_WorkGroupSize.x) {
         window[i] = next[i / LANES] * LANES + i % LANES;
     }
     barrier();
-    const uint node = (start + (linear_group() + self / LANES) * skew) % (WORDS / LANES);
+    const uint node = (start + (linear_group() + self / LANES) * skew) % NODES;
     uint at = node * LANES + self % LANES;
     for (uint turn = 0u; turn < TURNS; ++turn) {
         HOPS_16

@@ -10,6 +10,9 @@ layout(constant_id = 4) const uint TURNS = 1;
 // Whether one block of 16 takes 16 times as long as the others.
 layout(constant_id = 5) const bool UNEVEN = false;
 
+// Neighbouring blocks begin with different numbers: what is the same for all blocks would leave the loop over them.
+const uint BEGINNINGS = 4;
+
 layout(set = 0, binding = 0) restrict writeonly buffer Results { uint results[]; };
 
 uint turns_of(uint block) {
@@ -18,7 +21,7 @@ uint turns_of(uint block) {
 
 void work_on(uint block) {
     const uint self = gl_LocalInvocationID.x;
-    uint x = self + 1u;
+    uint x = block % BEGINNINGS * gl_WorkGroupSize.x + self + 1u;
     for (uint k = turns_of(block); k > 0u; --k) {
         x = stepped(x);
     }

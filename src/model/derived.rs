@@ -29,6 +29,15 @@ pub struct Finished {
     pub value: f64,
 }
 
+impl Finished {
+    /// The ends of the interval of a rate, of so much work: the longest time has the lowest. The interval of times of few
+    /// processes that differ much may reach below nothing: such a rate has no upper end.
+    pub fn rate_ends(&self, work: f64) -> (f64, f64) {
+        let (shortest, longest) = self.interval.unwrap_or((self.time, self.time));
+        (work / longest, if shortest > 0.0 { work / shortest } else { f64::INFINITY })
+    }
+}
+
 /// A figure that follows from several rows: one row of its own. A pure function of those, so that it can be had again from any
 /// file that holds them.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,14 +22,15 @@ pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
 
 fn kernel_limits(kernel: &Kernel, resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
     let limits = &device.limits;
-    // A uniform buffer has a lower limit, which only its shader tells apart.
-    let bound = kernel.bindings.iter().filter_map(|binding| resources.get(binding.resource));
-    for resource in bound.filter(|resource| matches!(resource.shape, Shape::Buffer { .. })) {
-        at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range)?;
-    }
     each_dimension("maxComputeWorkGroupSize", kernel.local_size, limits.workgroup_size)?;
     let invocations = kernel.local_size.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
-    at_most("maxComputeWorkGroupInvocations", invocations, limits.workgroup_invocations.into())
+    at_most("maxComputeWorkGroupInvocations", invocations, limits.workgroup_invocations.into())?;
+    // Buffers are often too large only because workgroups are. A uniform one has a lower limit, which only its shader tells apart.
+    let mut bound = kernel.bindings.iter().filter_map(|binding| resources.get(binding.resource));
+    bound.try_for_each(|resource| match resource.shape {
+        Shape::Buffer { .. } => at_most("maxStorageBufferRange", resource.bytes(), limits.storage_buffer_range),
+        _ => Ok(()),
+    })
 }
 
 fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip> {

@@ -302,8 +302,9 @@ impl Record {
             Metric::Items => case.work.items,
         };
         if let Some(value) = rate(amount, time) {
-            // The longest time is the lowest rate.
-            let ends = interval.and_then(|Interval { low, high }| Some((rate(amount, high)?, rate(amount, low)?)));
+            // The longest time is the lowest rate. An interval that reaches below nothing tells no highest one.
+            let highest = |low: f64| rate(amount, low).filter(|_| low > 0.0).unwrap_or(f64::INFINITY);
+            let ends = interval.and_then(|Interval { low, high }| Some((rate(amount, high)?, highest(low))));
             self.headline(value, ends);
         }
     }

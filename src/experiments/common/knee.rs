@@ -32,10 +32,8 @@ pub struct Mark {
 impl Mark {
     /// A finished row that has done so much work.
     pub fn new(at: u64, work: f64, row: &Finished) -> Self {
-        let (shortest, longest) = row.interval.unwrap_or((row.time, row.time));
-        // The interval of times of few processes that differ much may reach below nothing.
-        let high = if shortest > 0.0 { work / shortest } else { f64::INFINITY };
-        Self { at, rate: work / row.time, low: work / longest, high }
+        let (low, high) = row.rate_ends(work);
+        Self { at, rate: work / row.time, low, high }
     }
 
     fn is_number(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::experiments::Setting;
+use crate::experiments::{Setting, size_to_require};
 use crate::model::{
     Axis, AxisKind, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
     Preset, Resource, Scalar, Sequence, Skip, SpirvTarget, Work,
@@ -281,6 +281,8 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
         .define("A_BYTES", kind.factor_bytes())
         .define("C", kind.names[1])
         .define("C_BYTES", kind.sum_bytes());
+    // How many subgroups there are follows from their size.
+    kernel.required_subgroup_size = size_to_require(device, local_size.into());
     if kind.cancels() {
         kernel = kernel.define("CANCEL", 1);
     }
@@ -444,6 +446,18 @@ mod tests {
         let mut lacking = flexible;
         lacking.features.remove(&Feature::Int8);
         assert!(reason("i8_i32", workgroup, &lacking, "64x64x64").contains("shaderInt8"));
+    }
+
+    #[test]
+    fn a_subgroup_size_that_varies_is_required() {
+        let mut device = device(product("f16_f32", [16, 16, 16], MatrixScope::Subgroup, None));
+        let required = |device: &DeviceInfo| {
+            case_of("f16_f32", MatrixScope::Subgroup, device, "16x16x16", 1).unwrap().kernels[0].required_subgroup_size
+        };
+        assert_eq!(required(&device), None);
+        device.subgroup.size_control = true;
+        (device.subgroup.min_size, device.subgroup.max_workgroup_subgroups) = (8, 32);
+        assert_eq!(required(&device), Some(32));
     }
 
     #[test]

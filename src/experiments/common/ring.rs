@@ -6,8 +6,8 @@ use crate::validate::Expected;
 
 /// Hops of a turn of the shader's loop.
 pub const TURN: u64 = 16;
-/// The fewest nodes of a cycle, or a hop would lead to where it began.
-pub const LEAST_NODES: u64 = 2;
+/// The fewest nodes of a cycle: an odd number of them, of which more than one.
+pub const LEAST_NODES: u64 = 3;
 
 /// The node that the first walk begins at, and from there to where the next subgroup's begins.
 const START: u32 = 1;
@@ -20,8 +20,11 @@ const MOST_HOPS: u64 = 1 << 24;
 pub struct Ring {
     /// Lanes that walk side by side: those of a subgroup, or of a smaller workgroup.
     pub lanes: u64,
-    /// Nodes of the cycle, each of a word for each lane.
+    /// Nodes of the cycle, each of a word for each lane. An odd number: hops come in turns of 16, which would lead any number of
+    /// times around a smaller power of two, and a walk that ends where it began is none.
     pub nodes: u64,
+    /// Words of workgroup memory, of which the last may be left over.
+    words: u64,
     local_size: u64,
     hops: u64,
     groups: [u32; 3],
@@ -36,7 +39,9 @@ impl Ring {
         let lanes = local_size.min(lanes(setting.device).into());
         let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
-        Self { lanes, nodes: bytes / 4 / lanes, local_size, hops, groups, invocations }
+        let words = bytes / 4;
+        let nodes = (words / lanes).saturating_sub(1) | 1;
+        Self { lanes, nodes, words, local_size, hops, groups, invocations }
     }
 
     /// Hops of all invocations.
@@ -55,17 +60,24 @@ impl Ring {
         }
         if self.nodes < LEAST_NODES {
             let least = LEAST_NODES * 4 * self.lanes;
-            return Err(Skip::new(format!("window_bytes is {bytes}, the case needs {least} for a cycle of two nodes")));
+            return Err(Skip::new(format!("window_bytes is {bytes}, the case needs {least} for a cycle of three nodes")));
         }
         let turns = u32::try_from(self.hops / TURN).ok().filter(|_| self.hops % TURN == 0 && self.hops <= MOST_HOPS);
         let turns = turns.ok_or_else(|| {
             Skip::new(format!("hops come in turns of {TURN}, up to {MOST_HOPS} of them, the case needs {}", self.hops))
         })?;
+        if self.hops % self.nodes == 0 {
+            let (hops, nodes) = (self.hops, self.nodes);
+            return Err(Skip::new(format!(
+                "after {hops} hops a walk round {nodes} nodes is back where it began: the case needs others"
+            )));
+        }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
-        let [words, lanes] = [self.nodes * self.lanes, self.lanes].map(|n| u32::try_from(n).map_err(too_many));
+        let [words, lanes, nodes] = [self.words, self.lanes, self.nodes].map(|n| u32::try_from(n).map_err(too_many));
         let mut kernel = Kernel::new("shared/chase.comp", [point.u32("local_size_x"), 1, 1], 2)
             .constant("WORDS", Scalar::U32(words?))
             .constant("LANES", Scalar::U32(lanes?))
+            .constant("NODES", Scalar::U32(nodes?))
             .constant("TURNS", Scalar::U32(turns));
         kernel.required_subgroup_size = size_to_require(setting.device, self.local_size);
         let cycle = Chain { seed: setting.seed, nodes: self.nodes, stride: 1, detour: 0, places: 1 };
@@ -88,7 +100,7 @@ impl Ring {
         };
         let (lanes, hops) = (constant("LANES"), constant("TURNS") * TURN);
         let local_size = case.point.integer("local_size_x");
-        let ends = ends(case.resources[1].sequence(), constant("WORDS") / lanes, hops);
+        let ends = ends(case.resources[1].sequence(), constant("NODES"), hops);
         let result = move |i: u64| {
             let (group, own) = (i / local_size, i % local_size);
             let node = (u64::from(START) + (group + own / lanes) * u64::from(SKEW)) % ends.len() as u64;
@@ -124,6 +136,8 @@ mod tests {
                 let walked = |from: u32| (0..hops).fold(from, |at, _| hop(at));
                 let all: Vec<u32> = (0..u32::try_from(nodes).unwrap()).map(walked).collect();
                 assert_eq!(ends(next, nodes, hops), all, "{nodes} {hops}");
+                let is_back = all.iter().zip(0..).all(|(end, begin)| *end == begin);
+                assert_eq!(is_back, hops % nodes == 0, "{nodes} {hops}");
             }
         }
     }

@@ -41,7 +41,8 @@ impl Experiment for Arith {
          log2, sin, shift (to the right, by a number that differs), bit_count. From div to sin an addition comes before \
          each operation, before bit_count an xor, which isn't counted: without it a chain would end at one value. No coefficient is \
          known when the kernel is compiled, and each result is needed twice or can't be foreseen, so that no compiler can fold \
-         operations. Results of fma, add, mul and rem, and of whole numbers, are exact; of the others as near as Vulkan asks.\n\
+         operations; but the two divisors of rem stay the same, and a driver may take their reciprocals once. Results of fma, add, \
+         mul and rem, and of whole numbers, are exact; of the others as near as Vulkan asks.\n\
          \n\
          How to read it: the best row of a type is what the device can do, and the defaults are meant to reach it: a few chains \
          (instruction-level parallelism), workgroups of 256 enough to fill any device many times over, and `width` 2, which lets \
@@ -61,8 +62,8 @@ impl Experiment for Arith {
          \n\
          peak/summary tells the best of each kind from all rows of the run, this experiment's and those of others: fp32, fp16, \
          fp64 and int (fma of f32, f16, f64 and i32), dot (peak/dot), matrix_fp16, matrix_bf16 and matrix_int8 (peak/coopmat \
-         and peak/coopmat_workgroup), global (the largest arrays of memory/stream), shared (shared/bandwidth and \
-         shared/bank_conflict, without broadcasts) and cache (cache/bandwidth). It takes the row with the highest lower end of \
+         and peak/coopmat_workgroup), global (the largest arrays of memory/stream, which on processors are in cache), \
+         shared (shared/bandwidth and shared/bank_conflict, without broadcasts) and cache (cache/bandwidth). It takes the row with the highest lower end of \
          its interval, not the highest figure, which the noisiest row would have; value, interval and flags are that row's."
     }
 
@@ -117,6 +118,7 @@ impl Experiment for Arith {
         let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
         operation.require(point.word("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
+        operation.require_motion(point.word("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let count = chains.operations().and_then(|operations| operations.checked_mul(operation.weight()));

@@ -45,8 +45,9 @@ impl Experiment for Latency {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
         let subgroup = u64::from(setting.device.subgroup.size.max(1));
-        // A branch waits for nothing else here: turns are longer than where other subgroups fill the gap.
-        let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 128));
+        // A branch waits for nothing else here: turns are longer than where other subgroups fill the gap. On a GPU a launch takes
+        // as long as a thousand operations: there are 262,144 of the shortest ones.
+        let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 512));
         let about = "turns of the loop";
         vec![
             Axis::new("op", "the operation", AxisKind::Words(WORDS), ops.iter().copied()),
@@ -60,6 +61,7 @@ impl Experiment for Latency {
         let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
         operation.require(point.word("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
+        operation.require_motion(point.word("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let work = Work { items: Some(chains.depth()), ..Work::default() };

@@ -40,6 +40,9 @@ const COMPUTES: u64 = 1024;
 /// Each element adds as much at most: sums of 64 stay below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 1 << 15;
 
+/// At the ends of a sweep, one of the two is the limit if the other gives at most this share of its best.
+const LOW: f64 = 0.5;
+
 /// With it, sums stay small: see the shader.
 const FACTOR: f32 = -1.0;
 
@@ -67,7 +70,9 @@ impl Experiment for Roofline {
          their loops cost.\n\
          \n\
          peak/ridge is the intensity, in flops for each byte, at which the slopes meet: the best gflop_per_s of all rows over \
-         their best gb_per_s, by the lower ends of their intervals. A kernel below it waits for memory, one above it computes.\n\
+         their best gb_per_s, by the lower ends of their intervals. A kernel below it waits for memory, one above it computes. \
+         It is told if the rows show both slopes: with the fewest flops there is at most half of the best gflop_per_s, and with the \
+         most at most half of the best gb_per_s.\n\
          \n\
          On processors, n is small enough to stay in cache: there the bandwidth is the cache's, and the ridge lies lower than \
          it would with memory."
@@ -213,41 +218,117 @@ struct Rate {
     value: f64,
     low: f64,
     high: f64,
+}
+
+/// What a row reached.
+#[derive(Clone, Copy)]
+struct Reached {
     flops_per_16_bytes: u64,
+    /// GFLOP/s.
+    flops: Rate,
+    /// GB/s.
+    bytes: Rate,
+}
+
+impl Reached {
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    fn new(row: &Finished) -> Self {
+        let [flops_per_16_bytes, unroll] = ["flops_per_16_bytes", "unroll"].map(|axis| row.point.integer(axis));
+        // The one word that an invocation writes counts as well.
+        let bytes_per_element = ELEMENT_BYTES as f64 + 4.0 / unroll as f64;
+        let rate = |value: f64| {
+            let (low, high) = row.rate_ends(value * row.time);
+            Rate { value, low, high }
+        };
+        let bytes = rate(row.value * bytes_per_element / flops_per_16_bytes as f64);
+        Self { flops_per_16_bytes, flops: rate(row.value), bytes }
+    }
 }
 
 fn ridge_row(point: Point, rows: &[&Finished]) -> Derived {
-    let rates: Vec<(Rate, Rate)> = rows.iter().map(|row| rates(row)).collect();
-    let best = |of: fn(&(Rate, Rate)) -> Rate| rates.iter().map(of).max_by(|one, other| one.low.total_cmp(&other.low));
-    let (figure, note) = match (best(|(flops, _)| *flops), best(|(_, bytes)| *bytes)) {
-        (Some(flops), Some(bytes)) if flops.flops_per_16_bytes > bytes.flops_per_16_bytes => {
-            let interval = Some((flops.low / bytes.high, flops.high / bytes.low));
-            let note = format!(
-                "{:.0} GFLOP/s at flops_per_16_bytes={} over {:.0} GB/s at {}, the best of {} rows",
-                flops.value,
-                flops.flops_per_16_bytes,
-                bytes.value,
-                bytes.flops_per_16_bytes,
-                rows.len()
-            );
-            (Ok(Figure { value: flops.value / bytes.value, interval }), note)
-        }
-        (Some(_), Some(_)) => {
-            (Err("more arithmetic never was faster: no row shows where memory is the limit".to_owned()), String::new())
-        }
-        _ => (Err("at least two rows of peak/roofline are needed, none was measured".to_owned()), String::new()),
+    let (figure, note) = match ridge(&rows.iter().map(|row| Reached::new(row)).collect::<Vec<_>>()) {
+        Ok((figure, note)) => (Ok(figure), note),
+        Err(reason) => (Err(reason), String::new()),
     };
     Derived { experiment: RIDGE, variant: "", point, metric: "ridge", unit: "FLOP/B", better: "", figure, note }
 }
 
-/// A row's GFLOP/s, and the GB/s that it has by them.
-#[expect(clippy::cast_precision_loss, reason = "small numbers")]
-fn rates(row: &Finished) -> (Rate, Rate) {
-    let [flops_per_16_bytes, unroll] = ["flops_per_16_bytes", "unroll"].map(|axis| row.point.integer(axis));
-    // The one word that an invocation writes counts as well.
-    let bytes_per_element = ELEMENT_BYTES as f64 + 4.0 / unroll as f64;
-    let (shortest, longest) = row.interval.unwrap_or((row.time, row.time));
-    let rate =
-        |value: f64| Rate { value, low: value * row.time / longest, high: value * row.time / shortest, flops_per_16_bytes };
-    (rate(row.value), rate(row.value * bytes_per_element / flops_per_16_bytes as f64))
+/// The ridge and what it rests on.
+fn ridge(rows: &[Reached]) -> Result<(Figure, String), String> {
+    let best = |of: fn(&Reached) -> Rate| rows.iter().max_by(|one, other| of(one).low.total_cmp(&of(other).low));
+    let (first, last) =
+        (rows.iter().min_by_key(|row| row.flops_per_16_bytes), rows.iter().max_by_key(|row| row.flops_per_16_bytes));
+    let (Some(computes), Some(reads), Some(first), Some(last)) = (best(|row| row.flops), best(|row| row.bytes), first, last)
+    else {
+        return Err("at least two rows of peak/roofline are needed, none was measured".to_owned());
+    };
+    let (flops, bytes) = (computes.flops, reads.bytes);
+    for (limit, at, other, share) in [
+        ("memory", first.flops_per_16_bytes, "arithmetic", first.flops.value / flops.value),
+        ("arithmetic", last.flops_per_16_bytes, "memory", last.bytes.value / bytes.value),
+    ] {
+        if share > LOW {
+            return Err(format!(
+                "no row shows where {limit} is the limit: at flops_per_16_bytes={at}, {other} gives {:.0} % of its best",
+                100.0 * share
+            ));
+        }
+    }
+    let note = format!(
+        "{:.2} GFLOP/s at flops_per_16_bytes={} over {:.2} GB/s at {}, the best of {} rows",
+        flops.value,
+        computes.flops_per_16_bytes,
+        bytes.value,
+        reads.flops_per_16_bytes,
+        rows.len()
+    );
+    Ok((Figure { value: flops.value / bytes.value, interval: Some((flops.low / bytes.high, flops.high / bytes.low)) }, note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of a device with a slope to 100 GB/s and one to so many GFLOP/s, within a hundredth.
+    fn rows(flops: &[u64], most: f64) -> Vec<Finished> {
+        let row = |flops: &u64| {
+            let point = [("flops_per_16_bytes", *flops), ("n", 1 << 28), ("local_size_x", 256), ("unroll", 8)];
+            let intensity = f64::from(u32::try_from(*flops).unwrap()) / 16.5;
+            let (value, time) = (most.min(100.0 * intensity), 1e6);
+            let interval = Some((0.99 * time, 1.01 * time));
+            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            Finished { point, time, interval, value, ..Finished::default() }
+        };
+        flops.iter().map(row).collect()
+    }
+
+    fn figure(rows: &[Finished]) -> Result<Figure, String> {
+        let derived = Roofline.derive(rows);
+        assert_eq!(derived.len(), 1);
+        derived[0].figure.clone()
+    }
+
+    #[test]
+    fn the_ridge_is_where_the_slopes_meet() {
+        for flops in [FLOPS, &[2, 256, 2048], &[2, 2048]] {
+            let Figure { value, interval } = figure(&rows(flops, 2000.0)).unwrap();
+            assert!((value - 20.0).abs() < 1e-9, "{value}");
+            let (low, high) = interval.unwrap();
+            assert!((low - 20.0 * 0.99 / 1.01).abs() < 1e-9 && (high - 20.0 * 1.01 / 0.99).abs() < 1e-9, "{low} {high}");
+        }
+        let note = &Roofline.derive(&rows(&[2, 4096], 2000.0))[0].note;
+        assert_eq!(note, "2000.00 GFLOP/s at flops_per_16_bytes=4096 over 100.00 GB/s at 2, the best of 2 rows");
+    }
+
+    #[test]
+    fn one_slope_has_no_ridge() {
+        let reason = |flops: &[u64]| figure(&rows(flops, 2000.0)).unwrap_err();
+        let memory_alone =
+            "no row shows where arithmetic is the limit: at flops_per_16_bytes=64, memory gives 100 % of its best";
+        assert_eq!(reason(&FLOPS[..6]), memory_alone);
+        let both = "no row shows where memory is the limit: at flops_per_16_bytes=512, arithmetic gives 100 % of its best";
+        assert_eq!(reason(&FLOPS[8..]), both);
+        assert!(reason(&[64]).contains("no row shows"));
+        assert!(reason(&[]).contains("none was measured"));
+    }
 }

@@ -95,7 +95,7 @@ fn windows(limit: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, Figure};
+    use crate::model::{DeviceInfo, DeviceKind, Figure};
 
     fn point(window: u64, local_size: u64, hops: u64) -> Point {
         let values = [("window_bytes", window), ("local_size_x", local_size), ("groups", 100), ("hops", hops)];
@@ -118,14 +118,31 @@ mod tests {
         assert!(reason.starts_with("no knee seen: up to window_bytes=49152"), "{reason}");
     }
 
+    /// By default none is skipped because of it: where it did, no hop at all would have the same result.
+    #[test]
+    fn no_walk_ends_where_it_began() {
+        for kind in [DeviceKind::Cpu, DeviceKind::Discrete] {
+            let device = DeviceInfo { kind, ..DeviceInfo::mock() };
+            let setting = Setting { queue: None, device: &device, preset: Preset::Thorough, seed: 1 };
+            let axes = Capacity.axes(&setting);
+            let hops = axes.iter().find(|axis| axis.name == "hops").unwrap().defaults[0].clone();
+            for window in windows(device.limits.shared_bytes.into()) {
+                let case = Capacity.case("", &point(window, 128, 16).with("hops", &hops), &setting);
+                assert!(case.is_ok(), "{window}: {case:?}");
+            }
+        }
+    }
+
     #[test]
     fn windows_that_are_no_cycle_are_skipped() {
         let device = DeviceInfo::mock();
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         let case = |window, hops| Capacity.case("", &point(window, 128, hops), &setting);
         assert_eq!(case(1000, 32).unwrap().resources[1].bytes(), 4 * 7, "whole rows of 32 words");
-        for (window, hops) in [(255, 32), (49_153, 32), (u64::MAX, 32), (1024, 17), (1024, 1 << 40)] {
+        assert_eq!(case(1024, 32).unwrap().resources[1].bytes(), 4 * 7, "an odd number of them");
+        for (window, hops) in [(383, 32), (49_153, 32), (u64::MAX, 32), (1024, 17), (1024, 1 << 40)] {
             assert!(case(window, hops).unwrap_err().reason.contains("the case needs"), "{window} {hops}");
         }
+        assert!(case(384, 48).unwrap_err().reason.contains("after 48 hops a walk round 3 nodes is back"));
     }
 }

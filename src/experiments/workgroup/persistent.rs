@@ -13,7 +13,10 @@ pub const EXPERIMENT: &dyn Experiment = &Persistent;
 const LENGTHS: &[&str] = &["even", "uneven"];
 const LONG: u64 = 16;
 
-/// More would keep the twin busy for minutes.
+/// Numbers that an invocation begins a block with, one for each block in turn.
+const BEGINNINGS: u64 = 4;
+
+/// More would keep the twin busy for minutes. No more workgroups find a block, and the kernel counts both in 32 bits.
 const MOST_BLOCKS: u64 = 1 << 22;
 const MOST_TURNS: u64 = 1 << 14;
 
@@ -90,6 +93,9 @@ impl Experiment for Persistent {
         }
         let local_size = point.u32("local_size_x");
         let groups = if variant == "grid" { blocks } else { point.integer("groups") };
+        if groups > MOST_BLOCKS {
+            return Err(Skip::new(format!("groups is {MOST_BLOCKS} at most, the case needs {groups}")));
+        }
         let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
         let is_queue = variant == "queue";
         let kernel = Kernel::new("workgroup/persistent.comp", [local_size, 1, 1], if is_queue { 2 } else { 1 })
@@ -120,13 +126,13 @@ impl Experiment for Persistent {
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let point = &case.point;
         let [local_size, turns] = ["local_size_x", "turns"].map(|axis| point.integer(axis));
-        // Blocks of one length have the same items, up to their last addition.
-        let short: Vec<u32> = (0..local_size).map(|item| stepped(item as u32 + 1, turns)).collect();
+        // Blocks of one length that begin alike have the same items, up to their last addition.
+        let short: Vec<u32> = (0..BEGINNINGS * local_size).map(|begin| stepped(begin as u32 + 1, turns)).collect();
         let long: Vec<u32> = short.iter().map(|x| stepped(*x, turns * (LONG - 1))).collect();
         let result = move |i: u64| {
-            let (block, item) = (i / local_size, (i % local_size) as usize);
+            let block = i / local_size;
             let items = if turns_of(block, point) == turns { &short } else { &long };
-            items[item].wrapping_add(block as u32)
+            items[(block % BEGINNINGS * local_size + i % local_size) as usize].wrapping_add(block as u32)
         };
         let results = Expected::words(case.resources[0].bytes() / 4, result);
         let queue = (case.variant == "queue").then(|| Expected::words(1, |_| 0));
@@ -181,6 +187,19 @@ mod tests {
         assert_eq!(bytes("grid"), bytes("stride"));
         assert_eq!(bytes("queue")[0], bytes("grid")[0]);
         assert_eq!(bytes("queue")[1], [0; 4]);
+    }
+
+    #[test]
+    fn more_workgroups_than_blocks_can_be_are_skipped() {
+        let with = |variant, groups: u64| {
+            let [_, others @ ..] = values(8, 1);
+            case(variant, [("groups", groups), others[0], others[1], others[2]], "even")
+        };
+        assert!(with("stride", MOST_BLOCKS).is_ok());
+        for groups in [MOST_BLOCKS + 1, 1 << 32, u64::MAX] {
+            assert_eq!(with("queue", groups).unwrap_err().reason, format!("groups is 4194304 at most, the case needs {groups}"));
+            assert!(with("grid", groups).is_ok(), "they have no part in it");
+        }
     }
 
     #[test]

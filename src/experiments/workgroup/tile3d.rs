@@ -28,7 +28,7 @@ impl Experiment for Tile3d {
          in memory: `row` is x, the usual way; `column` is y; `layer` is z.\n\
          \n\
          How to read it: as workgroup/tile2d, with one index more. The width of a shape along the rows decides how many lines of \
-         memory a subgroup touches: with `order=row`, 32x1x1 and 8x8x4 have the same number of invocations, and the second \
+         memory a subgroup touches: with `order=row`, 32x1x1 and 8x4x1 have the same number of invocations, and the second \
          touches four times as many lines. How the rest is shared among the other two indexes matters less, and only by what the \
          caches keep of neighbouring rows. The default sweep has few shapes of each kind, and `order=row` alone; the thorough one \
          has all powers of two and all orders. On processors, a workgroup is a loop: small ones cost most of all their start, and \

@@ -121,10 +121,9 @@ fn best(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
     (derived(Ok(figure), note), best.flags.iter().cloned().collect())
 }
 
-/// The ends of a rate's interval: the longest time has the lowest rate.
+/// The ends of the interval of a row's rate.
 fn ends(row: &Finished) -> (f64, f64) {
-    let (shortest, longest) = row.interval.unwrap_or((row.time, row.time));
-    (row.value * row.time / longest, row.value * row.time / shortest)
+    row.rate_ends(row.value * row.time)
 }
 
 #[cfg(test)]
@@ -169,6 +168,15 @@ mod tests {
         assert!(flags.is_empty(), "those of its row, and not of all: {flags:?}");
         assert_eq!(told(&rows, "fp16").1, BTreeSet::from(["noisy".to_owned()]));
         assert!(told(&rows, "fp64").0.figure.unwrap_err().contains("peak/arith"));
+    }
+
+    /// The interval of times of few processes that differ much may reach below nothing.
+    #[test]
+    fn a_rate_without_a_shortest_time_has_no_upper_end() {
+        let mut noisy = row("f32", &[("op", "fma".into())], 100.0, 0.0);
+        noisy.interval = Some((-50.0, 200.0));
+        let (best, _) = told(&BTreeMap::from([("peak/arith", &[noisy][..])]), "fp32");
+        assert_eq!(best.figure, Ok(Figure { value: 100.0, interval: Some((50.0, f64::INFINITY)) }));
     }
 
     #[test]

@@ -142,6 +142,24 @@ impl Operation {
         Err(Skip::new(missing))
     }
 
+    /// Whether a chain of so many operations is somewhere else than where it began: floats that stay exact go round.
+    ///
+    /// # Errors
+    /// Where it is back: its result would be that of no operation at all.
+    pub fn require_motion(self, word: &str, ty: Type, depth: u64) -> Result<(), Skip> {
+        let round = match self {
+            Self::Fma | Self::Mul if ty.is_real() => 6,
+            Self::Add if ty.is_real() => 12,
+            _ => return Ok(()),
+        };
+        if depth % round != 0 {
+            return Ok(());
+        }
+        Err(Skip::new(format!(
+            "after {depth} operations `{word}` is back where it began, as after none: the case needs iterations that 3 doesn't divide"
+        )))
+    }
+
     /// What its kernel is told.
     pub fn coefficients(self, ty: Type) -> Coefficients {
         if ty.is_real() { self.of_reals().told() } else { self.of_wholes(ty.bits()) }

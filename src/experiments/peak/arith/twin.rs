@@ -259,6 +259,19 @@ mod tests {
         }
     }
 
+    /// A chain that is back where it began would let a kernel pass that does nothing.
+    #[test]
+    fn chains_that_end_where_they_began_are_known() {
+        for op in ["fma", "add", "mul", "rem"] {
+            let operation = Operation::of(op);
+            for depth in (2..200).step_by(2) {
+                let is_back = (0..1024).all(|word| reals(operation, word, depth) == real_starts(operation, word));
+                assert_eq!(operation.require_motion(op, Type::F32, depth).is_err(), is_back, "{op} {depth}");
+            }
+            assert!(operation.require_motion(op, Type::I32, 12).is_ok());
+        }
+    }
+
     /// Whole numbers that are divided and shifted stay within what their type holds, and positive.
     #[test]
     fn whole_numbers_stay_where_they_are_defined() {
