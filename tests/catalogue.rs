@@ -393,6 +393,8 @@ const TOGETHER: &[[Feature; 2]] = &[
     [Feature::SubgroupExtendedTypes, Feature::Int64],
     [Feature::BufferInt64Atomics, Feature::Int64],
     [Feature::SharedInt64Atomics, Feature::Int64],
+    [Feature::BufferFloat64AtomicAdd, Feature::Float64],
+    [Feature::SharedFloat64AtomicAdd, Feature::Float64],
     [Feature::MemoryModel, Feature::MemoryModelDeviceScope],
 ];
 

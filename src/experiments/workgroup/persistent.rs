@@ -197,7 +197,10 @@ mod tests {
         };
         assert!(with("stride", MOST_BLOCKS).is_ok());
         for groups in [MOST_BLOCKS + 1, 1 << 32, u64::MAX] {
-            assert_eq!(with("queue", groups).unwrap_err().reason, format!("groups is 4194304 at most, the case needs {groups}"));
+            assert_eq!(
+                with("queue", groups).unwrap_err().reason,
+                format!("groups is 4194304 at most, the case needs {groups}")
+            );
             assert!(with("grid", groups).is_ok(), "they have no part in it");
         }
     }

@@ -148,7 +148,7 @@ impl Operation {
     /// Where it is back: its result would be that of no operation at all.
     pub fn require_motion(self, word: &str, ty: Type, depth: u64) -> Result<(), Skip> {
         let round = match self {
-            Self::Fma | Self::Mul if ty.is_real() => 6,
+            Self::Mul if ty.is_real() => 6,
             Self::Add if ty.is_real() => 12,
             _ => return Ok(()),
         };
