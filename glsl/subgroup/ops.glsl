@@ -21,6 +21,9 @@ layout(set = 0, binding = 0) restrict writeonly buffer Results { STORED results[
 layout(set = 0, binding = 1) restrict writeonly buffer Ids { uint ids[]; };
 layout(set = 0, binding = 2) restrict readonly buffer Words { uint words[]; };
 
+// Workgroups with words of their own: the others repeat them. No compiler knows which of them it compiles for.
+const uint BEGINNINGS = 16u;
+
 // An invocation in its subgroup.
 struct Lane {
     uint id;
@@ -53,8 +56,9 @@ Lane this_lane(uint i) {
     lane.count = gl_WorkGroupSize.x % gl_SubgroupSize == 0
         ? gl_SubgroupSize
         : min(gl_SubgroupSize, gl_WorkGroupSize.x - gl_SubgroupID * gl_SubgroupSize);
-    lane.term = words[i];
-    lane.pick = words[i] % lane.count;
+    const uint at = (i / gl_WorkGroupSize.x) % BEGINNINGS * gl_WorkGroupSize.x + i % gl_WorkGroupSize.x;
+    lane.term = words[at];
+    lane.pick = words[at] % lane.count;
     lane.same = words[0];
     return lane;
 }

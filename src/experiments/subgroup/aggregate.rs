@@ -75,7 +75,7 @@ impl Experiment for Aggregate {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let (groups, rounds) = setting.by_class((16_u64, 16_u64), (264, 32));
+        let (groups, rounds) = setting.by_class((16_u64, 16_u64), (264, 128));
         let sizes: &[u64] = match setting.preset {
             Preset::Quick => &[256],
             Preset::Default => &[64, 256],

@@ -61,7 +61,7 @@ impl Experiment for UniformLoad {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let (groups, loads) = setting.by_class((16_u64, 64_u64), (1056, 256));
+        let (groups, loads) = setting.by_class((16_u64, 64_u64), (1056, 1024));
         let windows: &[u64] = match setting.preset {
             Preset::Quick => &[16 << 10],
             Preset::Default => &[16 << 10, 1 << 20],

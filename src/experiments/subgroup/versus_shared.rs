@@ -71,7 +71,7 @@ impl Experiment for VersusShared {
         };
         sizes.sort_unstable();
         sizes.dedup();
-        let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 128));
+        let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 2048));
         vec![
             Axis::new("job", "what the workgroup does", AxisKind::Words(JOBS), names.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),

@@ -155,7 +155,7 @@ impl Experiment for Atomic {
         let memory = if quick { &MEMORY[..1] } else { MEMORY };
         let contention = if quick { &CONTENTION[..1] } else { CONTENTION };
         let sizes: &[u64] = if thorough { &[64, 256, 1024] } else { &[256] };
-        let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 64));
+        let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 512));
         vec![
             Axis::new("op", "the operation", AxisKind::Words(OPERATIONS), ops.iter().copied()),
             Axis::new("type", "what a cell holds", AxisKind::Words(TYPES), types.iter().copied()),

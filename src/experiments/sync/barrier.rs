@@ -80,7 +80,7 @@ impl Experiment for Barrier {
         // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
         let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
         // On a GPU, enough that a lone workgroup takes many times what launching it does.
-        let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 8192);
+        let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 16384);
         vec![
             Axis::new("kind", "the barrier", AxisKind::Words(KINDS), kinds).relative_to("nothing"),
             Axis::new("traffic", "what a step works on", AxisKind::Words(TRAFFIC), TRAFFIC.iter().copied()),

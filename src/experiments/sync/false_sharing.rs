@@ -65,7 +65,7 @@ impl Experiment for FalseSharing {
             Preset::Quick => &SPACINGS[..1],
             _ => SPACINGS,
         };
-        let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 64));
+        let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
         let local_size = setting.by_class(64_u64, 256);
         vec![
             Axis::new("neighbours", "whose words are side by side", AxisKind::Words(NEIGHBOURS), neighbours.iter().copied()),

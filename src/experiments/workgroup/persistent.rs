@@ -73,7 +73,7 @@ impl Experiment for Persistent {
                 (LENGTHS, groups, setting.by_class(vec![16, 64], vec![16, 64, 256, 1024]))
             }
         };
-        let blocks = setting.by_class(128_u64, 1 << 14);
+        let blocks = setting.by_class(128_u64, 1 << 17);
         vec![
             Axis::new("lengths", "steps of the blocks", AxisKind::Words(LENGTHS), lengths.iter().copied()),
             // More of them are no more work.

@@ -59,7 +59,7 @@ impl Experiment for Saturation {
             Preset::Quick => vec![setting.by_class(8, 1056)],
             Preset::Default | Preset::Thorough => counts(setting.by_class(64, 1 << 14)),
         };
-        let steps = setting.by_class(512_u64, 4096);
+        let steps = setting.by_class(512_u64, 16384);
         vec![
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
