@@ -1,6 +1,7 @@
 //! `peak/arith`: how fast does the device compute, by operation and type?
 
-pub(super) mod summary;
+mod share;
+mod summary;
 pub(super) mod table;
 pub(super) mod twin;
 
@@ -76,7 +77,7 @@ impl Experiment for Arith {
     }
 
     fn derived(&self) -> &[&str] {
-        &[summary::NAME]
+        &[summary::NAME, share::NAME]
     }
 
     fn sources(&self) -> &[&str] {
@@ -84,7 +85,7 @@ impl Experiment for Arith {
     }
 
     fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        summary::derive(rows)
+        summary::derive(rows).into_iter().chain(share::derive(rows, summary::KINDS)).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -7,29 +7,46 @@ use crate::model::{Derived, Figure, Finished, Point};
 /// What the figures are reported under.
 pub const NAME: &str = "peak/summary";
 
-/// The experiments whose rows they are taken from, beside those of `peak/arith`.
+/// The experiments whose rows they are taken from, and whose shares of them are told, beside those of `peak/arith`.
 pub const SOURCES: &[&str] = &[
-    "peak/dot",
-    "peak/coopmat",
-    "peak/coopmat_workgroup",
+    "workgroup/linear",
+    "workgroup/tile2d",
+    "workgroup/tile3d",
+    "workgroup/occupancy",
     "memory/stream",
+    "memory/stride",
+    "memory/misaligned",
+    "memory/gather",
+    "memory/scatter",
+    "memory/row_column",
+    "memory/layout",
+    "memory/dtype",
+    "cache/bandwidth",
     "shared/bandwidth",
     "shared/bank_conflict",
-    "cache/bandwidth",
+    "shared/tile",
+    "shared/capacity",
+    "peak/dot",
+    "peak/roofline",
+    "peak/coopmat",
+    "peak/coopmat_workgroup",
+    "algo/transpose",
 ];
 
 /// A kind of figure.
-struct Kind {
-    name: &'static str,
+pub struct Kind {
+    /// What it is called.
+    pub name: &'static str,
     /// The experiments that measure it.
-    sources: &'static [&'static str],
+    pub sources: &'static [&'static str],
     /// Which of its rows do.
     is_of: fn(&Finished) -> bool,
     metric: &'static str,
     unit: &'static str,
 }
 
-const KINDS: &[Kind] = &[
+/// All kinds.
+pub const KINDS: &[Kind] = &[
     Kind { is_of: |row| is_fma(row, "f32"), ..Kind::flops("fp32") },
     Kind { is_of: |row| is_fma(row, "f16"), ..Kind::flops("fp16") },
     Kind { is_of: |row| is_fma(row, "f64"), ..Kind::flops("fp64") },
@@ -59,6 +76,20 @@ impl Kind {
     const fn bandwidth(name: &'static str) -> Self {
         Self { name, sources: &[], is_of: |_| true, metric: "bandwidth", unit: "GB/s" }
     }
+
+    /// The rows that tell it.
+    fn candidates<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Vec<Row<'a>> {
+        let of_source = |source: &&'static str| {
+            let all = rows.get(*source).copied().unwrap_or_default();
+            of_largest(all.iter().filter(|row| (self.is_of)(row)).map(|row| (*source, row)).collect())
+        };
+        self.sources.iter().flat_map(of_source).collect()
+    }
+
+    /// The best of them.
+    pub fn best<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Option<Row<'a>> {
+        surest(&self.candidates(rows))
+    }
 }
 
 fn is_fma(row: &Finished, variant: &str) -> bool {
@@ -75,31 +106,26 @@ fn is_broadcast(row: &Finished) -> bool {
 }
 
 /// A row, and the experiment that it is of.
-type Row<'a> = (&'static str, &'a Finished);
+pub type Row<'a> = (&'static str, &'a Finished);
 
 /// A row for each kind, and with it the flags of the row that it was taken from.
 pub fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-    let of = |kind: &Kind| {
-        let of_source = |source: &&'static str| {
-            let all = rows.get(*source).copied().unwrap_or_default();
-            let candidates = all.iter().filter(|row| (kind.is_of)(row)).map(|row| (*source, row)).collect();
-            of_largest(candidates)
-        };
-        best(kind, &kind.sources.iter().flat_map(of_source).collect::<Vec<_>>())
-    };
-    KINDS.iter().map(of).collect()
+    KINDS.iter().map(|kind| told(kind, &kind.candidates(rows))).collect()
 }
 
 /// Where arrays differ in size, only the largest tell of memory: smaller ones may lie in caches.
-fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+pub fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let size = |row: &Finished| row.point.get("n").map(|_| row.point.integer("n"));
     let largest = rows.iter().map(|(_, row)| size(row)).max().flatten();
     rows.into_iter().filter(|(_, row)| size(row) == largest).collect()
 }
 
 /// The row with the highest lower end of its interval: of figures that are alike, the highest would be the noisiest one's.
-fn best(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
-    let best = rows.iter().copied().max_by(|(_, one), (_, other)| ends(one).0.total_cmp(&ends(other).0));
+pub fn surest<'a>(rows: &[Row<'a>]) -> Option<Row<'a>> {
+    rows.iter().copied().max_by(|(_, one), (_, other)| ends(one).0.total_cmp(&ends(other).0))
+}
+
+fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
     let derived = |figure, note| Derived {
         experiment: NAME,
         variant: kind.name,
@@ -110,7 +136,7 @@ fn best(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
         figure,
         note,
     };
-    let Some((source, best)) = best else {
+    let Some((source, best)) = surest(rows) else {
         let sources = kind.sources.join(" or ");
         return (derived(Err(format!("no row of {sources} that tells it was measured")), String::new()), BTreeSet::new());
     };
@@ -122,12 +148,13 @@ fn best(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
 }
 
 /// The ends of the interval of a row's rate.
-fn ends(row: &Finished) -> (f64, f64) {
+pub fn ends(row: &Finished) -> (f64, f64) {
     row.rate_ends(row.value * row.time)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::share::COMPARED;
     use super::*;
     use crate::model::{AxisValue, Cache};
 
@@ -145,7 +172,7 @@ mod tests {
         }
     }
 
-    fn told(rows: &BTreeMap<&str, &[Finished]>, kind: &str) -> (Derived, BTreeSet<String>) {
+    fn of_kind(rows: &BTreeMap<&str, &[Finished]>, kind: &str) -> (Derived, BTreeSet<String>) {
         derive(rows).into_iter().find(|(derived, _)| derived.variant == kind).unwrap()
     }
 
@@ -156,7 +183,7 @@ mod tests {
         let others = [row("f32", &[("op", "add".into())], 500.0, 0.0), row("f16", &fma, 200.0, 0.3)];
         let rows = [&rows[..], &others].concat();
         let rows = BTreeMap::from([("peak/arith", &rows[..])]);
-        let (best, flags) = told(&rows, "fp32");
+        let (best, flags) = of_kind(&rows, "fp32");
         let figure = best.figure.unwrap();
         let (low, high) = figure.interval.unwrap();
         assert_eq!((figure.value, low.round(), high.round()), (100.0, 99.0, 101.0));
@@ -166,8 +193,8 @@ mod tests {
             best.note
         );
         assert!(flags.is_empty(), "those of its row, and not of all: {flags:?}");
-        assert_eq!(told(&rows, "fp16").1, BTreeSet::from(["noisy".to_owned()]));
-        assert!(told(&rows, "fp64").0.figure.unwrap_err().contains("peak/arith"));
+        assert_eq!(of_kind(&rows, "fp16").1, BTreeSet::from(["noisy".to_owned()]));
+        assert!(of_kind(&rows, "fp64").0.figure.unwrap_err().contains("peak/arith"));
     }
 
     /// The interval of times of few processes that differ much may reach below nothing.
@@ -175,7 +202,7 @@ mod tests {
     fn a_rate_without_a_shortest_time_has_no_upper_end() {
         let mut noisy = row("f32", &[("op", "fma".into())], 100.0, 0.0);
         noisy.interval = Some((-50.0, 200.0));
-        let (best, _) = told(&BTreeMap::from([("peak/arith", &[noisy][..])]), "fp32");
+        let (best, _) = of_kind(&BTreeMap::from([("peak/arith", &[noisy][..])]), "fp32");
         assert_eq!(best.figure, Ok(Figure { value: 100.0, interval: Some((50.0, f64::INFINITY)) }));
     }
 
@@ -184,7 +211,7 @@ mod tests {
         let of = |n: u64, value| row("", &[("n", n.into())], value, 0.01);
         let rows = [of(1 << 10, 900.0), of(1 << 20, 100.0), of(1 << 20, 110.0)];
         let rows = BTreeMap::from([("memory/stream", &rows[..])]);
-        assert_eq!(told(&rows, "global").0.figure.unwrap().value, 110.0);
+        assert_eq!(of_kind(&rows, "global").0.figure.unwrap().value, 110.0);
     }
 
     #[test]
@@ -192,8 +219,9 @@ mod tests {
         let none = derive(&BTreeMap::new());
         assert_eq!(none.len(), KINDS.len());
         assert!(none.iter().all(|(derived, flags)| derived.figure.is_err() && flags.is_empty()));
+        let compared = COMPARED.iter().flat_map(|compared| compared.experiments);
         let sources: BTreeSet<&str> =
-            KINDS.iter().flat_map(|kind| kind.sources).copied().filter(|name| *name != "peak/arith").collect();
+            KINDS.iter().flat_map(|kind| kind.sources).chain(compared).copied().filter(|name| *name != "peak/arith").collect();
         assert_eq!(sources, SOURCES.iter().copied().collect());
     }
 }
