@@ -385,6 +385,25 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
     }
 }
 
+/// The least that Vulkan allows: it may be too small for some sizes of an experiment that is about them, but not for any experiment.
+#[test]
+fn the_smallest_device_has_every_experiment() {
+    let mut device = device_classes().remove(2);
+    device.limits.workgroup_size = [128, 128, 64];
+    device.limits.workgroup_invocations = 128;
+    for preset in [Preset::Quick, Preset::Default] {
+        let setting = Setting { queue: None, device: &device, preset, seed: 1 };
+        let plan = Plan::new(&Request::default(), setting).unwrap();
+        let (mut fits, mut too_large) = (BTreeSet::new(), BTreeSet::new());
+        for planned in plan.iter() {
+            let is_too_large = planned.case.as_ref().is_err_and(|skip| skip.reason.contains("maxComputeWorkGroup"));
+            let names = if is_too_large { &mut too_large } else { &mut fits };
+            names.insert((planned.experiment.name(), planned.variant));
+        }
+        assert_eq!(too_large.difference(&fits).collect::<Vec<_>>(), Vec::<&(&str, &str)>::new(), "{preset:?}");
+    }
+}
+
 /// Features that modules need together.
 const TOGETHER: &[[Feature; 2]] = &[
     [Feature::SubgroupExtendedTypes, Feature::Float16],

@@ -11,7 +11,7 @@ use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Ski
 use crate::validate::{Expected, Verdict, compare};
 
 pub use common::elements::Elements;
-pub use common::grid::{POWERS_TO_64, fold_groups, gcd, powers_of_two};
+pub use common::grid::{POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, usual_size};
 pub use common::lanes::{lanes, require_classes, scramble, size_to_require};
 pub use common::stepped::stepped;
 

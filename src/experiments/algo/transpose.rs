@@ -1,6 +1,6 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::experiments::{Experiment, Setting, powers_of_two, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip,
     SubgroupClass, Work,
@@ -60,8 +60,9 @@ impl Experiment for Transpose {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };
+        let height = (usual_size(setting) / 32).max(1);
         let (widths, heights) =
-            if quick { (vec![32], vec![8]) } else { (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()) };
+            if quick { (vec![32], vec![height]) } else { (powers_of_two(8, 32).collect(), powers_of_two(1, 32).collect()) };
         vec![
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),

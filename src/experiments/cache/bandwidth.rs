@@ -2,7 +2,7 @@
 
 use crate::experiments::common::levels::{self, Estimate, Names};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Experiment, Setting, fold_groups, gcd, powers_of_two};
+use crate::experiments::{Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -189,7 +189,7 @@ impl Experiment for Bandwidth {
                 AxisKind::AtLeast(2 * BYTES),
                 sizes,
             ),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
             Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [reads]).of_monotone_work(),

@@ -1,5 +1,8 @@
 //! Sizes of grids and of sweeps.
 
+use crate::experiments::Setting;
+use crate::model::{Axis, AxisKind};
+
 /// What an axis may be that says how often something is done: few numbers, of which each makes another kernel.
 pub const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
 
@@ -21,6 +24,17 @@ pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
 /// The greatest common divisor.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Invocations that are enough for any device and too many for none but the smallest, on which they are as many as it allows.
+pub fn usual_size(setting: &Setting) -> u64 {
+    let limits = &setting.device.limits;
+    u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0])).clamp(1, 256)
+}
+
+/// The axis of workgroups whose size isn't what an experiment is about.
+pub fn local_size_axis(setting: &Setting) -> Axis {
+    Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [usual_size(setting)])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::path::table::SIDE;
 use super::path::twin::Texels;
 use super::path::walk::{Pattern, Term, Walk};
 use super::path::{gpu_invocations, texel_contents};
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource, Scalar, Shape,
     Skip, Work,
@@ -75,7 +75,7 @@ impl Experiment for Filter {
             Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
             Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
                 .of_monotone_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
         ]
     }
 

@@ -24,7 +24,7 @@ pub(super) mod table;
 pub(super) mod twin;
 pub(super) mod walk;
 
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Format, Headline, ImageRole, Kernel, Point, Precision, Preset,
     Resource, Scalar, Sequence, Shape, Skip, Work,
@@ -132,7 +132,7 @@ impl Experiment for Loads {
             Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
             Axis::new("loads", "loads per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
                 .of_monotone_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
         ]
     }
 

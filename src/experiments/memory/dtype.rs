@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -65,7 +65,7 @@ impl Experiment for Dtype {
             Axis::new("type", "what is read", AxisKind::Words(TYPES), types.iter().copied()).relative_to("u32"),
             Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("vectors per invocation", unroll),
         ]
     }

@@ -1,6 +1,6 @@
 //! `memory/gather`: what does it cost to read words in another order than they lie in?
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Shuffled, Skip, Work,
 };
@@ -60,7 +60,7 @@ impl Experiment for Gather {
             Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("words per invocation", unroll),
         ]
     }

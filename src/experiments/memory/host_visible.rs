@@ -1,7 +1,7 @@
 //! `memory/host_visible`: what does it cost a shader that a buffer lies where the host sees it?
 
 use super::stream;
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{Axis, AxisKind, Case, MemoryKind, Point, Preset, Resource, Shape, Skip};
 use crate::validate::Expected;
 
@@ -54,7 +54,7 @@ impl Experiment for HostVisible {
                 .relative_to("device_local"),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", 8),
         ]
     }

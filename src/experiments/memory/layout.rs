@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -68,7 +68,7 @@ impl Experiment for Layout {
         vec![
             Axis::new("fields_used", "fields that are read, of 3", AxisKind::Numbers(&[1, 3]), fields.iter().copied()),
             Axis::new("n", "vertices", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("vertices per invocation", unroll),
         ]
     }

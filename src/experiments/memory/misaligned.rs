@@ -1,6 +1,6 @@
 //! `memory/misaligned`: what does it cost to read from a place that is off the beginning of a line?
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -71,7 +71,7 @@ impl Experiment for Misaligned {
             Axis::new("width", "units per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("offset", "units before the first that is read", AxisKind::AtLeast(0), offsets).relative_to(0_u64),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", unroll),
         ]
     }

@@ -1,6 +1,6 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
-use crate::experiments::{Experiment, POWERS_TO_64, Setting, fold_groups, powers_of_two};
+use crate::experiments::{Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -60,7 +60,7 @@ impl Experiment for Reuse {
         vec![
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
             Axis::new("reuse", "uses of each word", AxisKind::Numbers(POWERS_TO_64), reuses),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! `memory/row_column`: what does it matter whether lanes walk a matrix along its rows or down its columns?
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -102,7 +102,7 @@ impl Experiment for RowColumn {
             Axis::new("walk", "where neighbouring lanes read", AxisKind::Words(WALKS), WALKS.iter().copied())
                 .relative_to("row"),
             Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("words per invocation", unroll),
         ]
     }

@@ -1,7 +1,7 @@
 //! `memory/scatter`: what does it cost to write words in another order than they lie in?
 
 use super::gather::{BEYOND_CACHES, FEW_PATTERNS, PATTERNS, indexes};
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -48,7 +48,7 @@ impl Experiment for Scatter {
             Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("words per invocation", 8),
         ]
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -82,7 +82,7 @@ impl Experiment for Stream {
             Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", 8),
         ]
     }

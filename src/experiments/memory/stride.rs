@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting, gcd};
+use crate::experiments::{Elements, Experiment, Setting, gcd, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -123,7 +123,7 @@ impl Experiment for Stride {
             Axis::new("op", "what is done", AxisKind::Words(OPS), OPS.iter().copied()),
             Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("words per invocation", unroll),
         ]
     }

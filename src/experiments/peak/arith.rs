@@ -8,7 +8,7 @@ pub(super) mod twin;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::common::chains::Chains;
-use crate::experiments::{Experiment, POWERS_TO_64, Setting};
+use crate::experiments::{Experiment, POWERS_TO_64, Setting, local_size_axis};
 use crate::model::{Axis, AxisKind, Bound, Case, Derived, DeviceKind, Finished, Headline, Kernel, Point, Preset, Skip, Work};
 use crate::validate::Expected;
 use table::{Operation, TYPES, Type, WORDS};
@@ -108,7 +108,7 @@ impl Experiment for Arith {
             Axis::new("op", "the operation", AxisKind::Words(WORDS), ops.iter().copied()),
             Axis::new("width", "components per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             unroll_axis(setting),
             iterations_axis(setting, if ty.bits() == 64 { 32 } else { 256 }),
             groups_axis(setting, 64),

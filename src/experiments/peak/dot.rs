@@ -2,7 +2,7 @@
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
 use crate::experiments::common::chains::{Chains, Coefficients, STARTS, mix, second_word};
-use crate::experiments::{Experiment, Setting};
+use crate::experiments::{Experiment, Setting, local_size_axis};
 use crate::model::{Axis, AxisKind, Case, Feature, Headline, Kernel, Point, Preset, Skip, Work};
 use crate::validate::Expected;
 
@@ -65,7 +65,7 @@ impl Experiment for Dot {
         vec![
             Axis::new("op", "the operation", AxisKind::Words(OPS), ops.iter().copied()),
             Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             unroll_axis(setting),
             iterations_axis(setting, 256),
             groups_axis(setting, 16),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::{Elements, Experiment, Setting};
+use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Resource, Scalar,
     Sequence, Skip, Work,
@@ -100,7 +100,7 @@ impl Experiment for Roofline {
         vec![
             Axis::new("flops_per_16_bytes", "flops with each element of 16 bytes", AxisKind::Numbers(FLOPS), flops),
             Axis::new("n", "words of memory", AxisKind::AtLeast(4), [n]).of_work(),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", 8),
         ]
     }

@@ -1,6 +1,6 @@
 //! `shared/bandwidth`: how fast does the whole device read and write workgroup memory?
 
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -98,7 +98,7 @@ impl Experiment for Bandwidth {
         vec![
             Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]

@@ -4,7 +4,7 @@ mod inference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, scramble, size_to_require};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis, scramble, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Point, Preset,
     Resource, Scalar, Sequence, Skip, Work,
@@ -157,7 +157,7 @@ impl Experiment for BankConflict {
             Axis::new("padding", "elements added to the stride", AxisKind::Numbers(&[0, 1]), paddings.iter().copied())
                 .relative_to(0_u64),
             Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]

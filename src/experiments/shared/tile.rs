@@ -1,6 +1,6 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
 };
@@ -65,7 +65,7 @@ impl Experiment for Tile {
         };
         vec![
             Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]

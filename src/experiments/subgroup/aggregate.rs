@@ -1,7 +1,7 @@
 //! `subgroup/aggregate`: does it pay to ask for places in a list together: by lanes, by subgroups, by workgroups?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Experiment, Setting, fold_groups, require_classes, size_to_require};
+use crate::experiments::{Experiment, Setting, fold_groups, require_classes, size_to_require, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Sequence, Skip, Step,
     SubgroupClass, Work,
@@ -76,13 +76,13 @@ impl Experiment for Aggregate {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let (groups, rounds) = setting.by_class((16_u64, 16_u64), (264, 128));
-        let sizes: &[u64] = match setting.preset {
-            Preset::Quick => &[256],
-            Preset::Default => &[64, 256],
-            Preset::Thorough => &[32, 64, 128, 256, 512, 1024],
+        let sizes = match setting.preset {
+            Preset::Quick => vec![usual_size(setting)],
+            Preset::Default => vec![64, usual_size(setting)],
+            Preset::Thorough => vec![32, 64, 128, 256, 512, 1024],
         };
         vec![
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
             Axis::new("requests", "times that an invocation asks", AxisKind::AtLeast(1), [rounds]).of_monotone_work(),
         ]

@@ -1,6 +1,6 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Experiment, Setting, fold_groups, require_classes};
+use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis, require_classes};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Shuffled, Skip, SubgroupClass,
     Work,
@@ -74,7 +74,7 @@ impl Experiment for UniformLoad {
                 AxisKind::AtLeast(4),
                 windows.iter().copied(),
             ),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
             Axis::new("reads", "words per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [loads]).of_monotone_work(),
         ]

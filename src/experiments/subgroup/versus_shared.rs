@@ -1,6 +1,6 @@
 //! `subgroup/versus_shared`: does a job among the invocations of a workgroup gain by subgroup operations?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, SubgroupClass, Work,
 };
@@ -65,8 +65,8 @@ impl Experiment for VersusShared {
         let names = if quick { &JOBS[..1] } else { JOBS };
         let lanes = u64::from(lanes(setting.device));
         let mut sizes = match setting.preset {
-            Preset::Quick => vec![256],
-            Preset::Default => vec![lanes, 256],
+            Preset::Quick => vec![usual_size(setting)],
+            Preset::Default => vec![lanes, usual_size(setting)],
             Preset::Thorough => vec![lanes, 2 * lanes, 64, 128, 250, 256, 512, 1024],
         };
         sizes.sort_unstable();

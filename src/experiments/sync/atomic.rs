@@ -3,7 +3,7 @@
 mod twin;
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require, usual_size};
 use crate::model::{
     Axis, AxisKind, Binding, Case, Check, Contents, DeviceInfo, Feature, Headline, Kernel, POISON, Point, Preset, Repeat,
     Resource, Scalar, Sequence, Shuffled, Skip, Step, SubgroupClass, Work,
@@ -154,7 +154,7 @@ impl Experiment for Atomic {
         };
         let memory = if quick { &MEMORY[..1] } else { MEMORY };
         let contention = if quick { &CONTENTION[..1] } else { CONTENTION };
-        let sizes: &[u64] = if thorough { &[64, 256, 1024] } else { &[256] };
+        let sizes = if thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
         let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 512));
         vec![
             Axis::new("op", "the operation", AxisKind::Words(OPERATIONS), ops.iter().copied()),
@@ -162,7 +162,7 @@ impl Experiment for Atomic {
             Axis::new("memory", "where cells lie", AxisKind::Words(MEMORY), memory.iter().copied()),
             Axis::new("contention", "who shares a cell", AxisKind::Words(CONTENTION), contention.iter().copied())
                 .relative_to("distinct"),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes.iter().copied()),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
             Axis::new("atomics", "operations per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [atomics])
                 .of_monotone_work(),

@@ -1,6 +1,6 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Experiment, Setting, lanes, powers_of_two, require_classes};
+use crate::experiments::{Experiment, Setting, lanes, powers_of_two, require_classes, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
 };
@@ -76,7 +76,7 @@ impl Experiment for Barrier {
         let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
         let quick = setting.preset == Preset::Quick;
         let kinds = KINDS.iter().copied().filter(|kind| !quick || QUICK.contains(kind));
-        let sizes = if quick { vec![256] } else { powers_of_two(1, largest.into()).collect() };
+        let sizes = if quick { vec![usual_size(setting)] } else { powers_of_two(1, largest.into()).collect() };
         // One alone, and as many as a large GPU of today holds at once, whatever their size: two for each of its processors.
         let groups = if quick { vec![1] } else { setting.by_class(vec![1_u64], vec![1, 256]) };
         // On a GPU, enough that a lone workgroup takes many times what launching it does.

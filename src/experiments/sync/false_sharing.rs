@@ -1,7 +1,7 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Experiment, Setting, compare_all, fold_groups};
+use crate::experiments::{Experiment, Setting, compare_all, fold_groups, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Sequence, Skip, Step,
     Work,
@@ -66,7 +66,7 @@ impl Experiment for FalseSharing {
             _ => SPACINGS,
         };
         let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
-        let local_size = setting.by_class(64_u64, 256);
+        let local_size = setting.by_class(64_u64, usual_size(setting));
         vec![
             Axis::new("neighbours", "whose words are side by side", AxisKind::Words(NEIGHBOURS), neighbours.iter().copied()),
             Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings.iter().copied())

@@ -1,6 +1,6 @@
 //! `workgroup/divergence`: what does it cost when the lanes of a subgroup take different paths?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, scramble, size_to_require};
+use crate::experiments::{Experiment, Setting, fold_groups, lanes, scramble, size_to_require, usual_size};
 use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -65,7 +65,7 @@ impl Experiment for Divergence {
             Preset::Thorough => BRANCHES.to_vec(),
         };
         let patterns = if quick { &PATTERNS[1..2] } else { PATTERNS };
-        let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![256_u64] };
+        let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![usual_size(setting)] };
         let groups = setting.by_class(4_u64, 8448);
         let turns = setting.by_class(32_u64, 128);
         vec![

@@ -1,7 +1,7 @@
 //! `workgroup/occupancy`: what does it cost when workgroup memory keeps other workgroups away?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
+use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence,
     Skip, Work,
@@ -69,7 +69,7 @@ impl Experiment for Occupancy {
         let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);
         let sizes: Vec<u64> = match setting.preset {
             Preset::Quick => vec![64],
-            Preset::Default => vec![64, 256],
+            Preset::Default => vec![64, usual_size(setting)],
             Preset::Thorough => powers_of_two(32, largest.into()).collect(),
         };
         let spoilers = if setting.preset == Preset::Quick { vec![4] } else { spoilers(limits.shared_bytes.into()) };

@@ -1,6 +1,6 @@
 //! `workgroup/persistent`: a workgroup for each block of items, or a few that stay and take one block after the other?
 
-use crate::experiments::{Experiment, Setting, fold_groups, scramble, stepped};
+use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis, scramble, stepped};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Skip, Step, Work,
 };
@@ -78,7 +78,7 @@ impl Experiment for Persistent {
             Axis::new("lengths", "steps of the blocks", AxisKind::Words(LENGTHS), lengths.iter().copied()),
             // More of them are no more work.
             Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups),
-            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [256_u64]),
+            local_size_axis(setting),
             Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).of_work(),
             Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), turns).of_monotone_work(),
         ]

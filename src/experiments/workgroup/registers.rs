@@ -1,7 +1,7 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Experiment, Setting, fold_groups};
+use crate::experiments::{Experiment, Setting, fold_groups, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Resource, Scalar, Skip,
     Work,
@@ -77,7 +77,7 @@ impl Experiment for Registers {
                 ]
             }
         };
-        let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![256_u64] };
+        let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
         // Eight waves of 2048 invocations on the largest devices of today, as long as registers allow them.
         let groups = setting.by_class(4_u64, 8448);
         let turns = setting.by_class(16_u64, 128);
