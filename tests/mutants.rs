@@ -3,6 +3,8 @@
 //! `tests/mutants/FAMILY/NAME.toml` holds the mutants of the experiment FAMILY/NAME: each is a replacement in the embedded GLSL
 //! that must apply exactly once, compiled and checked as a run would at all the points that it names. None writes out of bounds.
 //! Those that no check can find say why they survive, and have to.
+//!
+//! LANESCOPE_TEST_MUTANTS=peak/arith takes only those of the experiments whose names begin so, while one is written.
 
 #![expect(
     clippy::unwrap_used,
@@ -165,6 +167,11 @@ fn on_each_device(mut test: impl FnMut(&mut Device)) {
     }
 }
 
+/// How the names of the experiments begin whose mutants are run.
+fn selected() -> String {
+    std::env::var("LANESCOPE_TEST_MUTANTS").unwrap_or_default()
+}
+
 /// Each mutant is found wrong wherever it should be, and the kernel itself is right there; each survivor is right.
 #[test]
 fn every_mutant_is_found_wrong_and_no_kernel_is() {
@@ -173,7 +180,7 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
     on_each_device(|device| {
         let mut original = Compiler::new(Library::embedded()).unwrap();
         let mut faults = Vec::new();
-        for experiment in CATALOGUE {
+        for experiment in CATALOGUE.iter().filter(|experiment| experiment.name().starts_with(&selected())) {
             let mutants = Mutants::read(*experiment);
             let mut known: BTreeSet<At> = BTreeSet::new();
             for mutant in &mutants.mutants {
