@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::model::{PipelineDetail, Preset};
@@ -29,6 +29,8 @@ pub enum Command {
     List(List),
     /// Explain what an experiment measures and how to read it
     Describe(Describe),
+    /// Describe a shader of yours: its resources, constants, workgroup size and instructions
+    Inspect(Inspect),
     /// Measure: all experiments in a quick overview, or those that match
     Run(Box<Run>),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
@@ -97,6 +99,38 @@ pub struct List {
 pub struct Describe {
     /// The experiment, such as memory/stream
     pub name: String,
+}
+
+/// `lanescope inspect`
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// A compute shader: GLSL, or SPIR-V of either byte order
+    pub shader: PathBuf,
+
+    /// Define a macro for GLSL (NAME alone is 1)
+    #[arg(short = 'D', long, value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+
+    /// Where #include looks after the including file's own folder
+    #[arg(short = 'I', long, value_name = "FOLDER")]
+    pub include: Vec<PathBuf>,
+
+    /// Give a specialization constant a value, by its name or its constant_id
+    #[arg(short, long, value_name = "NAME|ID=VALUE")]
+    pub constant: Vec<String>,
+
+    /// How to describe it
+    #[arg(long, value_enum, default_value_t = InspectFormat::Text)]
+    pub format: InspectFormat,
+}
+
+/// How a shader is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InspectFormat {
+    /// For people
+    Text,
+    /// All of it, for programs
+    Json,
 }
 
 /// `lanescope schema`

@@ -5,6 +5,7 @@ mod catalogue;
 mod device_run;
 mod devices;
 mod host;
+mod inspect;
 mod interrupt;
 mod lanes;
 mod lock;
@@ -46,6 +47,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Devices(devices) => devices::devices(&devices),
         Command::List(list) => catalogue::list(&list),
         Command::Describe(describe) => catalogue::describe(&describe),
+        Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(&run),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Schema(schema) => schema::schema(&schema),

@@ -197,7 +197,7 @@ impl Compiler {
             return Err(format!("includes nested more than {INCLUDE_DEPTH} deep; does `{requested}` include itself?"));
         }
         let Some((resolved_name, text)) = self.library.resolve(including, requested) else {
-            return Err(format!("no `{requested}` beside {including} nor in include/"));
+            return Err(format!("no `{requested}` beside {including} nor in the include folders"));
         };
         if text.contains('\0') {
             return Err(format!("{resolved_name} has a NUL character"));
@@ -279,7 +279,7 @@ fn source_hash(subject: &Subject, read: &BTreeMap<String, String>) -> String {
     label('s', hash)
 }
 
-fn spirv_hash(words: &[u32]) -> String {
+pub(super) fn spirv_hash(words: &[u32]) -> String {
     let mut hash = Sha256::new();
     for word in words {
         hash.update(word.to_le_bytes());

@@ -7,13 +7,15 @@ use include_dir::{Dir, DirEntry, include_dir};
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/glsl");
 
-/// Where `#include` looks after the including file's own folder.
+/// Where the embedded sources have what several of them include.
 const INCLUDE_FOLDER: &str = "include";
 
 /// GLSL sources by path, such as `memory/stream.comp`; `/` separates folders on every system.
 #[derive(Clone, Debug)]
 pub struct Library {
     sources: BTreeMap<String, Cow<'static, str>>,
+    /// Where `#include` looks after the including file's own folder.
+    include_folders: Vec<String>,
 }
 
 impl Library {
@@ -21,7 +23,12 @@ impl Library {
     pub fn embedded() -> Self {
         let mut sources = BTreeMap::new();
         collect(&EMBEDDED, &mut sources);
-        Self { sources }
+        Self { sources, include_folders: vec![INCLUDE_FOLDER.to_owned()] }
+    }
+
+    /// A library without sources, whose files may include what lies in these folders.
+    pub fn empty(include_folders: Vec<String>) -> Self {
+        Self { sources: BTreeMap::new(), include_folders }
     }
 
     /// This library with one source more, or with another text for a path that it has.
@@ -41,15 +48,17 @@ impl Library {
         self.sources.keys().map(String::as_str).filter(|path| path.ends_with(".comp"))
     }
 
-    /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to
-    /// `include/`.
+    /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to the
+    /// include folders, of which the embedded sources have `include/`.
     pub fn resolve(&self, including: &str, requested: &str) -> Option<(String, &str)> {
+        self.places(including, requested).find_map(|path| self.get(&path).map(|text| (path.clone(), text)))
+    }
+
+    /// The paths that it may mean, in the order in which they are tried.
+    pub fn places(&self, including: &str, requested: &str) -> impl Iterator<Item = String> {
         let own_folder = including.rsplit_once('/').map_or("", |(folder, _)| folder);
-        [own_folder, INCLUDE_FOLDER].into_iter().find_map(|folder| {
-            let path = join(folder, requested)?;
-            let text = self.get(&path)?;
-            Some((path, text))
-        })
+        let folders = std::iter::once(own_folder).chain(self.include_folders.iter().map(String::as_str));
+        folders.filter_map(|folder| join(folder, requested)).collect::<Vec<_>>().into_iter()
     }
 }
 

@@ -1,6 +1,7 @@
 //! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
 
 mod compile;
+mod files;
 mod library;
 mod loader;
 mod reflect;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use crate::model::Case;
 
 pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
+pub use files::{FileError, Reading, from_file};
 pub use library::Library;
 pub use loader::{LoadError, load};
 pub use reflect::{

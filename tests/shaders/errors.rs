@@ -36,7 +36,7 @@ fn an_error_in_an_include_names_the_included_file() {
 fn a_missing_include_says_where_it_was_sought() {
     let error = glsl(refused("#version 460\n\n#include \"absent.glsl\"\nvoid main() {}"));
     assert_eq!((error.file.as_deref(), error.line), (Some(PATH), Some(3)));
-    assert!(error.to_string().contains("no `absent.glsl` beside test/snippet.comp nor in include/"), "{error}");
+    assert!(error.to_string().contains("no `absent.glsl` beside test/snippet.comp nor in the include folders"), "{error}");
 }
 
 #[test]

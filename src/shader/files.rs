@@ -1,0 +1,230 @@
+//! Shaders of users: GLSL from files with what it includes, or SPIR-V.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::compile::spirv_hash;
+use super::{CompileError, Compiler, Library, Module, ReflectError, Reflection};
+use crate::model::SpirvTarget;
+
+/// SPIR-V's first word, in this machine's byte order.
+const MAGIC: u32 = 0x0723_0203;
+
+/// The largest file that is read: a module of a hundred times the size of large ones.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// How a shader is read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Where `#include` looks after the including file's own folder, in this order.
+    pub include_folders: Vec<PathBuf>,
+    /// Macros with their values.
+    pub macros: Vec<(String, String)>,
+    /// What it is compiled for.
+    pub target: SpirvTarget,
+}
+
+/// Why a file gives no module.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// It can't be read.
+    #[error("can't read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is larger than any shader.
+    #[error("{} has {bytes} bytes: that is no shader", .path.display())]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// It is neither a text nor SPIR-V.
+    #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+    },
+    /// SPIR-V is words.
+    #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.display())]
+    CutOff {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: usize,
+    },
+    /// SPIR-V is what the preprocessor has been over.
+    #[error("{} is SPIR-V: macros and include folders are for GLSL", .path.display())]
+    NoPreprocessor {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The module makes no sense.
+    #[error("{}: {error}", .path.display())]
+    Reflect {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ReflectError,
+    },
+    /// The GLSL doesn't compile.
+    #[error("{0}")]
+    Compile(#[from] CompileError),
+}
+
+/// The module of a file: SPIR-V of either byte order as it is, all else as GLSL.
+///
+/// # Errors
+/// Where the file can't be read, isn't valid, or makes a module that can't be described.
+pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
+    let bytes = read(path)?;
+    if let Some(words) = spirv_words(path, &bytes)? {
+        if !(reading.macros.is_empty() && reading.include_folders.is_empty()) {
+            return Err(FileError::NoPreprocessor { path: path.to_owned() });
+        }
+        let reflection = Reflection::of(&words).map_err(|error| FileError::Reflect { path: path.to_owned(), error })?;
+        let (source_hash, spirv_hash) = (String::new(), spirv_hash(&words));
+        return Ok(Arc::new(Module { words, source_hash, spirv_hash, compile_time: Duration::ZERO, reflection }));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
+    let name = key(path);
+    let library = with_includes(&name, &text, reading);
+    Ok(Compiler::new(library)?.compile(&name, &reading.macros, reading.target)?)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |source| FileError::Read { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    // What is no file, such as a pipe, has no size to tell; it is read as far as a shader may go.
+    if metadata.is_file() && metadata.len() > MOST_BYTES {
+        return Err(FileError::Size { path: path.to_owned(), bytes: metadata.len() });
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    io::Read::read_to_end(&mut io::Read::take(file, MOST_BYTES), &mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// The words of SPIR-V, in this machine's byte order; nothing where it is something else.
+fn spirv_words(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u32>>, FileError> {
+    let word = |bytes: &[u8]| bytes.try_into().map(u32::from_ne_bytes).ok();
+    let swap = match bytes.get(..4).and_then(word) {
+        Some(MAGIC) => false,
+        Some(first) if first.swap_bytes() == MAGIC => true,
+        _ => return Ok(None),
+    };
+    if bytes.len() % 4 != 0 {
+        return Err(FileError::CutOff { path: path.to_owned(), bytes: bytes.len() });
+    }
+    let words = bytes.chunks_exact(4).filter_map(word);
+    Ok(Some(words.map(|word| if swap { word.swap_bytes() } else { word }).collect()))
+}
+
+// ---- includes ---------------------------------------------------------------------------------------------------------------
+
+/// A file's path as the compiler names it: with `/` on every system, and as the user wrote it where that is possible.
+fn key(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.to_string_lossy().replace('\\', "/").trim_start_matches('/').to_owned()
+}
+
+/// The shader with all that it may include. Files that aren't there are left to the compiler: their `#include` may be one that a
+/// condition rules out.
+fn with_includes(name: &str, text: &str, reading: &Reading) -> Library {
+    let mut library = Library::empty(reading.include_folders.iter().map(|folder| key(folder)).collect());
+    let mut open = vec![(name.to_owned(), text.to_owned())];
+    let mut seen = BTreeSet::from([name.to_owned()]);
+    while let Some((name, text)) = open.pop() {
+        let asked: Vec<String> = text.lines().filter_map(included).map(str::to_owned).collect();
+        library = library.with(name.clone(), text);
+        for path in asked.iter().flat_map(|asked| library.places(&name, asked)) {
+            if seen.contains(&path) {
+                continue;
+            }
+            if let Ok(text) = fs::read_to_string(Path::new(&on_disk(&path))) {
+                seen.insert(path.clone());
+                open.push((path, text));
+            }
+        }
+    }
+    library
+}
+
+/// The file that a key names.
+fn on_disk(key: &str) -> String {
+    if cfg!(windows) { key.to_owned() } else { format!("/{key}") }
+}
+
+/// What a line includes.
+fn included(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let close = match rest.chars().next()? {
+        '"' => '"',
+        '<' => '>',
+        _ => return None,
+    };
+    rest[1..].split(close).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_includes_what_stands_between_its_marks() {
+        assert_eq!(included("#include \"a/b.glsl\""), Some("a/b.glsl"));
+        assert_eq!(included("  #  include <c.glsl> // why"), Some("c.glsl"));
+        for line in ["// #include \"a\"", "#included", "#include a", "#define include \"a\"", ""] {
+            assert_eq!(included(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn spirv_of_either_byte_order_is_known() {
+        let path = Path::new("a.spv");
+        let bytes = |words: [u32; 2], swap: bool| {
+            words.iter().flat_map(|word| if swap { word.swap_bytes() } else { *word }.to_ne_bytes()).collect::<Vec<u8>>()
+        };
+        for swap in [false, true] {
+            assert_eq!(spirv_words(path, &bytes([MAGIC, 5], swap)).unwrap(), Some(vec![MAGIC, 5]));
+        }
+        assert_eq!(spirv_words(path, b"#version 460\n").unwrap(), None);
+        assert_eq!(spirv_words(path, b"").unwrap(), None);
+        assert!(matches!(spirv_words(path, &bytes([MAGIC, 5], false)[..7]), Err(FileError::CutOff { bytes: 7, .. })));
+    }
+
+    #[test]
+    fn includes_are_read_beside_their_file_and_in_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        write("lib/b.glsl", "#include \"c.glsl\"\n");
+        write("lib/c.glsl", "const uint THREE = 3u;\n");
+        write("own/a.glsl", "#include <b.glsl>\n");
+        let shader = "#version 460\n#extension GL_GOOGLE_include_directive : require\n#include \"a.glsl\"\n#ifdef NEVER\n\
+                      #include \"missing.glsl\"\n#endif\nlayout(local_size_x = WIDTH) in;\n\
+                      layout(binding = 0) buffer B { uint b[]; };\nvoid main() { b[0] = THREE; }\n";
+        let path = write("own/shader.comp", shader);
+        let macros = vec![("WIDTH".to_owned(), "48".to_owned())];
+        let reading = Reading { include_folders: vec![folder.path().join("lib")], macros, ..Reading::default() };
+        let module = from_file(&path, &reading).unwrap_or_else(|error| panic!("{error}"));
+        let entry = &module.reflection.entry_points[0];
+        assert_eq!(module.reflection.local_size(entry, &[].into()), Ok([48, 1, 1]));
+        let without = Reading { include_folders: Vec::new(), ..reading };
+        assert!(from_file(&path, &without).unwrap_err().to_string().contains("b.glsl"));
+    }
+}
