@@ -245,8 +245,15 @@ struct Claims {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
+    /// Whose description says it.
     experiment: String,
+    /// Whose rows tell, where it isn't the experiment's own: those that are derived from them.
+    derived: Option<String>,
     said: String,
+    /// The figure's column: `value`, where none is named.
+    column: Option<String>,
+    /// What the column is multiplied by: 1000 where words say ps and rows ns.
+    times: Option<f64>,
     /// For each brace, the rows that it is about, all that are not skipped: `variant=NAMES` and `axis=VALUES`, separated by blanks.
     /// Several figures in a brace (`{12 to 34}`) are their least and their largest.
     of: Vec<String>,
@@ -262,16 +269,31 @@ impl Claim {
             let (name, values) = condition.split_once('=').expect("variant=NAMES or axis=VALUES");
             own(name).is_some_and(|own| values.split(',').any(|value| value == own))
         };
-        row.experiment == self.experiment && row.value.is_some() && of.split(' ').filter(|part| !part.is_empty()).all(has)
+        let experiment = self.derived.as_ref().unwrap_or(&self.experiment);
+        row.experiment == *experiment && row.value.is_some() && of.split(' ').filter(|part| !part.is_empty()).all(has)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "registers and bytes of code are few")]
+    fn figure(&self, row: &Record) -> Option<f64> {
+        let figure = match self.column.as_deref() {
+            None | Some("value") => row.value,
+            Some("relative") => row.relative,
+            Some("time_ns") => row.time_ns,
+            Some("registers") => row.registers.map(|registers| registers as f64),
+            Some("code_bytes") => row.code_bytes.map(|bytes| bytes as f64),
+            Some(other) => panic!("no figure is read from {other}"),
+        };
+        figure.map(|figure| self.times.unwrap_or(1.0) * figure)
     }
 
     fn check(&self, rows: &[Record]) {
-        let Self { experiment, said, of } = self;
+        let Self { experiment, said, of, .. } = self;
         assert!(describes(experiment, &said.replace(['{', '}'], "")), "{experiment} doesn't say: {said}");
         let figures: Vec<&str> = said.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
         assert_eq!(figures.len(), of.len(), "{said}");
         for (figure, of) in figures.into_iter().zip(of) {
-            let values: Vec<f64> = rows.iter().filter(|row| self.is_about(row, of)).filter_map(|row| row.value).collect();
+            let values: Vec<f64> =
+                rows.iter().filter(|row| self.is_about(row, of)).filter_map(|row| self.figure(row)).collect();
             let ends = figure.split_once(" to ").unwrap_or((figure, figure));
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             let most = values.iter().copied().fold(0.0, f64::max);

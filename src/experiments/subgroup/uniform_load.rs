@@ -45,7 +45,12 @@ impl Experiment for UniformLoad {
          uniform path (scalar loads, constant caches) brings: where it is much faster than `all`, make addresses \
          uniform in ways that the compiler can see. Loads don't depend on each other: this is their rate, not their latency. \
          With a working set beyond the first cache, all three wait for the next one. On processors, `all` may be a gather of as \
-         many loads as there are lanes, and `known` a single one."
+         many loads as there are lanes, and `known` a single one.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), with a working set of 16384 bytes and in ps: `all` 0.212, which is 6.8 for the \
+         32 lanes of a subgroup, or some 1.8 clocks for each load of a processor. So lanes that ask for one address are served \
+         at once, and `leader`, at 0.347, only adds its branch and its broadcast. `known` is no faster, 0.222: what the \
+         compiler could know of a storage buffer's address brings nothing."
     }
 
     fn variants(&self) -> &[&str] {

@@ -55,7 +55,13 @@ impl Experiment for FalseSharing {
          the words over more of the cache. Where processors with caches of their own do them, as on CPUs, a line that \
          several write goes back and forth between them: neighbours=workgroups at 4 is dear, and from one line on (64 bytes; 128 \
          where lines are fetched in pairs) they don't hear of each other. Wide spacings need more memory \
-         (invocations times spacing), which leaves small caches in the end."
+         (invocations times spacing), which leaves small caches in the end.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), with neighbours=workgroups, words side by side take 21.7 ps per atomic, 17.8 \
+         at 8 bytes apart, and 16.2 to 17.2 from 16 bytes on. So workgroups that write to one sector cost each other a \
+         quarter, no more: nothing goes back and forth between processors, since atomics are done in the cache that all share. \
+         Two words in a sector of 32 bytes are as good as one, and padding to whole lines gains nothing further. Figures of \
+         neighbours=lanes were launch_bound and aren't told here."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
