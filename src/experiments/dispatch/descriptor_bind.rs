@@ -28,7 +28,12 @@ impl Experiment for DescriptorBind {
              \n\
              How to read it: the figure is time per command, the dispatch with it, and `relative` compares with once. Where `same` costs nothing, the driver sees that nothing changes. What `alternate` adds on the device is what a change of state costs it.\n\
              \n",
-            commands::sides!()
+            commands::sides!(),
+            "\n\
+             \n\
+             On an NVIDIA H100 (driver 580.159.04), sets cost the device nothing, bound once, again or in turn: 168.4 to \
+             168.6 ns for each dispatch, which is what one takes that waits for none. The host needs between 0.5 and 0.7 us \
+             to record one, and its noise hides what a set is of that."
         )
     }
 

@@ -31,7 +31,12 @@ impl Experiment for Event {
              \n\
              How to read it: the figure is time per command, the dispatch with it. An event is of use where other work can go between setting it and waiting for it; here there is none, so that what it costs beyond the barrier is its own price: a write to memory and a wait for it.\n\
              \n",
-            commands::sides!()
+            commands::sides!(),
+            "\n\
+             \n\
+             On an NVIDIA H100 (driver 580.159.04), the barrier and its dispatch take about 2.6 us, the event about 5.4: \
+             setting it and waiting for it costs as much again as a barrier. So an event is worth it only where there is \
+             other work in between that takes longer. The host needs between 0.8 and 1.8 us to record either."
         )
     }
 

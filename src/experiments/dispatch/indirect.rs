@@ -28,7 +28,12 @@ impl Experiment for Indirect {
              \n\
              How to read it: the figure is time per command, and `relative` compares with direct. On the device, an indirect dispatch waits for a read of memory before it can begin, which some devices do ahead; some drivers add a dispatch of their own that checks or copies the numbers.\n\
              \n",
-            commands::sides!()
+            commands::sides!(),
+            "\n\
+             \n\
+             On an NVIDIA H100 (driver 580.159.04), an indirect dispatch takes 201 ns, a direct one 168.6. The fifth more is \
+             far less than a read of memory takes, so that dispatches that don't wait for each other hide most of it. The \
+             host needs between 0.6 and 1 us to record either."
         )
     }
 

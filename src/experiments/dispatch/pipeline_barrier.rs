@@ -36,7 +36,13 @@ impl Experiment for PipelineBarrier {
              barrier and the driver want it. Where execution costs as much as memory, draining is all of it; where full costs \
              more than memory, other units are drained too. Drivers may treat all of them alike.\n\
              \n",
-            commands::sides!()
+            commands::sides!(),
+            "\n\
+             \n\
+             On an NVIDIA H100 (driver 580.159.04), a dispatch takes 168.5 ns where it needn't wait, and about 2.5 us behind \
+             a barrier from compute to compute, be it for execution alone, for all memory or for one buffer: draining is all \
+             of it, and what is made visible costs next to nothing. full takes 5708 ns, more than twice as long: name the \
+             stages that are meant. The host needs about 0.5 us to record a dispatch, and as much again for its barrier."
         )
     }
 

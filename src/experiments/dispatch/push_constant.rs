@@ -31,7 +31,15 @@ impl Experiment for PushConstant {
              \n\
              How to read it: the figure is time per command, the dispatch with it, and `relative` compares with none pushed. Where sizes beyond some number of bytes cost more, the driver keeps that many in registers or in the command stream and puts the rest into memory.\n\
              \n",
-            commands::sides!()
+            commands::sides!(),
+            "\n\
+             \n\
+             On an NVIDIA H100 (driver 580.159.04), a dispatch takes 515 to 522 ns, whether nothing is set before it or up to \
+             128 bytes: setting them costs the device nothing, and there is no size from which on it does. But it takes three \
+             times as long as in the experiments beside this one, whose kernel has a block of 8 bytes and has it set before \
+             each dispatch. What seems to cost is the block that a kernel declares, here 128 bytes, which would then go along \
+             with each dispatch, set or not. The host needs between 1.1 and 1.7 us to record one, some twice as much as \
+             there."
         )
     }
 

@@ -77,12 +77,16 @@ impl Experiment for Bandwidth {
          and no barrier stands between them; where a burst begins is pushed, and no compiler can know it. There are workgroups \
          enough to fill the largest devices several times.\n\
          \n\
-         How to read it: bytes are what invocations access. Width 4 takes the fewest instructions for each byte and is the \
-         figure to compare with a device's limit (processors x bytes per clock x clock). Where narrower elements are slower, the \
-         issue of instructions is the limit there. A device that reads and writes at the same time has a `read_modify_write` \
+         How to read it: bytes are what invocations access. The best row is the figure to compare with a device's \
+         limit (processors x bytes per clock x clock). Width 4 takes the fewest instructions for each byte: where narrower \
+         elements are slower, the issue of instructions is the limit there. A device that reads and writes at the same time has a `read_modify_write` \
          above both others; most have not. It is `implausible` above the limit, where that is known. Copying the window in and \
          the results out is part of the time, a small one. shared/bank_conflict has the same with strides, at stride 1. Where \
-         drivers run on a processor, this is its first cache, through whatever instructions the driver makes of it."
+         drivers run on a processor, this is its first cache, through whatever instructions the driver makes of it.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), all rows are at 32878 to 33329 GB/s, 98 to 99.6 % of 128 bytes a clock for \
+         each of 132 processors at 1980 MHz. A word for each lane and clock is all that there is, so that neither wider \
+         elements gain, nor does reading and writing at the same time."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

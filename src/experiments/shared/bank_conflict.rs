@@ -117,7 +117,13 @@ impl Experiment for BankConflict {
          and width predicts how many do at each stride, and the one whose predictions are nearest to the measured times is told. \
          The note says how much of their variance it explains and how far the next best is behind. Where none \
          explains nine tenths of it and slows reads down at least 1.5 times, no banks are seen; where several explain it alike, \
-         they are named. Either way there is no figure, and the row says why."
+         they are named. Either way there is no figure, and the row says why.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), a load takes as many turns as lanes want different words of one of 32 banks: \
+         at width=1, 32875 GB/s at stride 1, 16565 at 2, and so on down to 1042 at 32, a 32nd. Odd strides are free, 32290 to \
+         32875 GB/s, and an odd padding makes any stride so. Elements of two words are served for half a subgroup at a time \
+         and those of four for a quarter, so that at worst 16 and 8 lanes wait for each other, 2087 to 2089 and 4156 to 4178 \
+         GB/s, and without conflicts all widths have the same bandwidth."
     }
 
     fn derived(&self) -> &[&str] {

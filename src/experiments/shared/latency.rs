@@ -31,7 +31,12 @@ impl Experiment for Latency {
          word by word: up to three per cent by default, more in larger windows, less with more hops. Apart from that the size of \
          the window makes no difference, unlike that of a cache: if it does, workgroup memory is one there, as on processors, \
          where this is the first cache's latency and the instructions of the driver's loop. There, a subgroup takes longer than \
-         one lane, since each lane's load is an instruction of its own."
+         one lane, since each lane's load is an instruction of its own.\n\
+         \n\
+         On an NVIDIA H100 (driver 580.159.04), a hop takes 14.75 ns with one lane and 14.66 with 32: 29 cycles of 1980 MHz, \
+         whatever the number of lanes. Since workgroup memory serves one subgroup each clock, a processor needs 29 loads of \
+         subgroups in flight to have all of its bandwidth: 29 of the 64 subgroups that it holds with one each, or fewer with \
+         several."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
