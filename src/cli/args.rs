@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::model::{PipelineDetail, Preset};
+use crate::model::{PipelineDetail, Preset, SpirvTarget};
 use crate::output::{Format, Mode};
 use crate::plan::{Shard, parse_number};
 use crate::worker::{Deadlines, Platform};
@@ -119,9 +119,38 @@ pub struct Inspect {
     #[arg(short, long, value_name = "NAME|ID=VALUE")]
     pub constant: Vec<String>,
 
+    /// What to compile GLSL for: newer versions allow newer SPIR-V
+    #[arg(long, value_enum, default_value_t = TargetEnv::Vulkan1_1, value_name = "VERSION")]
+    pub target_env: TargetEnv,
+
     /// How to describe it
     #[arg(long, value_enum, default_value_t = InspectFormat::Text)]
     pub format: InspectFormat,
+}
+
+/// What GLSL is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TargetEnv {
+    /// SPIR-V 1.3
+    #[value(name = "vulkan1.1")]
+    Vulkan1_1,
+    /// SPIR-V 1.5
+    #[value(name = "vulkan1.2")]
+    Vulkan1_2,
+    /// SPIR-V 1.6
+    #[value(name = "vulkan1.3")]
+    Vulkan1_3,
+}
+
+impl TargetEnv {
+    /// As the compiler calls it.
+    pub fn target(self) -> SpirvTarget {
+        match self {
+            Self::Vulkan1_1 => SpirvTarget::Vulkan1_1,
+            Self::Vulkan1_2 => SpirvTarget::Vulkan1_2,
+            Self::Vulkan1_3 => SpirvTarget::Vulkan1_3,
+        }
+    }
 }
 
 /// How a shader is described.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::{Inspect, InspectFormat};
 use super::print;
 use crate::error::Error;
-use crate::model::{SpirvTarget, SubgroupClass};
+use crate::model::SubgroupClass;
 use crate::plan::parse_number;
 use crate::shader::{
     BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
@@ -19,7 +19,7 @@ use crate::units::Bytes;
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let macros = arguments.define.iter().map(|define| macro_of(define)).collect::<Result<_, _>>()?;
     let include_folders = arguments.include.clone();
-    let reading = Reading { include_folders, macros, target: SpirvTarget::default() };
+    let reading = Reading { include_folders, macros, target: arguments.target_env.target() };
     let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
     let values = values(&module.reflection, &arguments.constant)?;
     let inspection = Inspection::of(&module, &values).map_err(|error| Error::Usage(error.to_string()))?;

@@ -99,7 +99,21 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
     let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
     let name = key(path);
     let library = with_includes(&name, &text, reading);
-    Ok(Compiler::new(library)?.compile(&name, &reading.macros, reading.target)?)
+    Compiler::new(library)?.compile(&name, &reading.macros, reading.target).map_err(|error| as_written(error, path).into())
+}
+
+/// An error with paths as the user writes them: from the current folder on, or as the shader's own is written.
+fn as_written(error: CompileError, path: &Path) -> CompileError {
+    let CompileError::Glsl(mut error) = error else { return error };
+    let name = key(path);
+    // What stands before the file's name, in the compiler's words and in the user's.
+    let own = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
+    let written = path.parent().map(|folder| folder.join("").to_string_lossy().into_owned()).unwrap_or_default();
+    let shown = |text: &str| if own.is_empty() { text.to_owned() } else { text.replace(&own, &written) };
+    error.subject.path = shown(&error.subject.path);
+    error.words = shown(&error.words);
+    error.file = error.file.as_deref().map(shown);
+    CompileError::Glsl(error)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
