@@ -111,8 +111,8 @@ pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<Stri
     let limit = peaks.of(bound)?;
     let (amount, unit, verb) = match bound {
         Bound::Memory | Bound::Shared => (case.work.bytes?, "GB/s", "move"),
-        Bound::Float16 | Bound::Float32 | Bound::Float64 => (case.work.flops?, "GFLOP/s", "compute"),
-        Bound::Int32 => (case.work.ops?, "Gop/s", "compute"),
+        Bound::Float16 | Bound::Float32 | Bound::Float64 | Bound::Matrix16 => (case.work.flops?, "GFLOP/s", "compute"),
+        Bound::Int32 | Bound::Matrix8 => (case.work.ops?, "Gop/s", "compute"),
     };
     let rate = amount as f64 / time;
     let beyond = || format!("{rate:.0} {unit} is more than the device can physically {verb} ({limit:.0} {unit})");

@@ -146,7 +146,16 @@ impl MockOptions {
         info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
         let peak = (self.peak > 0.0).then_some(self.peak);
-        info.peaks = Peaks { memory: peak, shared: peak, float16: peak, float32: peak, float64: peak, int32: peak };
+        info.peaks = Peaks {
+            memory: peak,
+            shared: peak,
+            float16: peak,
+            float32: peak,
+            float64: peak,
+            int32: peak,
+            matrix16: peak,
+            matrix8: peak,
+        };
         info.quirks.extend((self.iterations > 0).then_some(Quirk {
             name: "mock-loop-cap".into(),
             what: "the mock device was told to have a fault of loops".into(),

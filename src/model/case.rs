@@ -71,6 +71,10 @@ pub enum Bound {
     Float64,
     /// The units that multiply and add whole numbers of 32 bits.
     Int32,
+    /// The units that multiply matrices of 16-bit floats.
+    Matrix16,
+    /// The same of bytes.
+    Matrix8,
 }
 
 /// The word that outputs hold before a checked pass: a kernel that writes nothing can't pass for one that wrote the result.

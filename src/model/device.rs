@@ -142,6 +142,10 @@ pub struct Peaks {
     pub float64: Option<f64>,
     /// Multiply-adds of whole numbers of 32 bits.
     pub int32: Option<f64>,
+    /// Multiply-adds in products of dense matrices of 16-bit floats, `f16` or `bf16`.
+    pub matrix16: Option<f64>,
+    /// The same of bytes.
+    pub matrix8: Option<f64>,
 }
 
 impl Peaks {
@@ -154,6 +158,8 @@ impl Peaks {
             Bound::Float32 => self.float32,
             Bound::Float64 => self.float64,
             Bound::Int32 => self.int32,
+            Bound::Matrix16 => self.matrix16,
+            Bound::Matrix8 => self.matrix8,
         }
     }
 }

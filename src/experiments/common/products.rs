@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::experiments::{Setting, size_to_require};
 use crate::model::{
-    Axis, AxisKind, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
+    Axis, AxisKind, Bound, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
     Preset, Resource, Scalar, Sequence, Skip, SpirvTarget, Work,
 };
 use crate::validate::Expected;
@@ -299,7 +299,12 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
     } else {
         (Work { ops: operations, ..Work::default() }, Headline::OPS)
     };
-    Ok(Case { variant: variant.to_owned(), work, headline, iterations: sizes.rounds.saturating_mul(TURNS), ..case })
+    let bound = match kind.factor {
+        Component::F16 | Component::Bf16 => Some(Bound::Matrix16),
+        Component::I8 | Component::U8 => Some(Bound::Matrix8),
+        _ => None,
+    };
+    Ok(Case { variant: variant.to_owned(), work, headline, bound, iterations: sizes.rounds.saturating_mul(TURNS), ..case })
 }
 
 /// Whether the device lists the product, or one whose multiple it is.
