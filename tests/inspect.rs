@@ -50,6 +50,7 @@ fn everything_that_a_shader_declares_is_told() {
     let shader = written(&folder, "shader.comp", SHADER);
     let told = json(&[&shader, "-c", "TILE=32", "-c", "0=64"]);
     assert_eq!((&told["shared_bytes"], &told["push_constant_bytes"]), (&4096.into(), &8.into()));
+    assert_eq!(told["shared_bytes_depend_on"], serde_json::json!([1]));
     let entry = &told["entry_points"][0];
     assert_eq!((entry["name"].as_str(), &entry["workgroup"]), (Some("main"), &serde_json::json!([64, 4, 1])));
     assert_eq!(entry["local_size"][0], serde_json::json!({"specialized": {"constant_id": 0, "default": 1}}));

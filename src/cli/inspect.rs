@@ -15,6 +15,9 @@ use crate::shader::{
 };
 use crate::units::Bytes;
 
+/// Constants whose influence is tried out: each takes three looks at the whole module, and a malformed one may have millions.
+const MOST_TRIED: usize = 256;
+
 /// Describes a shader.
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let macros = arguments.define.iter().map(|define| macro_of(define)).collect::<Result<_, _>>()?;
@@ -126,6 +129,8 @@ struct Inspection<'m> {
     push_constant_bytes: u32,
     /// Of Workgroup memory, which all entry points declare together.
     shared_bytes: u64,
+    /// The constants, by `constant_id`, on which that depends: other values of the first [`MOST_TRIED`] were tried.
+    shared_bytes_depend_on: Vec<u32>,
     bindings: Vec<BindingInfo>,
     blocks: Vec<BlockInfo>,
 }
@@ -165,6 +170,18 @@ impl<'m> Inspection<'m> {
             let value = shown(declared.ty, given.unwrap_or(declared.default_bits));
             Constant { declared, value, is_default: given.is_none() }
         };
+        let shared_bytes = reflection.shared_bytes(values)?;
+        let decides = |constant: &&SpecConstant| {
+            let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
+            // A bool the other way, a length one more, and twice as much.
+            let others = [bits ^ 1, bits.wrapping_add(1), bits.wrapping_mul(2)];
+            others.iter().any(|bits| {
+                let other: SpecValues = values.iter().map(|(id, bits)| (*id, *bits)).chain([(constant.id, *bits)]).collect();
+                reflection.shared_bytes(&other) != Ok(shared_bytes)
+            })
+        };
+        let shared_bytes_depend_on =
+            reflection.spec_constants.iter().take(MOST_TRIED).filter(decides).map(|constant| constant.id).collect();
         let (major, minor) = reflection.version;
         Ok(Self {
             spirv_version: format!("{major}.{minor}"),
@@ -175,7 +192,8 @@ impl<'m> Inspection<'m> {
             entry_points: reflection.entry_points.iter().map(entry).collect::<Result<_, _>>()?,
             spec_constants: reflection.spec_constants.iter().map(constant).collect(),
             push_constant_bytes: reflection.push_bytes,
-            shared_bytes: reflection.shared_bytes(values)?,
+            shared_bytes,
+            shared_bytes_depend_on,
             bindings: reflection.bindings_under(values)?,
             blocks: reflection.blocks(values)?,
         })
@@ -191,7 +209,11 @@ impl fmt::Display for Inspection<'_> {
         if !self.extensions.is_empty() {
             line(f, "extensions", &self.extensions.join(", "))?;
         }
-        line(f, "shared", &Bytes(self.shared_bytes).to_string())?;
+        let is_decisive = |constant: &&Constant<'_>| self.shared_bytes_depend_on.contains(&constant.declared.id);
+        let decisive: Vec<String> =
+            self.spec_constants.iter().filter(is_decisive).map(|constant| title(constant.declared)).collect();
+        let by = if decisive.is_empty() { String::new() } else { format!(" (depends on {})", decisive.join(", ")) };
+        line(f, "shared", &format!("{}{by}", Bytes(self.shared_bytes)))?;
         line(f, "pushed", &Bytes(self.push_constant_bytes.into()).to_string())?;
         if !self.spec_constants.is_empty() {
             writeln!(f, "\nspecialization constants")?;
