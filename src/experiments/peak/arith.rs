@@ -37,7 +37,7 @@ impl Experiment for Arith {
         "Each invocation goes through `chains` independent chains of operations on vectors of `width` components; within a chain \
          each operation needs the result of the one before. Nothing is loaded or stored in the loop, and its turns are long: \
          `unroll` blocks, which have 16 operations of each chain, or 4 of functions, or 2 of div and rem, whose code is long. \
-         The variant is the type. fma is fma() of floats and x * a + y of whole numbers, and counts two; all else counts one: add \
+         The variant is the type. fma is fma() of floats, x * x + a, and x * a + y of whole numbers, and counts two; all else counts one: add \
          (of floats, sums and differences in turn), mul, div, rem (mod() of floats), rcp (1 / x), sqrt, rsqrt (inversesqrt), exp2, \
          log2, sin, shift (to the right, by a number that differs), bit_count. From div to sin an addition comes before \
          each operation, before bit_count an xor, which isn't counted: without it a chain would end at one value. No coefficient is \
@@ -66,7 +66,10 @@ impl Experiment for Arith {
          fp64 and int (fma of f32, f16, f64 and i32), dot (peak/dot), matrix_fp16, matrix_bf16 and matrix_int8 (peak/coopmat \
          and peak/coopmat_workgroup), global (the largest arrays of memory/stream, which on processors are in cache), \
          shared (shared/bandwidth and shared/bank_conflict, without broadcasts) and cache (cache/bandwidth). It takes the row with the highest lower end of \
-         its interval, not the highest figure, which the noisiest row would have; value, interval and flags are that row's.\n\
+         its interval, not the highest figure, which the noisiest row would have; value, interval and flags are that row's. peak/share tells of each other experiment \
+         that leads with such a figure how much of it its best row has, by the same rule: of global those of memory/*, workgroup/* \
+         and algo/* that move bytes, of shared shared/tile and shared/capacity, of fp32 peak/roofline. Its note names both rows, and \
+         what the least has. A share above 1 is of data that a cache holds.\n\
          \n\
          On an NVIDIA H100 (driver 580.159.04), fma comes to more than 99 % of what its 132 processors can begin at 1980 MHz: \
          f32 66446 to 66580 GFLOP/s, 128 a clock and processor, f64 and i32 half as many, 33324 to 33346 GFLOP/s and 33409 to \
@@ -96,7 +99,7 @@ impl Experiment for Arith {
     }
 
     fn sources(&self) -> &[&str] {
-        summary::SOURCES
+        &summary::SOURCES
     }
 
     fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {

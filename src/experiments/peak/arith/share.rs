@@ -43,18 +43,19 @@ pub const COMPARED: &[Compared] = &[
 /// A row for each of these experiments that was measured, with the flags of the two rows that are compared.
 pub fn derive(rows: &BTreeMap<&str, &[Finished]>, kinds: &[Kind]) -> Vec<(Derived, BTreeSet<String>)> {
     let of = |compared: &Compared| {
-        let peak = kinds.iter().find(|kind| kind.name == compared.kind).and_then(|kind| kind.best(rows));
+        let Some(kind) = kinds.iter().find(|kind| kind.name == compared.kind) else { return Vec::new() };
+        let peak = kind.best(rows);
         let of_experiment = |name: &&'static str| {
             let all = rows.get(name).copied().unwrap_or_default();
             let measured = of_largest(all.iter().map(|row| (*name, row)).collect());
-            surest(&measured).map(|best| share(compared.kind, best, peak, &measured))
+            surest(&measured).map(|best| share(kind, best, peak, &measured))
         };
         compared.experiments.iter().filter_map(of_experiment).collect::<Vec<_>>()
     };
     COMPARED.iter().flat_map(of).collect()
 }
 
-fn share(kind: &str, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
+fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
     let (experiment, row) = best;
     let derived = |figure, note| Derived {
         experiment: NAME,
@@ -67,7 +68,9 @@ fn share(kind: &str, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> (
         note,
     };
     let Some((source, peak)) = peak else {
-        return (derived(Err(format!("nothing that tells the peak `{kind}` was measured")), String::new()), BTreeSet::new());
+        let sources = kind.sources.join(" or ");
+        let reason = format!("no row tells the peak `{}`: run {sources} as well", kind.name);
+        return (derived(Err(reason), String::new()), BTreeSet::new());
     };
     let ((low, high), (peak_low, peak_high)) = (ends(row), ends(peak));
     let figure = Figure {
@@ -132,7 +135,7 @@ mod tests {
     fn each_kind_is_one_of_the_summary() {
         for Compared { kind, experiments } in COMPARED {
             let kind = summary::KINDS.iter().find(|other| other.name == *kind).unwrap();
-            assert!(experiments.iter().all(|name| summary::SOURCES.contains(name) && !kind.sources.contains(name)));
+            assert!(experiments.iter().all(|name| crate::experiments::find(name).is_some() && !kind.sources.contains(name)));
         }
     }
 }
