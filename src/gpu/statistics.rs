@@ -89,12 +89,15 @@ impl Inquirer {
         let result = unsafe { query(self.functions.device(), info, &raw mut count, told.as_mut_ptr()) };
         // `INCOMPLETE` is what drivers say of a text that grew in between: what fits is shown.
         result.result().or_else(|result| if result == vk::Result::INCOMPLETE { Ok(()) } else { Err(result) })?;
-        let representation = |(told, data): (&vk::PipelineExecutableInternalRepresentationKHR<'_>, &Vec<u8>)| Representation {
-            name: text(told.name_as_c_str()),
-            description: text(told.description_as_c_str()),
-            text: if told.is_text == vk::TRUE { words(data) } else { hexadecimal(data) },
+        let representation = |(told, data): (&vk::PipelineExecutableInternalRepresentationKHR<'_>, &Vec<u8>)| {
+            let written = &data[..told.data_size.min(data.len())];
+            Representation {
+                name: text(told.name_as_c_str()),
+                description: text(told.description_as_c_str()),
+                text: if told.is_text == vk::TRUE { words(written) } else { hexadecimal(written) },
+            }
         };
-        Ok(told.iter().zip(&data).map(representation).collect())
+        Ok(told.iter().zip(&data).take(count as usize).map(representation).collect())
     }
 }
 
