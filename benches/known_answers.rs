@@ -39,11 +39,23 @@ const MISSES: f64 = 0.1;
 /// interval that holds anything answers nothing.
 const GROSS: f64 = 0.2;
 /// Kernels whose time isn't in proportion to their work: variant, a value on an axis, and why. They are printed, and no more.
-const BESIDE: &[(&str, &str, &str)] = &[(
-    "load/path:ubo",
-    "pattern=uniform",
-    "it may miss a cache that is smaller than the buffer, and subgroups that keep step save each other misses",
-)];
+const BESIDE: &[(&str, &str, &str)] = &[
+    (
+        "load/path:ubo",
+        "pattern=uniform",
+        "it may miss a cache that is smaller than the buffer, and subgroups that keep step save each other misses",
+    ),
+    (
+        "sync/atomic:combinable",
+        "contention=distinct",
+        "nobody waits for these, they pile up before the memory, and their pace changes from run to run (such rows say noisy)",
+    ),
+    (
+        "sync/false_sharing:",
+        "neighbours=workgroups",
+        "which workgroup has a line next is chance, and so is the pace (such rows say noisy)",
+    ),
+];
 /// Tries of equal against equal, and how many must hold 1.
 const TRIES: usize = 100;
 const HOLDING: usize = 90;
@@ -220,6 +232,23 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
     experiment.variants().iter().flat_map(|variant| points.iter().map(move |point| (*variant, point.clone()))).collect()
 }
 
+/// What is doubled: the axis along which the kernel's loops get longer, of several the innermost loop's, and whether there is one.
+/// Where there is none, any along which there is more work, although more workgroups may take no longer as long as the device has
+/// room for them, and a larger array may leave a cache.
+fn axis_to_double(experiment: &dyn Experiment, (variant, point): (&str, &Point), setting: &Setting) -> Option<(Axis, bool)> {
+    let iterations = |axis: &Axis, n: u64| {
+        let point = point.with(&axis.name, &AxisValue::from(n));
+        experiment.case(variant, &point, setting).map_or(0, |case| case.iterations)
+    };
+    let lengthens_loops = |axis: &&Axis| {
+        let most = point.integer(&axis.name);
+        iterations(axis, most / 2) < iterations(axis, most)
+    };
+    let axes: Vec<Axis> = experiment.axes(setting).into_iter().filter(|axis| axis.is_work).collect();
+    let of_loops = axes.iter().rfind(lengthens_loops);
+    Some((of_loops.or(axes.first())?.clone(), of_loops.is_some()))
+}
+
 /// What others are compared with, or the middle value.
 fn middle(axis: &Axis) -> AxisValue {
     axis.base.clone().unwrap_or_else(|| axis.defaults[axis.defaults.len() / 2].clone())
@@ -229,15 +258,15 @@ impl Doubling {
     /// `None` where the experiment has no axis of work, or the device can't run it.
     fn new(bench: &mut Bench, experiment: &dyn Experiment, (variant, point): &(&str, Point)) -> anyhow::Result<Option<Self>> {
         let setting = bench.setting();
-        let Some(axis) = experiment.axes(&setting).into_iter().find(|axis| axis.is_work) else { return Ok(None) };
+        let Some((axis, is_loop)) = axis_to_double(experiment, (variant, point), &setting) else { return Ok(None) };
         // The default preset's size: a quarter of a quick one may lie in a cache that the whole doesn't fit.
         let axes = experiment.axes(&Setting { preset: Preset::Default, ..setting });
         let sized = axes.into_iter().find(|sized| sized.name == axis.name).as_ref().map(middle);
         let most = point.with(&axis.name, &sized.context("an axis of work has sizes")?).integer(&axis.name);
-        let work_of = |n: u64| {
-            let case = experiment.case(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting);
-            case.map_or(0.0, |case| amount(&case.work))
-        };
+        let case_of = |n: u64| experiment.case(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting);
+        let work_of = |n: u64| case_of(n).map_or(0.0, |case| amount(&case.work));
+        // What a pass begins with is over after a short while: longer loops tell more than shorter ones, as far as results stay exact.
+        let most = if is_loop && case_of(4 * most).is_ok() { 4 * most } else { most };
         // Twice the edge of a square is four times the work: there the steps are smaller, so that work doubles.
         let steps = if work_of(most) > 3.0 * work_of(most / 2) {
             [most / 2, most * 181 / 256, most]
@@ -246,8 +275,7 @@ impl Doubling {
         };
         let mut cases = Vec::new();
         for n in steps {
-            let point = point.with(&axis.name, &AxisValue::from(n));
-            let Ok(case) = experiment.case(variant, &point, &setting) else { return Ok(None) };
+            let Ok(case) = case_of(n) else { return Ok(None) };
             // What the host's clock times has no samples of the device's.
             if check_limits(&case, &bench.info).is_err() || case.measurand != Measurand::Pass {
                 return Ok(None);

@@ -37,8 +37,9 @@ impl Experiment for PushConstant {
              On an NVIDIA H100 (driver 580.159.04), a dispatch takes 515 to 522 ns, whether nothing is set before it or up to \
              128 bytes: setting them costs the device nothing, and there is no size from which on it does. But it takes three \
              times as long as in the experiments beside this one, whose kernel has a block of 8 bytes and has it set before \
-             each dispatch. What seems to cost is the block that a kernel declares, here 128 bytes, which would then go along \
-             with each dispatch, set or not. The host needs between 1.1 and 1.7 us to record one, some twice as much as \
+             each dispatch. The block that a kernel declares may cost, here 128 bytes, which would go along with each \
+             dispatch, set or not. But on another such machine, in rows that say drift and throttled, direct dispatches of \
+             dispatch/indirect were as slow: the device reads commands from the host's memory, and not always at one pace. The host needs between 1.1 and 1.7 us to record one, some twice as much as \
              there."
         )
     }

@@ -131,16 +131,15 @@ impl Experiment for Atomic {
          of its cell (see src/experiments/common/ledger.rs), and for each cell all sums together have to be what became of it; besides, \
          what a cell holds at the end is exact, where it doesn't depend on the order.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), in ps, at `used`, an add of u32 in memory takes 77 where a subgroup shares a \
-         cell, 238 where a workgroup does, and 732 where all do: one address takes an atomic every 0.73 ns, whatever the \
-         operation, of u32 and of u64 alike, but of f32 1756. 264 workgroups with a cell each are no more than three times as \
-         fast as one cell for all, and cells of u64, of which half as many lie in a line, are faster, 52 and 180: so \
-         neighbouring cells seem to wait for each other. `combinable` brings u32 at `one` to 23.4, a 31st: the compiler adds \
+         On an NVIDIA H100 (driver 580.159.04), in ps, at `used`, an add of u32 in memory takes 4.34 where each invocation has a \
+         cell, 235 where a workgroup shares one, and 733 where all do: one address takes an atomic every 0.73 ns, whatever the \
+         operation, of u32 and of u64 alike, but of f32 1759. 264 workgroups with a cell each are no more than three times as \
+         fast as one cell for all: neighbouring cells seem to wait for each other. Where a subgroup shares a cell, rows say noisy, \
+         and figures are between the two. `combinable` brings u32 at `one` to 23.0, a 32nd: the compiler adds \
          up what 32 lanes have, and one atomic for all costs what one for a lane does. It does so neither for u64 nor for f32, \
-         which take 732 and 1756 there as well: add these up by hand. In workgroup memory, an add of f32 takes 24 in a \
-         subgroup and 108 to 124 in a workgroup, of u64 31 to 32 and 118 to 119: they come one after the other, and most \
-         likely try again until nobody interfered. Figures of `distinct`, and of most others in workgroup memory, were \
-         launch_bound and aren't told here."
+         which take 733 to 739 and 1759 there as well: add these up by hand. In workgroup memory, an add of u32 takes 3.93 in a \
+         subgroup and 2.22 in a workgroup, of f32 23.7 and 102 to 111, of u64 30 to 31 and 117: these two come one after the \
+         other, and most likely try again until nobody interfered."
     }
 
     fn variants(&self) -> &[&str] {

@@ -70,14 +70,14 @@ impl Experiment for Barrier {
          to be seen, which a driver may take for a fence of its own (llvmpipe waits at each of them). On processors, a workgroup commonly is one thread that changes from subgroup \
          to subgroup where it waits: there the figure is the cost of that change.\n\
          \n\
-         On an NVIDIA H100 (driver 580.159.04), a step of a lone workgroup with traffic=shared takes 21.6 ns without a \
+         On an NVIDIA H100 (driver 580.159.04), a step of a lone workgroup with traffic=shared takes 21.5 ns without a \
          barrier, from 2 to 64 invocations. subgroup, control_subgroup, memory_shared and memory_workgroup are the same thing, \
-         22.9 ns: a fence is as dear as a subgroup's barrier, a nanosecond. control isn't dropped where one subgroup is alone, \
-         26.0, and takes 32.5 ns for two and 64.1 for 32, where a step without it is 32.7; with registers 10.8 for one, 15.9 \
-         for two and 48.7 for 32, some 1.1 ns for each further subgroup. The scopes of the queue family and of the device are \
-         the same, and another matter: 366 ns for one subgroup and 676 for 32, with no write on its way. So they are for what \
+         22.8 ns: a fence is as dear as a subgroup's barrier, a nanosecond. control isn't dropped where one subgroup is alone, \
+         25.8, and takes 32.4 ns for two and 63.9 for 32, where a step without it is 32.5; with registers 10.6 for one, 15.7 \
+         for two and 48.6 for 32, some 1.1 ns for each further subgroup. The scopes of the queue family and of the device are \
+         the same, and another matter: 353 ns for one subgroup and 648 to 649 for 32, with no write on its way. So they are for what \
          other workgroups have to see, and nothing else. With 256 workgroups at once, on processors of their own or two on \
-         one, control takes 26.0 for one subgroup each and 84.1 for 32."
+         one, control takes 25.8 for one subgroup each and 84.0 for 32."
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
