@@ -402,8 +402,10 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {
+            // What is reset before every pass is nobody's own.
+            Contents::Undefined if prepared.case.repeat == Repeat::AfterReset => true,
             Contents::Undefined => accesses(index).all(|info| info.access != Access::ReadWrite),
-            Contents::Sequence(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
+            Contents::Sequence(_) | Contents::Data(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
         })
         .collect()
 }

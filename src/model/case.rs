@@ -342,7 +342,7 @@ impl Resource {
     pub fn sequence(&self) -> Sequence {
         match self.contents {
             Contents::Sequence(sequence) => sequence,
-            Contents::Undefined => panic!("`{}` holds no sequence", self.name),
+            Contents::Undefined | Contents::Data(_) => panic!("`{}` holds no sequence", self.name),
         }
     }
 
