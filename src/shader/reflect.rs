@@ -18,6 +18,7 @@ mod pointers;
 mod scalar;
 mod subgroup;
 mod types;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -61,6 +62,7 @@ pub struct Reflection {
     pub bindings: Vec<BindingInfo>,
     /// Bytes of push constants, from offset 0; a multiple of four.
     pub push_bytes: u32,
+    used_bindings: Vec<BindingInfo>,
     types: Types,
     constants: Constants,
     interface: Interface,
@@ -231,6 +233,7 @@ impl Reflection {
             entry_points: entry_points(&module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
+            used_bindings: interface.used_bindings(&module, &defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
             code: Code::of(&module, &types, &constants, &defaults, &index),
             types,
@@ -270,6 +273,12 @@ impl Reflection {
     /// Where a length can't be told.
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
+    }
+
+    /// The same as [`bindings`](Self::bindings), under the defaults, with what functions really do with a storage buffer for its
+    /// access: few shaders declare what they only read, or only write. What nothing touches is read-only.
+    pub fn used_bindings(&self) -> &[BindingInfo] {
+        &self.used_bindings
     }
 
     /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
