@@ -8,10 +8,9 @@ use super::args::{Inspect, InspectFormat};
 use super::print;
 use crate::error::Error;
 use crate::model::SubgroupClass;
-use crate::plan::parse_number;
 use crate::shader::{
     BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
-    Reading, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
+    Reading, ReflectError, Reflection, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
 use crate::units::Bytes;
 
@@ -61,56 +60,12 @@ fn value(reflection: &Reflection, given: &str) -> Result<(u32, u64), Error> {
             _ => format!("the shader has no such one; it has {}", known.join(", ")),
         })
     })?;
-    let bits = bits(constant.ty, value).ok_or_else(|| usage(format!("`{value}` is no {}", constant.ty)))?;
+    let bits = constant.ty.parse(value).ok_or_else(|| usage(format!("`{value}` is no {}", constant.ty)))?;
     Ok((constant.id, bits))
 }
 
 fn title(constant: &SpecConstant) -> String {
     if constant.name.is_empty() { constant.id.to_string() } else { format!("{} {}", constant.id, constant.name) }
-}
-
-/// The bits of a value in words; nothing where it is none of the type, or the type has none in words (floats of 16 bits and less).
-fn bits(ty: ScalarType, value: &str) -> Option<u64> {
-    let signed = || match value.strip_prefix('-') {
-        Some(rest) => parse_number(rest).and_then(|number| 0_i64.checked_sub_unsigned(number)),
-        None => parse_number(value).and_then(|number| i64::try_from(number).ok()),
-    };
-    let low = |value: i64| u64::from_ne_bytes(value.to_ne_bytes());
-    match ty {
-        ScalarType::Bool => match value {
-            "true" | "1" => Some(1),
-            "false" | "0" => Some(0),
-            _ => None,
-        },
-        ScalarType::U8 => parse_number(value).filter(|number| *number <= u8::MAX.into()),
-        ScalarType::U16 => parse_number(value).filter(|number| *number <= u16::MAX.into()),
-        ScalarType::U32 => parse_number(value).filter(|number| *number <= u32::MAX.into()),
-        ScalarType::U64 => parse_number(value),
-        ScalarType::I8 => signed().filter(|number| i8::try_from(*number).is_ok()).map(|number| low(number) & 0xFF),
-        ScalarType::I16 => signed().filter(|number| i16::try_from(*number).is_ok()).map(|number| low(number) & 0xFFFF),
-        ScalarType::I32 => signed().filter(|number| i32::try_from(*number).is_ok()).map(|number| low(number) & 0xFFFF_FFFF),
-        ScalarType::I64 => signed().map(low),
-        ScalarType::F32 => value.parse::<f32>().ok().map(|number| number.to_bits().into()),
-        ScalarType::F64 => value.parse::<f64>().ok().map(f64::to_bits),
-        ScalarType::F16 | ScalarType::OtherFloat(_) => None,
-    }
-}
-
-/// A constant's value in words.
-fn shown(ty: ScalarType, bits: u64) -> String {
-    let bytes = bits.to_le_bytes();
-    let [a, b, c, d, ..] = bytes;
-    match ty {
-        ScalarType::Bool => (bits != 0).to_string(),
-        ScalarType::I8 => i8::from_le_bytes([a]).to_string(),
-        ScalarType::I16 => i16::from_le_bytes([a, b]).to_string(),
-        ScalarType::I32 => i32::from_le_bytes([a, b, c, d]).to_string(),
-        ScalarType::I64 => i64::from_le_bytes(bytes).to_string(),
-        ScalarType::F32 => f32::from_le_bytes([a, b, c, d]).to_string(),
-        ScalarType::F64 => f64::from_bits(bits).to_string(),
-        ScalarType::F16 | ScalarType::OtherFloat(_) => format!("{bits:#x}"),
-        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => bits.to_string(),
-    }
 }
 
 // ---- what is told ---------------------------------------------------------------------------------------------------------
@@ -167,7 +122,7 @@ impl<'m> Inspection<'m> {
         };
         let constant = |declared: &'m SpecConstant| {
             let given = values.get(&declared.id).copied();
-            let value = shown(declared.ty, given.unwrap_or(declared.default_bits));
+            let value = declared.ty.shown(given.unwrap_or(declared.default_bits));
             Constant { declared, value, is_default: given.is_none() }
         };
         let shared_bytes = reflection.shared_bytes(values)?;
