@@ -21,7 +21,7 @@ pub use reflect::{
     InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
     StructLayout, TypeLayout,
 };
-pub use specialize::{SpecializeError, prepare, specialize};
+pub use specialize::{SpecializeError, prepare, specialize, specialize_entry};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]

@@ -93,7 +93,21 @@ pub enum SpecializeError {
 pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, SpecializeError> {
     let reflection = &module.reflection;
     let entry = reflection.entry_points.first().ok_or(ReflectError::NoComputeEntryPoint)?;
-    let mut values = named_values(reflection, kernel)?;
+    specialize_entry(module, entry, kernel, named_values(reflection, kernel)?)
+}
+
+/// The same for an entry point of several, with values of constants by their ids besides the workgroup size; the kernel's names are
+/// left out.
+///
+/// # Errors
+/// Where they don't fit together.
+pub fn specialize_entry(
+    module: &Arc<Module>,
+    entry: &EntryPoint,
+    kernel: &Kernel,
+    mut values: SpecValues,
+) -> Result<Specialized, SpecializeError> {
+    let reflection = &module.reflection;
     set_local_size(entry, kernel.local_size, &mut values)?;
     check_local_size(reflection, entry, kernel.local_size, &values)?;
     check_bindings(&reflection.bindings, kernel)?;
