@@ -5,6 +5,8 @@
 
 #[path = "gpu/commands.rs"]
 mod commands;
+#[path = "gpu/local_sizes.rs"]
+mod local_sizes;
 #[path = "gpu/resources.rs"]
 mod resources;
 

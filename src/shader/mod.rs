@@ -4,6 +4,8 @@ mod compile;
 mod files;
 mod library;
 mod loader;
+mod local_size;
+mod localize;
 mod reflect;
 mod specialize;
 
@@ -16,6 +18,8 @@ pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use files::{FileError, Reading, from_file};
 pub use library::Library;
 pub use loader::{LoadError, load};
+pub use local_size::with_local_size_ids;
+pub use localize::{LocalSizeIds, LocalizeError, specializable};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, InstructionCounts,
     InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,

@@ -444,6 +444,19 @@ impl Extent {
     }
 }
 
+impl EntryPoint {
+    /// The id of its function.
+    pub(super) fn function(&self) -> Word {
+        self.function
+    }
+
+    /// The ids of its size's directions; nothing where the execution mode has literals.
+    pub(super) fn local_size_ids(&self) -> Option<[Word; 3]> {
+        let [x, y, z] = self.local_size_ids;
+        Some([x?, y?, z?])
+    }
+}
+
 fn extent_of(values: &Values, id: Word) -> Option<u32> {
     values.integer(id).and_then(|extent| u32::try_from(extent).ok())
 }
