@@ -8,6 +8,7 @@
 //! ```text
 //! arguments -> experiments x axes x device limits = plan (cases)
 //!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
+//!   -> tuning  (a user's own shader: which configurations to measure, and what follows)
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
@@ -32,6 +33,7 @@ pub mod output;
 pub mod plan;
 pub mod record;
 pub mod shader;
+pub mod tuning;
 
 pub mod cli;
 pub mod worker;
