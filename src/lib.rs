@@ -8,6 +8,7 @@
 //! ```text
 //! arguments -> experiments x axes x device limits = plan (cases)
 //!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
+//!   -> tuning  (expressions over axes, tables of best configurations)
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
@@ -32,6 +33,7 @@ pub mod output;
 pub mod plan;
 pub mod record;
 pub mod shader;
+pub mod tuning;
 
 pub mod cli;
 pub mod worker;

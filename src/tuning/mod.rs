@@ -1,0 +1,5 @@
+//! Tuning a user's own shader, as far as it needs no device: expressions over axes, and what is known of best configurations.
+
+mod expression;
+
+pub use expression::{Expression, ExpressionError, Value};
