@@ -15,13 +15,14 @@
 //!   -> output  (CSV, JSON lines, table, markdown)
 //! ```
 //!
-//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`stats`], [`validate`]) and the stages before it, never one
-//! after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
-//! types; only [`output`] and [`cli`] print.
+//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`staged`], [`stats`], [`validate`]) and the stages before
+//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and
+//! knows Vulkan's types; only [`output`] and [`cli`] print.
 
 pub mod digest;
 pub mod error;
 pub mod model;
+pub mod staged;
 pub mod stats;
 pub mod units;
 pub mod validate;

@@ -5,5 +5,7 @@ pub mod answer;
 mod expression;
 pub mod search;
 pub mod space;
+mod table;
 
 pub use expression::{Expression, ExpressionError, Value};
+pub use table::{DeviceId, DriverId, Entry, KernelId, Match, Quality, Query, Table, TableError};
