@@ -115,6 +115,10 @@ pub struct Inspect {
     #[arg(short = 'I', long, value_name = "FOLDER")]
     pub include: Vec<PathBuf>,
 
+    /// Describe one entry point: the others, and what only they use, are left out (default: all)
+    #[arg(short, long, value_name = "NAME")]
+    pub entry: Option<String>,
+
     /// Give a specialization constant a value, by its name or its constant_id
     #[arg(short, long, value_name = "NAME|ID=VALUE")]
     pub constant: Vec<String>,

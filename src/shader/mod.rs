@@ -38,6 +38,21 @@ pub struct Module {
     pub reflection: Reflection,
 }
 
+impl Module {
+    /// SPIR-V of whatever origin, described as far as one entry point needs it, or whole where none is named.
+    ///
+    /// # Errors
+    /// Where the words are no module that can be described, or it has no such entry point.
+    pub fn of_spirv(words: Vec<u32>, entry: Option<&str>) -> Result<Self, ReflectError> {
+        let reflection = match entry {
+            Some(name) => Reflection::of_entry(&words, name)?,
+            None => Reflection::of(&words)?,
+        };
+        let spirv_hash = compile::spirv_hash(&words);
+        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection })
+    }
+}
+
 /// A module with the values of its specialization constants, as a pipeline needs them.
 #[derive(Clone, Debug)]
 pub struct Specialized {
