@@ -2,8 +2,10 @@
 
 mod compile;
 mod files;
+mod fit;
 mod library;
 mod loader;
+mod needs;
 mod reflect;
 mod specialize;
 
@@ -14,14 +16,16 @@ use crate::model::Case;
 
 pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use files::{FileError, Reading, from_file};
+pub use fit::{Reach, Stop, WorkgroupFit};
 pub use library::Library;
 pub use loader::{LoadError, load};
+pub use needs::{Lack, Needs};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, InstructionCounts,
     InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
     StructLayout, TypeLayout,
 };
-pub use specialize::{SpecializeError, prepare, specialize};
+pub use specialize::{SpecializeError, prepare, specialize, specialize_entry};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]
@@ -70,6 +74,8 @@ pub struct Specialized {
     pub shared_bytes: u64,
     /// Bytes of push constants.
     pub push_bytes: u32,
+    /// The descriptors under these values.
+    pub bindings: Vec<BindingInfo>,
     /// The subgroup size that the pipeline must have, where one is required.
     pub required_subgroup_size: Option<u32>,
 }

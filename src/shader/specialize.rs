@@ -98,16 +98,38 @@ pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, 
     check_local_size(reflection, entry, kernel.local_size, &values)?;
     check_bindings(&reflection.bindings, kernel)?;
     check_counts(reflection, &values)?;
-    let (entries, data) = pack(&reflection.spec_constants, &values);
+    let specialized = with_values(module, entry, kernel.local_size, &values)?;
+    Ok(Specialized { required_subgroup_size: kernel.required_subgroup_size, ..specialized })
+}
+
+/// A module with values for its specialization constants, and one of its entry points, which no kernel of a case describes. Values
+/// of constants that it doesn't have are left out.
+///
+/// # Errors
+/// Where sizes can't be told under these values.
+pub fn specialize_entry(module: &Arc<Module>, entry: &EntryPoint, values: &SpecValues) -> Result<Specialized, ReflectError> {
+    let local_size = module.reflection.local_size(entry, values)?;
+    with_values(module, entry, local_size, values)
+}
+
+fn with_values(
+    module: &Arc<Module>,
+    entry: &EntryPoint,
+    local_size: [u32; 3],
+    values: &SpecValues,
+) -> Result<Specialized, ReflectError> {
+    let reflection = &module.reflection;
+    let (entries, data) = pack(&reflection.spec_constants, values);
     Ok(Specialized {
         module: Arc::clone(module),
         entry: entry.name.clone(),
         entries,
         data,
-        local_size: kernel.local_size,
-        shared_bytes: reflection.shared_bytes(&values)?,
+        local_size,
+        shared_bytes: reflection.shared_bytes(values)?,
         push_bytes: reflection.push_bytes,
-        required_subgroup_size: kernel.required_subgroup_size,
+        bindings: reflection.bindings_under(values)?,
+        required_subgroup_size: None,
     })
 }
 
