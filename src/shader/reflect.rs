@@ -15,6 +15,7 @@ mod kinds;
 mod mix;
 mod operation;
 mod pointers;
+mod reach;
 mod scalar;
 mod subgroup;
 mod types;
@@ -181,6 +182,14 @@ pub enum ReflectError {
     /// It is no compute shader.
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
+    /// No compute entry point bears the name.
+    #[error("the module has no compute entry point `{name}`; it has {}", .known.join(", "))]
+    NoEntryPoint {
+        /// The name given.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// A specialization constant isn't a scalar of a known type.
     #[error("specialization constant {id} has a type that pipelines can't set")]
     SpecConstantType {
@@ -201,7 +210,10 @@ pub enum ReflectError {
         name: String,
     },
     /// Two variables of different kinds stand at one descriptor.
-    #[error("set {set}, binding {binding} is declared twice, as different kinds of descriptor")]
+    #[error(
+        "set {set}, binding {binding} is declared twice, as different kinds of descriptor; name one of the entry points by --entry \
+         if each is for another"
+    )]
     Conflict {
         /// Descriptor set.
         set: u32,
@@ -217,25 +229,38 @@ impl Reflection {
     /// Where the words are no module, or one whose interface makes no sense. Not everything that makes a module invalid is
     /// noticed.
     pub fn of(words: &[u32]) -> Result<Self, ReflectError> {
-        let module = loader::load(words)?;
-        let index = Index::of(&module);
+        Self::read(&loader::load(words)?)
+    }
+
+    /// The same of one entry point of a module that may have several: the others, and variables that only they use, are left out.
+    ///
+    /// # Errors
+    /// As [`Reflection::of`], and where no compute entry point bears the name.
+    pub fn of_entry(words: &[u32], name: &str) -> Result<Self, ReflectError> {
+        let mut module = loader::load(words)?;
+        reach::narrow(&mut module, name)?;
+        Self::read(&module)
+    }
+
+    fn read(module: &dr::Module) -> Result<Self, ReflectError> {
+        let index = Index::of(module);
         let (mut types, mut constants) = (Types::default(), Constants::default());
         for instruction in &module.types_global_values {
             types.note(instruction, &index);
             constants.note(instruction, &index);
         }
         let defaults = constants.evaluate(&types, &SpecValues::new());
-        let interface = Interface::of(&module, &types, &index);
+        let interface = Interface::of(module, &types, &index);
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
-            capabilities: capabilities(&module),
-            extensions: extensions(&module),
-            entry_points: entry_points(&module, &constants, &defaults, &index)?,
+            capabilities: capabilities(module),
+            extensions: extensions(module),
+            entry_points: entry_points(module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
             used_bindings: interface.used_bindings(&module, &defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
-            code: Code::of(&module, &types, &constants, &defaults, &index),
+            code: Code::of(module, &types, &constants, &defaults, &index),
             types,
             constants,
             interface,

@@ -35,6 +35,7 @@ fn sized(module: &Arc<Module>, ids: [u32; 3], size: [u32; 3]) -> Prepared {
         entries: entries.collect(),
         data: size.iter().flat_map(|extent| extent.to_ne_bytes()).collect(),
         local_size: size,
+        bindings: module.reflection.bindings.clone(),
         shared_bytes: 256,
         push_bytes: 0,
         required_subgroup_size: None,
