@@ -5,7 +5,9 @@ pub mod answer;
 mod expression;
 pub mod search;
 pub mod space;
+mod t4;
 mod table;
 
 pub use expression::{Expression, ExpressionError, Value};
+pub use t4::{T4Measurement, T4Result, T4Session, T4Times, T4Validity, t4};
 pub use table::{DeviceId, DriverId, Entry, KernelId, Match, Quality, Query, Table, TableError};

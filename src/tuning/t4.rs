@@ -1,0 +1,280 @@
+//! Results of a search as T4, the JSON in which autotuners exchange them: Kernel Tuner writes it, and so do KTT and the benchmark hub of
+//! the FAIR suite. <https://github.com/AutoTuningAssociation/autotuning_methodology> has the schema (`schemas/T4.json`), whose
+//! version 1.1.0 is written here: that of 1.0.0, which Kernel Tuner has, and metadata.
+//!
+//! Times are in milliseconds, as Kernel Tuner has them.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{AxisValue, Status};
+
+/// The version of the schema.
+const SCHEMA_VERSION: &str = "1.1.0";
+
+/// What all results of a search have in common.
+#[derive(Clone, Debug)]
+pub struct T4Session {
+    /// The device's name.
+    pub device: String,
+    /// The driver's name and build.
+    pub driver: String,
+    /// The version of this program.
+    pub tool_version: String,
+    /// When the search began.
+    pub began: SystemTime,
+    /// The name of the measurement that was sought to be best, such as `time`.
+    pub objective: String,
+}
+
+/// What became of one configuration.
+#[derive(Clone, Debug)]
+pub struct T4Result {
+    /// When it was evaluated.
+    pub when: SystemTime,
+    /// The value of each axis.
+    pub configuration: BTreeMap<String, AxisValue>,
+    /// How it ended.
+    pub validity: T4Validity,
+    /// What it took.
+    pub times: T4Times,
+    /// What was measured, the objective among it; nothing where nothing could be.
+    pub measurements: Vec<T4Measurement>,
+}
+
+/// How a configuration ended, as the schema has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum T4Validity {
+    /// It ran, and its results were right or weren't to be checked.
+    Correct,
+    /// It didn't end in time.
+    Timeout,
+    /// It didn't compile.
+    Compile,
+    /// It failed when it ran.
+    Runtime,
+    /// Its results were wrong.
+    Correctness,
+    /// A restriction or a limit of the device forbids it.
+    Constraints,
+}
+
+/// What evaluating a configuration took. The schema's readers expect all of it: what isn't known is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct T4Times {
+    /// Compiling the shader and the pipeline.
+    pub compilation: Duration,
+    /// Each sample, in nanoseconds.
+    pub runtimes_ns: Vec<f64>,
+    /// All else that is not the search's nor the check's: resources, warming up, waiting.
+    pub framework: Duration,
+    /// Choosing the configuration.
+    pub search: Duration,
+    /// Checking the results.
+    pub validation: Duration,
+}
+
+/// A number that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct T4Measurement {
+    /// What it is.
+    pub name: String,
+    /// The number; one that isn't finite is left out, since JSON has none.
+    pub value: f64,
+    /// Its unit; empty for none.
+    pub unit: String,
+}
+
+impl T4Validity {
+    /// How a case with this status ended; nothing for one that was only planned.
+    pub fn of(status: Status) -> Option<Self> {
+        Some(match status {
+            Status::Ok => Self::Correct,
+            Status::Skipped => Self::Constraints,
+            Status::WrongResult => Self::Correctness,
+            Status::Timeout => Self::Timeout,
+            Status::CompileError => Self::Compile,
+            Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error => Self::Runtime,
+            Status::Planned => return None,
+        })
+    }
+
+    /// As the schema names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Timeout => "timeout",
+            Self::Compile => "compile",
+            Self::Runtime => "runtime",
+            Self::Correctness => "correctness",
+            Self::Constraints => "constraints",
+        }
+    }
+}
+
+/// The JSON of a search.
+pub fn t4(session: &T4Session, results: &[T4Result]) -> Value {
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "metadata": {
+            "compute_api": "Vulkan",
+            "platform": session.driver,
+            "device": session.device,
+            "autotuner": "Lanescope",
+            "autotuner_version": session.tool_version,
+            "timestamp": timestamp(session.began),
+            "timeunit": "milliseconds",
+        },
+        "results": results.iter().map(|of| result(session, of)).collect::<Vec<_>>(),
+    })
+}
+
+fn result(session: &T4Session, result: &T4Result) -> Value {
+    let configuration: Map<String, Value> =
+        result.configuration.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
+    let measured = result.measurements.iter().filter(|measurement| measurement.value.is_finite());
+    let measurements: Vec<Value> = measured
+        .map(|measurement| json!({"name": measurement.name, "value": measurement.value, "unit": measurement.unit}))
+        .collect();
+    json!({
+        "timestamp": timestamp(result.when),
+        "configuration": configuration,
+        "times": times(&result.times),
+        "invalidity": result.validity.as_str(),
+        // Of what gave no results, nothing speaks against their being right: the other tools do the same.
+        "correctness": u8::from(result.validity != T4Validity::Correctness),
+        "measurements": measurements,
+        "objectives": [session.objective],
+    })
+}
+
+fn axis_value(value: &AxisValue) -> Value {
+    match value {
+        AxisValue::Integer(n) => Value::from(*n),
+        AxisValue::Choice(word) => Value::from(&**word),
+    }
+}
+
+fn times(times: &T4Times) -> Value {
+    let runtimes: Vec<f64> = times.runtimes_ns.iter().filter(|time| time.is_finite()).map(|time| time / 1e6).collect();
+    json!({
+        "compilation_time": milliseconds(times.compilation),
+        "runtimes": runtimes,
+        "framework": milliseconds(times.framework),
+        "search_algorithm": milliseconds(times.search),
+        "validation": milliseconds(times.validation),
+    })
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// The last second of the year 9999.
+const LAST: Duration = Duration::from_secs(253_402_300_799);
+
+/// ISO 8601 in UTC. Times before 1970 come from clocks that were never set; the form has none of them, nor what follows 9999.
+fn timestamp(when: SystemTime) -> String {
+    let [first, last] = [Duration::ZERO, LAST].map(|since| SystemTime::UNIX_EPOCH + since);
+    humantime::format_rfc3339_millis(when.clamp(first, last)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> T4Session {
+        T4Session {
+            device: "NVIDIA H100".into(),
+            driver: "NVIDIA 570.1".into(),
+            tool_version: "v0.1.0".into(),
+            began: SystemTime::UNIX_EPOCH + Duration::from_secs(86_400),
+            objective: "time".into(),
+        }
+    }
+
+    fn measured() -> T4Result {
+        T4Result {
+            when: SystemTime::UNIX_EPOCH + Duration::from_millis(86_401_500),
+            configuration: BTreeMap::from([("local_size_x".to_owned(), 64_u64.into()), ("layout".to_owned(), "row".into())]),
+            validity: T4Validity::Correct,
+            times: T4Times {
+                compilation: Duration::from_micros(12_500),
+                runtimes_ns: vec![1_500_000.0, 1_250_000.0, f64::NAN],
+                framework: Duration::from_millis(3),
+                search: Duration::ZERO,
+                validation: Duration::from_millis(2),
+            },
+            measurements: vec![
+                T4Measurement { name: "time".into(), value: 1.25, unit: "ms".into() },
+                T4Measurement { name: "GB/s".into(), value: f64::INFINITY, unit: String::new() },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_json_has_the_schemas_form() {
+        let expected = json!({
+            "schema_version": "1.1.0",
+            "metadata": {
+                "compute_api": "Vulkan",
+                "platform": "NVIDIA 570.1",
+                "device": "NVIDIA H100",
+                "autotuner": "Lanescope",
+                "autotuner_version": "v0.1.0",
+                "timestamp": "1970-01-02T00:00:00.000Z",
+                "timeunit": "milliseconds"
+            },
+            "results": [{
+                "timestamp": "1970-01-02T00:00:01.500Z",
+                "configuration": {"layout": "row", "local_size_x": 64},
+                "times": {
+                    "compilation_time": 12.5,
+                    "runtimes": [1.5, 1.25],
+                    "framework": 3.0,
+                    "search_algorithm": 0.0,
+                    "validation": 2.0
+                },
+                "invalidity": "correct",
+                "correctness": 1,
+                "measurements": [{"name": "time", "value": 1.25, "unit": "ms"}],
+                "objectives": ["time"]
+            }]
+        });
+        assert_eq!(t4(&session(), &[measured()]), expected);
+    }
+
+    #[test]
+    fn what_failed_says_how() {
+        let failed = |validity| {
+            let failed = T4Result { validity, measurements: Vec::new(), times: T4Times::default(), ..measured() };
+            let json = t4(&session(), &[failed]);
+            let result = &json["results"][0];
+            assert_eq!((&result["measurements"], &result["times"]["runtimes"]), (&json!([]), &json!([])));
+            (result["invalidity"].clone(), result["correctness"].clone())
+        };
+        let statuses = Status::ALL.into_iter().filter_map(T4Validity::of).map(failed).collect::<Vec<_>>();
+        let expected = [
+            ("correct", 1),
+            ("constraints", 1),
+            ("correctness", 0),
+            ("timeout", 1),
+            ("runtime", 1),
+            ("runtime", 1),
+            ("runtime", 1),
+            ("compile", 1),
+            ("runtime", 1),
+        ];
+        assert_eq!(statuses, expected.map(|(invalidity, correctness)| (json!(invalidity), json!(correctness))));
+    }
+
+    #[test]
+    fn a_clock_that_was_never_set_does_no_harm() {
+        let early = T4Session { began: SystemTime::UNIX_EPOCH - Duration::from_secs(1), ..session() };
+        assert_eq!(t4(&early, &[])["metadata"]["timestamp"], "1970-01-01T00:00:00.000Z");
+        let late = T4Session { began: SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 40), ..session() };
+        assert_eq!(t4(&late, &[])["metadata"]["timestamp"], "9999-12-31T23:59:59.000Z");
+    }
+}
