@@ -8,19 +8,21 @@
 //! ```text
 //! arguments -> experiments x axes x device limits = plan (cases)
 //!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
+//!   -> tuning  (a user's own shader: which configurations to measure, and what follows)
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
 //!   -> output  (CSV, JSON lines, table, markdown)
 //! ```
 //!
-//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`stats`], [`validate`]) and the stages before it, never one
-//! after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and knows Vulkan's
-//! types; only [`output`] and [`cli`] print.
+//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`staged`], [`stats`], [`validate`]) and the stages before
+//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and
+//! knows Vulkan's types; only [`output`] and [`cli`] print.
 
 pub mod digest;
 pub mod error;
 pub mod model;
+pub mod staged;
 pub mod stats;
 pub mod units;
 pub mod validate;
@@ -32,6 +34,7 @@ pub mod output;
 pub mod plan;
 pub mod record;
 pub mod shader;
+pub mod tuning;
 
 pub mod cli;
 pub mod worker;

@@ -105,7 +105,9 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
         let is_output = case.check.outputs().contains(&resource);
         match (contents, shape) {
             (_, Shape::Sampler { .. }) => {}
-            (Contents::Sequence(_), _) => assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name),
+            (Contents::Sequence(_) | Contents::Data(_), _) => {
+                assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name)
+            }
             // What a pass may follow itself on must not depend on what it left, unless it counts its passes: what it counts in
             // is one of its outputs, and it may have others.
             (Contents::Undefined, _) => {

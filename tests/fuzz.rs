@@ -27,7 +27,7 @@ use lanescope::model::{AxisValue, DeviceInfo, Kernel, PipelineDetail, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library};
 use lanescope::worker::protocol::write;
-use lanescope::worker::{Opening, Request as protocol_of};
+use lanescope::worker::{Identity, Opening, Request as protocol_of};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -104,9 +104,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let case = Plan::new(&request, setting).unwrap().get(1).unwrap().case.unwrap();
     let key = CaseKey::of(&case);
     let opening = Opening {
-        device_uuid: device.device_uuid,
-        driver_uuid: device.driver.uuid,
-        index: 0,
+        device: Identity::of(&device, 0),
         queue: None,
         detail: PipelineDetail::Code,
         seed: 1,

@@ -5,6 +5,8 @@
 
 #[path = "gpu/commands.rs"]
 mod commands;
+#[path = "gpu/local_sizes.rs"]
+mod local_sizes;
 #[path = "gpu/resources.rs"]
 mod resources;
 
@@ -82,8 +84,10 @@ impl Builder {
     fn kernel_with(mut self, glsl: &str, local_size: [u32; 3], constants: &[u32], bindings: Vec<Binding>) -> Self {
         let values: Vec<u32> = local_size.iter().chain(constants).copied().collect();
         let entries = (0..).zip(&values).map(|(id, _)| SpecializationEntry { id, offset: 4 * id, size: 4 });
+        let module = module(&format!("{}{LOCAL_SIZE}{glsl}", extensions(glsl)));
         self.0.kernels.push(Specialized {
-            module: module(&format!("{}{LOCAL_SIZE}{glsl}", extensions(glsl))),
+            bindings: module.reflection.bindings.clone(),
+            module,
             entry: "main".into(),
             entries: entries.collect(),
             data: values.iter().flat_map(|value| value.to_ne_bytes()).collect(),

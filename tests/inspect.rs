@@ -10,7 +10,7 @@ use std::path::Path;
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{Compiler, Library};
 use serde_json::Value;
-use support::{Folder, ran};
+use support::{Folder, ran, spirv_tool};
 
 const SHADER: &str = "#version 460
 layout(local_size_x_id = 0, local_size_y = 4) in;
@@ -31,6 +31,70 @@ void main() {
     result[gl_GlobalInvocationID.x] = sum * weight;
 }
 ";
+
+/// Two entry points: `up` writes `a` at set 0, binding 0 in workgroups of 64, `down` reads an image there in workgroups of 8 x 4, with
+/// 64 bytes of shared memory.
+const SEVERAL: &str = "OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %up \"up\"
+OpEntryPoint GLCompute %down \"down\"
+OpExecutionMode %up LocalSize 64 1 1
+OpExecutionMode %down LocalSize 8 4 1
+OpName %a \"a\"
+OpName %image \"image\"
+OpName %spare \"spare\"
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %block Block
+OpDecorate %a DescriptorSet 0
+OpDecorate %a Binding 0
+OpDecorate %image DescriptorSet 0
+OpDecorate %image Binding 0
+OpDecorate %spare DescriptorSet 0
+OpDecorate %spare Binding 1
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%float = OpTypeFloat 32
+%zero = OpConstant %uint 0
+%sixteen = OpConstant %uint 16
+%block = OpTypeStruct %uint
+%buffer = OpTypePointer StorageBuffer %block
+%element = OpTypePointer StorageBuffer %uint
+%type = OpTypeImage %float 2D 0 0 0 1 Unknown
+%constant = OpTypePointer UniformConstant %type
+%array = OpTypeArray %uint %sixteen
+%memory = OpTypePointer Workgroup %array
+%word = OpTypePointer Workgroup %uint
+%a = OpVariable %buffer StorageBuffer
+%spare = OpVariable %buffer StorageBuffer
+%image = OpVariable %constant UniformConstant
+%tile = OpVariable %memory Workgroup
+%up = OpFunction %void None %function
+%up_begins = OpLabel
+%place = OpAccessChain %element %a %zero
+OpStore %place %zero
+OpReturn
+OpFunctionEnd
+%read = OpFunction %void None %function
+%read_begins = OpLabel
+%loaded = OpLoad %type %image
+%here = OpAccessChain %word %tile %zero
+OpStore %here %zero
+OpReturn
+OpFunctionEnd
+%down = OpFunction %void None %function
+%down_begins = OpLabel
+%called = OpFunctionCall %void %read
+OpReturn
+OpFunctionEnd
+";
+
+/// A binary of an assembly text, which the validator takes.
+fn assembled(text: &str) -> Vec<u8> {
+    let binary = spirv_tool("spirv-as", &["--target-env", "spv1.3", "-", "-o", "-"], text.as_bytes()).unwrap();
+    spirv_tool("spirv-val", &["--target-env", "vulkan1.1", "-"], &binary).unwrap();
+    binary
+}
 
 fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
     let path = folder.path(name);
@@ -89,6 +153,44 @@ fn spirv_is_described_like_its_source() {
     for swap in [false, true] {
         assert_eq!(json(&[&written(&folder, "shader.spv", bytes(swap))]), of_source, "swapped: {swap}");
     }
+}
+
+#[test]
+fn an_entry_point_is_described_alone() {
+    let folder = Folder::new();
+    let several = written(&folder, "several.spv", assembled(SEVERAL));
+    let bindings = |told: &Value| {
+        let bindings = told["bindings"].as_array().unwrap().iter();
+        bindings
+            .map(|binding| format!("{} {}", binding["name"].as_str().unwrap(), binding["kind"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let up = json(&[&several, "--entry", "up"]);
+    assert_eq!((&up["entry_points"][0]["workgroup"], &up["shared_bytes"]), (&serde_json::json!([64, 1, 1]), &0.into()));
+    assert_eq!(bindings(&up), ["a storage_buffer", "spare storage_buffer"]);
+    let down = json(&[&several, "-e", "down"]);
+    assert_eq!((&down["entry_points"][0]["workgroup"], &down["shared_bytes"]), (&serde_json::json!([8, 4, 1]), &64.into()));
+    assert_eq!(bindings(&down), ["image sampled_image", "spare storage_buffer"]);
+    assert!([&up, &down].iter().all(|told| told["entry_points"].as_array().unwrap().len() == 1));
+    for (entry, words) in [
+        (&["-e", "left"][..], "no compute entry point `left`; it has up, down"),
+        (
+            &[],
+            "set 0, binding 0 is declared twice, as different kinds of descriptor; name one of the entry points by --entry if",
+        ),
+    ] {
+        let ran = ran(&[&["inspect", &several], entry].concat());
+        assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains(words), "{entry:?}: {}", ran.err);
+    }
+    // Nothing at one descriptor: all can be described at once.
+    let alike = written(&folder, "alike.spv", assembled(&SEVERAL.replace("%image Binding 0", "%image Binding 2")));
+    let all = json(&[&alike]);
+    let names: Vec<&str> =
+        all["entry_points"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    assert_eq!((names, bindings(&all).len()), (vec!["up", "down"], 3));
+    let glsl = written(&folder, "shader.comp", SHADER);
+    assert_eq!(json(&[&glsl, "-e", "main"]), json(&[&glsl]));
+    assert!(ran(&["inspect", &glsl, "-e", "mian"]).err.contains("no compute entry point `mian`; it has main"));
 }
 
 /// All of the project's own kernels, as a user would name them.

@@ -18,6 +18,8 @@ mod fuzz;
 mod instructions;
 #[path = "shaders/interface.rs"]
 mod interface;
+#[path = "shaders/local_sizes.rs"]
+mod local_sizes;
 #[path = "shaders/robustness.rs"]
 mod robustness;
 #[path = "shaders/sizes.rs"]

@@ -115,6 +115,10 @@ pub struct Inspect {
     #[arg(short = 'I', long, value_name = "FOLDER")]
     pub include: Vec<PathBuf>,
 
+    /// Describe one entry point: the others, and what only they use, are left out (default: all)
+    #[arg(short, long, value_name = "NAME")]
+    pub entry: Option<String>,
+
     /// Give a specialization constant a value, by its name or its constant_id
     #[arg(short, long, value_name = "NAME|ID=VALUE")]
     pub constant: Vec<String>,
@@ -123,9 +127,33 @@ pub struct Inspect {
     #[arg(long, value_enum, default_value_t = TargetEnv::Vulkan1_1, value_name = "VERSION")]
     pub target_env: TargetEnv,
 
+    /// Say what a device makes of it, too: device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one;
+    /// `all` is all that can compile, whether or not they can run anything
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Vec<String>,
+
+    /// Write what each device's compiler made of it, as far as it shows its code, to a file of the device in this folder
+    #[arg(long, value_name = "FOLDER", requires = "device")]
+    pub isa: Option<PathBuf>,
+
+    /// Deadline for compiling it on a device; beyond, the compiler's process is killed
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
+    pub timeout: Duration,
+
     /// How to describe it
     #[arg(long, value_enum, default_value_t = InspectFormat::Text)]
     pub format: InspectFormat,
+
+    /// Also what drivers print
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl Inspect {
+    /// What to ask drivers about the pipeline.
+    pub fn detail(&self) -> PipelineDetail {
+        if self.isa.is_some() { PipelineDetail::Code } else { PipelineDetail::Statistics }
+    }
 }
 
 /// What GLSL is compiled for.

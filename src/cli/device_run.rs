@@ -19,7 +19,7 @@ use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
 use crate::record::Record;
 use crate::units::Bytes;
-use crate::worker::{Opening, Place};
+use crate::worker::{Identity, Opening, Place};
 
 /// What the timing of a whole quick run may take.
 const QUICK_TIME: Duration = Duration::from_secs(45);
@@ -134,9 +134,7 @@ impl<'r> DeviceRun<'r> {
         Box::new(move |timer| {
             process += 1;
             let opening = Opening {
-                device_uuid: place.info.device_uuid,
-                driver_uuid: place.info.driver.uuid,
-                index: place.index,
+                device: Identity::of(&place.info, place.index),
                 queue: *queue,
                 detail,
                 seed: *seed,

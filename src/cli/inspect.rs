@@ -1,17 +1,23 @@
-//! `lanescope inspect`: what a shader declares and asks for.
+//! `lanescope inspect`: what a shader declares and asks for, and what devices make of it.
+
+mod constants;
+mod devices;
+mod sizes;
+mod table;
 
 use std::fmt::{self, Write};
 
 use serde::Serialize;
 
+use self::constants::{title, values};
+use self::devices::{DevicePart, Devices};
 use super::args::{Inspect, InspectFormat};
 use super::print;
-use crate::error::Error;
+use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
-use crate::plan::parse_number;
 use crate::shader::{
     BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
-    Reading, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
+    Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
 use crate::units::Bytes;
 
@@ -22,14 +28,20 @@ const MOST_TRIED: usize = 256;
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     let macros = arguments.define.iter().map(|define| macro_of(define)).collect::<Result<_, _>>()?;
     let include_folders = arguments.include.clone();
-    let reading = Reading { include_folders, macros, target: arguments.target_env.target() };
+    let entry = arguments.entry.clone();
+    let reading = Reading { include_folders, macros, target: arguments.target_env.target(), entry };
     let module = from_file(&arguments.shader, &reading).map_err(|error| Error::Usage(error.to_string()))?;
     let values = values(&module.reflection, &arguments.constant)?;
-    let inspection = Inspection::of(&module, &values).map_err(|error| Error::Usage(error.to_string()))?;
+    let mut inspection = Inspection::of(&module, &values).map_err(|error| Error::Usage(error.to_string()))?;
+    if !arguments.device.is_empty() {
+        inspection.devices = Some(devices::ask(arguments, &module, &values)?);
+    }
     match arguments.format {
         InspectFormat::Json => print(&(serde_json::to_string_pretty(&inspection)? + "\n")),
         InspectFormat::Text => print(&inspection.to_string()),
-    }
+    }?;
+    let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);
+    Ok(if has_failed { EXIT_FAILED } else { EXIT_OK })
 }
 
 /// `NAME`, which is 1 as with other compilers, or `NAME=VALUE`.
@@ -41,75 +53,6 @@ fn macro_of(define: &str) -> Result<(String, String), Error> {
         Ok((name.to_owned(), value.to_owned()))
     } else {
         Err(Error::Usage(format!("`{define}` defines no macro: NAME or NAME=VALUE is needed")))
-    }
-}
-
-// ---- values of specialization constants -----------------------------------------------------------------------------------
-
-fn values(reflection: &Reflection, given: &[String]) -> Result<SpecValues, Error> {
-    given.iter().map(|given| value(reflection, given)).collect()
-}
-
-fn value(reflection: &Reflection, given: &str) -> Result<(u32, u64), Error> {
-    let usage = |words: String| Error::Usage(format!("constant `{given}`: {words}"));
-    let (name, value) = given.split_once('=').ok_or_else(|| usage("NAME=VALUE or ID=VALUE is needed".to_owned()))?;
-    let is_meant = |constant: &&SpecConstant| constant.name == name || name.parse() == Ok(constant.id);
-    let constant = reflection.spec_constants.iter().find(is_meant).ok_or_else(|| {
-        let known: Vec<String> = reflection.spec_constants.iter().map(title).collect();
-        usage(match known.len() {
-            0 => "the shader has no specialization constants".to_owned(),
-            _ => format!("the shader has no such one; it has {}", known.join(", ")),
-        })
-    })?;
-    let bits = bits(constant.ty, value).ok_or_else(|| usage(format!("`{value}` is no {}", constant.ty)))?;
-    Ok((constant.id, bits))
-}
-
-fn title(constant: &SpecConstant) -> String {
-    if constant.name.is_empty() { constant.id.to_string() } else { format!("{} {}", constant.id, constant.name) }
-}
-
-/// The bits of a value in words; nothing where it is none of the type, or the type has none in words (floats of 16 bits and less).
-fn bits(ty: ScalarType, value: &str) -> Option<u64> {
-    let signed = || match value.strip_prefix('-') {
-        Some(rest) => parse_number(rest).and_then(|number| 0_i64.checked_sub_unsigned(number)),
-        None => parse_number(value).and_then(|number| i64::try_from(number).ok()),
-    };
-    let low = |value: i64| u64::from_ne_bytes(value.to_ne_bytes());
-    match ty {
-        ScalarType::Bool => match value {
-            "true" | "1" => Some(1),
-            "false" | "0" => Some(0),
-            _ => None,
-        },
-        ScalarType::U8 => parse_number(value).filter(|number| *number <= u8::MAX.into()),
-        ScalarType::U16 => parse_number(value).filter(|number| *number <= u16::MAX.into()),
-        ScalarType::U32 => parse_number(value).filter(|number| *number <= u32::MAX.into()),
-        ScalarType::U64 => parse_number(value),
-        ScalarType::I8 => signed().filter(|number| i8::try_from(*number).is_ok()).map(|number| low(number) & 0xFF),
-        ScalarType::I16 => signed().filter(|number| i16::try_from(*number).is_ok()).map(|number| low(number) & 0xFFFF),
-        ScalarType::I32 => signed().filter(|number| i32::try_from(*number).is_ok()).map(|number| low(number) & 0xFFFF_FFFF),
-        ScalarType::I64 => signed().map(low),
-        ScalarType::F32 => value.parse::<f32>().ok().map(|number| number.to_bits().into()),
-        ScalarType::F64 => value.parse::<f64>().ok().map(f64::to_bits),
-        ScalarType::F16 | ScalarType::OtherFloat(_) => None,
-    }
-}
-
-/// A constant's value in words.
-fn shown(ty: ScalarType, bits: u64) -> String {
-    let bytes = bits.to_le_bytes();
-    let [a, b, c, d, ..] = bytes;
-    match ty {
-        ScalarType::Bool => (bits != 0).to_string(),
-        ScalarType::I8 => i8::from_le_bytes([a]).to_string(),
-        ScalarType::I16 => i16::from_le_bytes([a, b]).to_string(),
-        ScalarType::I32 => i32::from_le_bytes([a, b, c, d]).to_string(),
-        ScalarType::I64 => i64::from_le_bytes(bytes).to_string(),
-        ScalarType::F32 => f32::from_le_bytes([a, b, c, d]).to_string(),
-        ScalarType::F64 => f64::from_bits(bits).to_string(),
-        ScalarType::F16 | ScalarType::OtherFloat(_) => format!("{bits:#x}"),
-        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => bits.to_string(),
     }
 }
 
@@ -133,6 +76,9 @@ struct Inspection<'m> {
     shared_bytes_depend_on: Vec<u32>,
     bindings: Vec<BindingInfo>,
     blocks: Vec<BlockInfo>,
+    /// What devices make of it, where any were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<DevicePart>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -167,7 +113,7 @@ impl<'m> Inspection<'m> {
         };
         let constant = |declared: &'m SpecConstant| {
             let given = values.get(&declared.id).copied();
-            let value = shown(declared.ty, given.unwrap_or(declared.default_bits));
+            let value = declared.ty.shown(given.unwrap_or(declared.default_bits));
             Constant { declared, value, is_default: given.is_none() }
         };
         let shared_bytes = reflection.shared_bytes(values)?;
@@ -196,6 +142,7 @@ impl<'m> Inspection<'m> {
             shared_bytes_depend_on,
             bindings: reflection.bindings_under(values)?,
             blocks: reflection.blocks(values)?,
+            devices: None,
         })
     }
 }
@@ -233,7 +180,8 @@ impl fmt::Display for Inspection<'_> {
             writeln!(f, "\npush constants  {}", block.name)?;
             show_members(f, &block.layout, 4)?;
         }
-        self.entry_points.iter().try_for_each(|entry| entry.fmt(f))
+        self.entry_points.iter().try_for_each(|entry| entry.fmt(f))?;
+        self.devices.as_deref().map_or(Ok(()), |devices| Devices(devices).fmt(f))
     }
 }
 
@@ -340,23 +288,6 @@ impl Entry<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_fit_their_types() {
-        assert_eq!(bits(ScalarType::U32, "2^10"), Some(1024));
-        assert_eq!(bits(ScalarType::U8, "256"), None);
-        assert_eq!(bits(ScalarType::I8, "-128"), Some(0x80));
-        assert_eq!(bits(ScalarType::I32, "-1"), Some(0xFFFF_FFFF));
-        assert_eq!(bits(ScalarType::I64, "-1"), Some(u64::MAX));
-        assert_eq!(bits(ScalarType::F32, "0.5"), Some(0x3F00_0000));
-        assert_eq!(bits(ScalarType::Bool, "yes"), None);
-        assert_eq!(bits(ScalarType::F16, "1"), None);
-        for (ty, value) in
-            [(ScalarType::I16, "-3"), (ScalarType::U64, "7"), (ScalarType::F64, "-0.25"), (ScalarType::Bool, "true")]
-        {
-            assert_eq!(shown(ty, bits(ty, value).unwrap()), value);
-        }
-    }
 
     #[test]
     fn a_macro_has_a_name() {

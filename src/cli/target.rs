@@ -36,7 +36,7 @@ impl Targets {
     /// # Errors
     /// No loader, no driver, no usable device, or none that is meant.
     pub fn resolve(arguments: &Run, voice: &Voice) -> anyhow::Result<Self> {
-        let platform = platform(arguments)?;
+        let platform = platform(&arguments.device, arguments.queue, arguments.validation)?;
         let deadlines = arguments.deadlines();
         let listener = voice.listener();
         let (all, layers, access) = if arguments.no_isolate {
@@ -52,7 +52,7 @@ impl Targets {
         let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
         // Simulated devices are those that were asked for.
         let is_mock = matches!(platform, Platform::Mock(_));
-        let chosen = if is_mock { infos } else { choose(&infos, &arguments.device, arguments.paired)? };
+        let chosen = if is_mock { infos } else { choose(&infos, &arguments.device, arguments.paired, Purpose::Run)? };
         for device in &chosen {
             check_queue(device, arguments.queue)?;
         }
@@ -107,13 +107,41 @@ impl Targets {
     }
 }
 
-fn platform(arguments: &Run) -> Result<Platform, Error> {
-    let Run { device: asked, queue, validation, .. } = arguments;
+/// Devices that pipelines are only made for: those that can't run anything count. None is opened.
+///
+/// # Errors
+/// No loader, no driver, or no device that is meant.
+pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Vec<Place>, Error> {
+    let platform = platform(asked, None, false)?;
+    let all = worker::find(&platform, deadlines, listener)?.devices;
+    if matches!(platform, Platform::Mock(_)) {
+        return Ok(all);
+    }
+    let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
+    let chosen = choose(&infos, asked, false, Purpose::Compile)?;
+    Ok(chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned()).collect())
+}
+
+/// What devices are wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Run,
+    /// Making pipelines, for which a device needs no memory.
+    Compile,
+}
+
+impl Purpose {
+    fn is_met(self, device: &DeviceInfo) -> bool {
+        device.unusable.is_none() || (self == Self::Compile && device.can_compile())
+    }
+}
+
+fn platform(asked: &[String], queue: Option<u32>, validation: bool) -> Result<Platform, Error> {
     let mocks: Vec<String> = asked.iter().filter_map(|name| mock_options(name)).collect();
     if mocks.is_empty() {
-        return Ok(Platform::Vulkan { validation: *validation, driver: None });
+        return Ok(Platform::Vulkan { validation, driver: None });
     }
-    if asked.len() > mocks.len() || *validation || queue.is_some_and(|queue| queue != 0) {
+    if asked.len() > mocks.len() || validation || queue.is_some_and(|queue| queue != 0) {
         let message = "mock devices are used without others, without --validation, and have queue family 0 only";
         return Err(Error::Usage(message.to_owned()));
     }
@@ -131,8 +159,8 @@ fn mock_options(name: &str) -> Option<String> {
 }
 
 /// The devices that are meant, in the order asked for, each once unless they are to be paired.
-fn choose(all: &[DeviceInfo], asked: &[String], paired: bool) -> Result<Vec<DeviceInfo>, Error> {
-    let usable: Vec<&DeviceInfo> = all.iter().filter(|device| device.unusable.is_none()).collect();
+fn choose(all: &[DeviceInfo], asked: &[String], paired: bool, purpose: Purpose) -> Result<Vec<DeviceInfo>, Error> {
+    let usable: Vec<&DeviceInfo> = all.iter().filter(|device| purpose.is_met(device)).collect();
     if usable.is_empty() {
         return Err(no_device(all));
     }
@@ -142,7 +170,7 @@ fn choose(all: &[DeviceInfo], asked: &[String], paired: bool) -> Result<Vec<Devi
     }
     let mut chosen: Vec<DeviceInfo> = Vec::new();
     for name in asked {
-        let found = if name == "all" { usable.clone() } else { vec![find(all, name)?] };
+        let found = if name == "all" { usable.clone() } else { vec![find(all, name, purpose)?] };
         for device in found {
             if paired || chosen.iter().all(|earlier| earlier.index != device.index) {
                 chosen.push(device.clone());
@@ -153,7 +181,7 @@ fn choose(all: &[DeviceInfo], asked: &[String], paired: bool) -> Result<Vec<Devi
 }
 
 /// The one device with this index, UUID, or part of its name or of its driver's.
-fn find<'a>(all: &'a [DeviceInfo], asked: &str) -> Result<&'a DeviceInfo, Error> {
+fn find<'a>(all: &'a [DeviceInfo], asked: &str, purpose: Purpose) -> Result<&'a DeviceInfo, Error> {
     let lower = asked.to_lowercase();
     let by_index = |device: &&DeviceInfo| asked.parse() == Ok(device.index);
     let by_uuid = |device: &&DeviceInfo| device.device_uuid.to_string() == lower;
@@ -164,8 +192,10 @@ fn find<'a>(all: &'a [DeviceInfo], asked: &str) -> Result<&'a DeviceInfo, Error>
     let found: Vec<&DeviceInfo> = exact.map_or_else(|| all.iter().filter(by_name).collect(), |device| vec![device]);
     match found.as_slice() {
         [device] => match &device.unusable {
-            None => Ok(device),
-            Some(reason) => Err(Error::NoDevice(format!("device {} ({}) can't be used: {reason}", device.index, device.name))),
+            Some(reason) if !purpose.is_met(device) => {
+                Err(Error::NoDevice(format!("device {} ({}) can't be used: {reason}", device.index, device.name)))
+            }
+            _ => Ok(device),
         },
         [] => Err(Error::Unknown { what: "device", given: asked.to_owned(), nearest: candidates(asked, all) }),
         several => {
@@ -224,7 +254,7 @@ mod tests {
 
     fn chosen(asked: &[&str]) -> Result<Vec<usize>, String> {
         let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
-        let found = choose(&devices(), &asked, false).map_err(|error| error.to_string())?;
+        let found = choose(&devices(), &asked, false, Purpose::Run).map_err(|error| error.to_string())?;
         Ok(found.iter().map(|device| device.index).collect())
     }
 
@@ -243,8 +273,26 @@ mod tests {
     }
 
     #[test]
+    fn what_can_not_run_may_still_compile() {
+        let mut all = devices();
+        all.push(DeviceInfo {
+            index: 4,
+            name: "crashed".to_owned(),
+            unusable: Some("SIGSEGV".to_owned()),
+            ..DeviceInfo::default()
+        });
+        let chosen = |asked: &str| {
+            let found = choose(&all, &[asked.to_owned()], false, Purpose::Compile).map_err(|error| error.to_string())?;
+            Ok::<Vec<usize>, String>(found.iter().map(|device| device.index).collect())
+        };
+        assert_eq!(chosen("all"), Ok(vec![0, 1, 2, 3]));
+        assert_eq!(chosen("ghost"), Ok(vec![3]));
+        assert!(chosen("crashed").unwrap_err().contains("can't be used: SIGSEGV"));
+    }
+
+    #[test]
     fn without_a_device_the_error_says_what_to_do() {
-        let error = choose(&[], &[], false).unwrap_err().to_string();
+        let error = choose(&[], &[], false, Purpose::Run).unwrap_err().to_string();
         assert!(error.contains("mesa-vulkan-drivers") && error.contains("VK_DRIVER_FILES"), "{error}");
     }
 }

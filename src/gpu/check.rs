@@ -22,6 +22,16 @@ pub(super) fn case(prepared: &Prepared, device: &DeviceInfo) -> Checked {
     check(prepared, device).map_err(named)
 }
 
+/// Refuses a kernel that no pipeline of the device can be made from.
+pub(super) fn kernel(specialized: &Specialized, device: &DeviceInfo) -> Checked {
+    let sets = device.limits.descriptor_sets;
+    let beyond = specialized.bindings.iter().find(|info| info.set >= sets);
+    beyond.map_or(Ok(()), |info| at_most("the number of descriptor sets", u64::from(info.set) + 1, sets.into()))?;
+    limits(specialized, &device.limits)?;
+    specialization(specialized)?;
+    subgroup_size(specialized, &device.subgroup)
+}
+
 /// How messages call a case.
 pub(super) fn title(case: &Case) -> String {
     let variant = if case.variant.is_empty() { String::new() } else { format!(" {}", case.variant) };
@@ -134,7 +144,7 @@ fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], 
             return Err(Error::new(Status::Error, format!("{}: there is no resource {}", place(), binding.resource)));
         };
         if let Shape::Buffer { bytes, .. } = resource.shape {
-            let infos = &specialized.module.reflection.bindings;
+            let infos = &specialized.bindings;
             let info = infos.iter().find(|info| (info.set, info.binding) == (set, at));
             let is_uniform = info.is_some_and(|info| info.kind == BindingKind::UniformBuffer);
             let limit = if is_uniform { limits.uniform_buffer_range } else { limits.storage_buffer_range };

@@ -20,7 +20,7 @@ use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::memory::{self, Buffer, Staging};
 use super::object::Owned;
-use super::pipeline::{Kernel, Source};
+use super::pipeline::{BoundSource, Kernel};
 use super::resource::Resource;
 use super::submit::Queue;
 use super::timestamps::QueryPool;
@@ -212,10 +212,10 @@ impl Device {
             .collect::<Result<Vec<_>, _>>()?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.inquirer.is_some().then(Vec::new);
-        for source in Source::all(prepared) {
-            let kernel = Kernel::new(&self.logical, &source, &loaded)?;
+        for bound in BoundSource::all(prepared) {
+            let kernel = Kernel::new(&self.logical, &bound, &loaded)?;
             if let Some(all) = &mut statistics {
-                all.extend(kernel.statistics(&source.name)?);
+                all.extend(kernel.statistics(&bound.source.name)?);
             }
             kernels.push(kernel);
         }
@@ -402,8 +402,10 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {
+            // What is reset before every pass is nobody's own.
+            Contents::Undefined if prepared.case.repeat == Repeat::AfterReset => true,
             Contents::Undefined => accesses(index).all(|info| info.access != Access::ReadWrite),
-            Contents::Sequence(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
+            Contents::Sequence(_) | Contents::Data(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
         })
         .collect()
 }

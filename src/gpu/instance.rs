@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use crate::model::{DeviceInfo, PipelineDetail, PipelineStatistics, Status};
-use crate::shader::Prepared;
+use crate::shader::{Prepared, Specialized};
 
 use super::capabilities;
 use super::device::{Device, DeviceOptions};
@@ -153,6 +153,20 @@ impl Instance {
     ) -> Result<Option<Vec<PipelineStatistics>>, Error> {
         let (physical, info) = self.device(index)?;
         statistics::of_case(&self.inner, physical, info, prepared, detail)
+    }
+
+    /// As [`Instance::pipeline_statistics`], of a kernel that belongs to no case. Its pipeline is made as its module declares it.
+    ///
+    /// # Errors
+    /// Where the kernel breaks a limit of the device or has descriptors of kinds that aren't known, or the driver refuses.
+    pub fn kernel_statistics(
+        &self,
+        index: usize,
+        specialized: &Specialized,
+        detail: PipelineDetail,
+    ) -> Result<Option<PipelineStatistics>, Error> {
+        let (physical, info) = self.device(index)?;
+        statistics::of_kernel(&self.inner, physical, info, specialized, detail)
     }
 
     fn device(&self, index: usize) -> Result<(vk::PhysicalDevice, &DeviceInfo), Error> {

@@ -10,12 +10,12 @@ use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme};
 
 use rayon::prelude::*;
 
-use crate::model::{self, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Sequence, Status};
+use crate::model::{self, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Status};
 
 use super::error::{Context, Error};
 use super::logical::Logical;
 use super::object::Owned;
-use super::resource::{Image, Resource, sequence};
+use super::resource::{Image, Resource, is_undefined};
 use super::submit::Queue;
 
 /// Bytes that one staging copy moves: large enough that the submission is no part of the time, small beside what is measured.
@@ -279,10 +279,12 @@ impl Staging {
         target: &Buffer,
         contents: &Contents,
     ) -> Result<(), Error> {
-        let Some(sequence) = sequence(contents) else { return Ok(()) };
+        if is_undefined(contents) {
+            return Ok(());
+        }
         let staging = self.up(logical)?;
         for chunk in chunks(target.bytes(), CHUNK) {
-            fill(staging.mapped(chunk.length)?, sequence, chunk.offset / 4);
+            fill(staging.mapped(chunk.length)?, contents, chunk.offset);
             let copy = vk::BufferCopy { src_offset: 0, dst_offset: chunk.offset, size: chunk.length };
             // Submitting makes the host's writes visible to the device.
             queue.run("an upload", |recorder| {
@@ -304,13 +306,13 @@ impl Staging {
         contents: &Contents,
     ) -> Result<(), Error> {
         queue.run("an upload", |recorder| recorder.image_barrier(target, vk::ImageLayout::TRANSFER_DST_OPTIMAL))?;
-        if let Some(sequence) = sequence(contents) {
+        if !is_undefined(contents) {
             let staging = self.up(logical)?;
             let row = target.row_bytes();
             // Whole rows, and whole words.
             let rows = (CHUNK / row / 4 * 4).max(4);
             for chunk in chunks(u64::from(target.extent[1]), rows) {
-                fill(staging.mapped(chunk.length * row)?, sequence, chunk.offset * row / 4);
+                fill(staging.mapped(chunk.length * row)?, contents, chunk.offset * row);
                 queue.run("an upload", |recorder| recorder.copy_rows(staging, target, chunk.offset, chunk.length))?;
             }
         }
@@ -374,10 +376,21 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) {
     unsafe { bytes.set_len(length + more.len()) };
 }
 
-/// Writes a part of a sequence, from the word `first` on.
-pub(super) fn fill(target: &mut [u8], sequence: Sequence, first: u64) {
-    let words = target.par_chunks_exact_mut(4).enumerate();
-    words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(first + index as u64).to_ne_bytes()));
+/// Writes a part of what a resource holds, from the byte `offset` on, which is a word's first; zeros where that has no more bytes.
+pub(super) fn fill(target: &mut [u8], contents: &Contents, offset: u64) {
+    match contents {
+        Contents::Undefined => {}
+        Contents::Sequence(sequence) => {
+            let words = target.par_chunks_exact_mut(4).enumerate();
+            words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(offset / 4 + index as u64).to_ne_bytes()));
+        }
+        Contents::Data(data) => {
+            let rest = usize::try_from(offset).ok().and_then(|offset| data.bytes().get(offset..)).unwrap_or_default();
+            let (held, beyond) = target.split_at_mut(rest.len().min(target.len()));
+            held.copy_from_slice(&rest[..held.len()]);
+            beyond.fill(0);
+        }
+    }
 }
 
 /// What of a type's properties matters to where buffers go: whether it is local to the device, whether the host can map it
@@ -451,9 +464,9 @@ mod tests {
 
     #[test]
     fn a_chunk_goes_on_where_the_last_ended() {
-        let sequence = Sequence::Words { seed: 5 };
+        let sequence = model::Sequence::Words { seed: 5 };
         let mut bytes = [0; 8];
-        fill(&mut bytes, sequence, 3);
+        fill(&mut bytes, &Contents::Sequence(sequence), 12);
         assert_eq!(bytes[..4], sequence.word(3).to_ne_bytes());
         assert_eq!(bytes[4..], sequence.word(4).to_ne_bytes());
     }

@@ -25,79 +25,114 @@ pub(super) struct Kernel {
     _pool: Option<Owned<vk::DescriptorPool>>,
 }
 
-/// A kernel's pipeline, which no resource is needed for.
+/// A kernel's pipeline, whose layout is as its module declares it: no resource is needed for it.
 pub(super) struct Compiled {
     pipeline: Owned<vk::Pipeline>,
     layout: Owned<vk::PipelineLayout>,
     set_layouts: Vec<Owned<vk::DescriptorSetLayout>>,
-    slots: Vec<Vec<Slot>>,
     time: Duration,
     logical: Arc<Logical>,
 }
 
-/// What a kernel is made from.
+/// What a pipeline is made from.
 pub(super) struct Source<'a> {
     /// Its name in captures and messages.
     pub(super) name: String,
-    pub(super) kernel: &'a model::Kernel,
     pub(super) specialized: &'a Specialized,
-    pub(super) resources: &'a [model::Resource],
 }
 
-impl<'a> Source<'a> {
+/// What a kernel of a case is made from.
+pub(super) struct BoundSource<'a> {
+    pub(super) source: Source<'a>,
+    kernel: &'a model::Kernel,
+    resources: &'a [model::Resource],
+}
+
+impl<'a> BoundSource<'a> {
     /// The kernels of a case.
     pub(super) fn all(prepared: &'a Prepared) -> impl Iterator<Item = Self> {
         let title = check::title(&prepared.case);
         prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
             let [x, y, z] = specialized.local_size;
             let name = format!("{title} {} ({x}x{y}x{z})", kernel.source);
-            Source { name, kernel, specialized, resources: &prepared.case.resources }
+            Self { source: Source { name, specialized }, kernel, resources: &prepared.case.resources }
         })
     }
 }
 
-/// A descriptor of a set's layout.
+/// Descriptors of a set's layout.
 struct Slot {
     binding: u32,
     kind: vk::DescriptorType,
-    resource: usize,
+    count: u32,
 }
 
-/// The descriptor sets of a kernel, by number and without gaps, as its module declares them and the case fills them.
+fn refused(name: &str, info: &BindingInfo, problem: &str) -> Error {
+    let BindingInfo { set, binding, name: variable, .. } = info;
+    Error::new(Status::Error, format!("{name}: set {set}, binding {binding} ({variable}): {problem}"))
+}
+
+/// The descriptor sets of a kernel, by number and without gaps, as its module declares them.
 fn set_slots(source: &Source<'_>) -> Result<Vec<Vec<Slot>>, Error> {
     let mut sets: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
-    for info in &source.specialized.module.reflection.bindings {
-        let slot = slot(info, source).map_err(|problem| {
-            let (BindingInfo { set, binding, name, .. }, kernel) = (info, &source.name);
-            Error::new(Status::Error, format!("{kernel}: set {set}, binding {binding} ({name}): {problem}"))
-        })?;
-        sets.entry(info.set).or_default().push(slot);
+    for info in &source.specialized.bindings {
+        let unknown = || refused(&source.name, info, "a kind of descriptor that Lanescope doesn't know");
+        let kind = descriptor_type(info.kind).ok_or_else(unknown)?;
+        // An array whose length only the layout says has one: what the compiler makes of it is the same for any.
+        sets.entry(info.set).or_default().push(Slot { binding: info.binding, kind, count: info.count.max(1) });
     }
     let count = sets.keys().next_back().map_or(0, |last| last + 1);
     Ok((0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect())
 }
 
-fn slot(info: &BindingInfo, source: &Source<'_>) -> Result<Slot, &'static str> {
-    if info.count != 1 {
-        return Err("arrays of descriptors can't be bound");
-    }
-    let here = |binding: &&model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
-    let bound = source.kernel.bindings.iter().find(here).ok_or("the case binds nothing here")?;
-    let kind = descriptor_type(info.kind, &source.resources[bound.resource])?;
-    Ok(Slot { binding: info.binding, kind, resource: bound.resource })
+fn descriptor_type(kind: BindingKind) -> Option<vk::DescriptorType> {
+    Some(match kind {
+        BindingKind::StorageBuffer => vk::DescriptorType::STORAGE_BUFFER,
+        BindingKind::UniformBuffer => vk::DescriptorType::UNIFORM_BUFFER,
+        BindingKind::UniformTexelBuffer => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+        BindingKind::StorageTexelBuffer => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+        BindingKind::SampledImage => vk::DescriptorType::SAMPLED_IMAGE,
+        BindingKind::StorageImage => vk::DescriptorType::STORAGE_IMAGE,
+        BindingKind::Sampler => vk::DescriptorType::SAMPLER,
+        BindingKind::CombinedImageSampler => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+        BindingKind::Other => return None,
+    })
 }
 
-/// The descriptor type of what the module declares, if the resource can stand there.
-fn descriptor_type(kind: BindingKind, resource: &model::Resource) -> Result<vk::DescriptorType, &'static str> {
-    match (kind, resource.shape) {
-        (BindingKind::StorageBuffer, Shape::Buffer { .. }) => Ok(vk::DescriptorType::STORAGE_BUFFER),
-        (BindingKind::UniformBuffer, Shape::Buffer { .. }) => Ok(vk::DescriptorType::UNIFORM_BUFFER),
-        (BindingKind::UniformTexelBuffer, Shape::Texels { .. }) => Ok(vk::DescriptorType::UNIFORM_TEXEL_BUFFER),
-        (BindingKind::SampledImage, Shape::Image { role: ImageRole::Sampled, .. }) => Ok(vk::DescriptorType::SAMPLED_IMAGE),
-        (BindingKind::StorageImage, Shape::Image { role: ImageRole::Storage, .. }) => Ok(vk::DescriptorType::STORAGE_IMAGE),
-        (BindingKind::Sampler, Shape::Sampler { .. }) => Ok(vk::DescriptorType::SAMPLER),
-        _ => Err("the resource that the case binds is of another kind"),
-    }
+/// A resource at its place in a case, and where it is to stand.
+struct Placed {
+    set: usize,
+    binding: u32,
+    kind: vk::DescriptorType,
+    resource: usize,
+}
+
+/// Which resource of its case stands at each of a kernel's descriptors.
+fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
+    let place = |info: &BindingInfo| {
+        if info.count != 1 {
+            return Err("arrays of descriptors can't be bound");
+        }
+        let here = |binding: &&model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
+        let resource = bound.kernel.bindings.iter().find(here).ok_or("the case binds nothing here")?.resource;
+        let kind = descriptor_type(info.kind).filter(|_| takes(info.kind, &bound.resources[resource]));
+        let kind = kind.ok_or("the resource that the case binds is of another kind")?;
+        Ok(Placed { set: info.set as usize, binding: info.binding, kind, resource })
+    };
+    let infos = bound.source.specialized.bindings.iter();
+    infos.map(|info| place(info).map_err(|problem| refused(&bound.source.name, info, problem))).collect()
+}
+
+/// Whether a resource can stand at a descriptor.
+fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
+    matches!(
+        (kind, resource.shape),
+        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. })
+            | (BindingKind::UniformTexelBuffer, Shape::Texels { .. })
+            | (BindingKind::SampledImage, Shape::Image { role: ImageRole::Sampled, .. })
+            | (BindingKind::StorageImage, Shape::Image { role: ImageRole::Storage, .. })
+            | (BindingKind::Sampler, Shape::Sampler { .. })
+    )
 }
 
 impl Compiled {
@@ -110,7 +145,7 @@ impl Compiled {
         let module = shader_module(logical, source)?;
         let pipeline = pipeline(logical, &module, &layout, source)?;
         let time = start.elapsed();
-        Ok(Self { pipeline, layout, set_layouts, slots, time, logical: Arc::clone(logical) })
+        Ok(Self { pipeline, layout, set_layouts, time, logical: Arc::clone(logical) })
     }
 
     /// What the driver tells of the pipeline; `None` where it wasn't asked for when the device was opened, or tells nothing.
@@ -123,9 +158,10 @@ impl Compiled {
 
 impl Kernel {
     /// Makes the kernel, with the resources of its case.
-    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>, resources: &[Arc<Resource>]) -> Result<Self, Error> {
-        let compiled = Compiled::new(logical, source)?;
-        let (pool, sets) = descriptor_sets(&compiled, resources, &source.name)?;
+    pub(super) fn new(logical: &Arc<Logical>, bound: &BoundSource<'_>, resources: &[Arc<Resource>]) -> Result<Self, Error> {
+        let placed = placed(bound)?;
+        let compiled = Compiled::new(logical, &bound.source)?;
+        let (pool, sets) = descriptor_sets(&compiled, &placed, resources, &bound.source.name)?;
         Ok(Self { compiled, sets, _pool: pool })
     }
 
@@ -173,12 +209,12 @@ fn set_layout(logical: &Arc<Logical>, slots: &[Slot], source: &Source<'_>) -> Re
             vk::DescriptorSetLayoutBinding::default()
                 .binding(slot.binding)
                 .descriptor_type(slot.kind)
-                .descriptor_count(1)
+                .descriptor_count(slot.count)
                 .stage_flags(vk::ShaderStageFlags::COMPUTE)
         })
         .collect();
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-    // SAFETY: the device lives; `check` found the bindings distinct.
+    // SAFETY: the device lives; reflection has each binding of a set once.
     let layout = unsafe { logical.raw.create_descriptor_set_layout(&info, None) }
         .on("vkCreateDescriptorSetLayout", || source.name.clone())?;
     Ok(Owned::new(logical, layout, &source.name))
@@ -203,7 +239,8 @@ fn pipeline_layout(
 
 fn shader_module(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
     let info = vk::ShaderModuleCreateInfo::default().code(&source.specialized.module.words);
-    // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise).
+    // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise). Those of a user's own file
+    // come here in a process that may die of them.
     let module = unsafe { logical.raw.create_shader_module(&info, None) }.on("vkCreateShaderModule", || source.name.clone())?;
     Ok(Owned::new(logical, module, &source.name))
 }
@@ -245,13 +282,13 @@ fn pipeline(
 
 type Sets = (Option<Owned<vk::DescriptorPool>>, Vec<vk::DescriptorSet>);
 
-fn descriptor_sets(compiled: &Compiled, resources: &[Arc<Resource>], name: &str) -> Result<Sets, Error> {
-    let Compiled { set_layouts: layouts, slots, logical, .. } = compiled;
+fn descriptor_sets(compiled: &Compiled, placed: &[Placed], resources: &[Arc<Resource>], name: &str) -> Result<Sets, Error> {
+    let Compiled { set_layouts: layouts, logical, .. } = compiled;
     if layouts.is_empty() {
         return Ok((None, Vec::new()));
     }
     let mut counts: BTreeMap<vk::DescriptorType, u32> = BTreeMap::new();
-    slots.iter().flatten().for_each(|slot| *counts.entry(slot.kind).or_default() += 1);
+    placed.iter().for_each(|placed| *counts.entry(placed.kind).or_default() += 1);
     let sizes: Vec<_> =
         counts.into_iter().map(|(ty, count)| vk::DescriptorPoolSize::default().ty(ty).descriptor_count(count)).collect();
     let sets = u32::try_from(layouts.len()).unwrap_or(u32::MAX);
@@ -263,16 +300,14 @@ fn descriptor_sets(compiled: &Compiled, resources: &[Arc<Resource>], name: &str)
     let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool.raw()).set_layouts(&layouts);
     // SAFETY: pool and layouts live, and the pool has room for them.
     let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || name.to_owned())?;
-    for (set, slots) in sets.iter().zip(slots) {
-        logical.name(*set, name);
-        slots.iter().for_each(|slot| write_descriptor(logical, *set, slot, &resources[slot.resource]));
-    }
+    sets.iter().for_each(|set| logical.name(*set, name));
+    placed.iter().for_each(|placed| write_descriptor(logical, sets[placed.set], placed, &resources[placed.resource]));
     Ok((Some(pool), sets))
 }
 
-fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, slot: &Slot, resource: &Resource) {
+fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, resource: &Resource) {
     let whole = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
-    let mut write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(slot.binding).descriptor_type(slot.kind);
+    let mut write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(placed.binding).descriptor_type(placed.kind);
     write.descriptor_count = 1;
     let (buffer, texels, image);
     match resource {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, Format, ImageRole, Sequence, Shape, Status};
+use crate::model::{Contents, DeviceInfo, Format, ImageRole, Shape, Status};
 
 use super::error::{Context, Error};
 use super::logical::Logical;
@@ -141,8 +141,8 @@ fn host_memory(name: &str, bytes: u64, contents: &Contents) -> Result<Vec<u8>, E
         .try_reserve_exact(length)
         .map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {bytes} bytes for `{name}`")))?;
     memory.resize(length, 0xA5);
-    if let Contents::Sequence(sequence) = contents {
-        fill(&mut memory, *sequence, 0);
+    if !is_undefined(contents) {
+        fill(&mut memory, contents, 0);
     }
     Ok(memory)
 }
@@ -196,10 +196,7 @@ impl Image {
     }
 }
 
-/// The words that a resource begins with.
-pub(super) fn sequence(contents: &Contents) -> Option<Sequence> {
-    match contents {
-        Contents::Undefined => None,
-        Contents::Sequence(sequence) => Some(*sequence),
-    }
+/// Whether nobody asks what a resource holds before anything runs.
+pub(super) fn is_undefined(contents: &Contents) -> bool {
+    *contents == Contents::Undefined
 }

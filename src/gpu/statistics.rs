@@ -6,7 +6,7 @@ use ash::prelude::VkResult;
 use ash::vk;
 
 use crate::model::{DeviceInfo, Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
-use crate::shader::Prepared;
+use crate::shader::{Prepared, Specialized};
 
 use super::capabilities::text;
 use super::check;
@@ -14,7 +14,7 @@ use super::device::choose_family;
 use super::error::{Context, Error};
 use super::instance::InstanceInner;
 use super::logical::Logical;
-use super::pipeline::{Compiled, Source};
+use super::pipeline::{BoundSource, Compiled, Source};
 
 /// The extension's functions.
 type Functions = ash::khr::pipeline_executable_properties::Device;
@@ -111,10 +111,34 @@ pub(super) fn of_case(
     detail: PipelineDetail,
 ) -> Result<Option<Vec<PipelineStatistics>>, Error> {
     check::case(prepared, info)?;
-    let family = choose_family(info, None)?;
-    let logical = Logical::for_compiling(instance, physical, info, family.index, detail)?;
-    let compile = |source: Source<'_>| Compiled::new(&logical, &source)?.statistics(&source.name);
-    Source::all(prepared).map(compile).collect()
+    let logical = compiling(instance, physical, info, detail)?;
+    BoundSource::all(prepared).map(|bound| of_source(&logical, &bound.source)).collect()
+}
+
+/// The same for a kernel of no case.
+pub(super) fn of_kernel(
+    instance: &Arc<InstanceInner>,
+    physical: vk::PhysicalDevice,
+    info: &DeviceInfo,
+    specialized: &Specialized,
+    detail: PipelineDetail,
+) -> Result<Option<PipelineStatistics>, Error> {
+    check::kernel(specialized, info)?;
+    let logical = compiling(instance, physical, info, detail)?;
+    of_source(&logical, &Source { name: specialized.entry.clone(), specialized })
+}
+
+fn compiling(
+    instance: &Arc<InstanceInner>,
+    physical: vk::PhysicalDevice,
+    info: &DeviceInfo,
+    detail: PipelineDetail,
+) -> Result<Arc<Logical>, Error> {
+    Logical::for_compiling(instance, physical, info, choose_family(info, None)?.index, detail)
+}
+
+fn of_source(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Option<PipelineStatistics>, Error> {
+    Compiled::new(logical, source)?.statistics(&source.name)
 }
 
 /// A text up to its zero byte.

@@ -44,6 +44,19 @@ pub trait Source {
 
     /// Compares the outputs of a case, in the order of its check, with what they must hold.
     fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict;
+
+    /// The case whose outputs tell what those of all others must hold, where no twin does.
+    ///
+    /// # Errors
+    /// Why it can't run, or doesn't compile.
+    fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
+        Ok(None)
+    }
+
+    /// Takes what the reference computed, in the order of its check.
+    fn learn(&mut self, outputs: Vec<Vec<u8>>) {
+        let _ = outputs;
+    }
 }
 
 /// A case to be loaded.

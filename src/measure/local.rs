@@ -110,6 +110,22 @@ impl<'a> LocalBench<'a> {
         })
     }
 
+    /// Runs the source's reference, if it has one, and lets it know what that computes. Before anything is loaded.
+    ///
+    /// # Errors
+    /// What the device refused, and why the reference can't run.
+    pub fn learn(&mut self) -> Result<(), Failure> {
+        let Some(prepared) = self.source.reference()? else { return Ok(()) };
+        let device = &mut self.rig.device;
+        let loaded = device.load(&prepared)?;
+        device.run_checked(loaded.slot)?;
+        let outputs = prepared.case.check.outputs().iter().map(|&output| device.read(loaded.slot, output));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        device.unload();
+        self.source.learn(outputs);
+        Ok(())
+    }
+
     /// Loads the instrument's own cases, before the others.
     fn ready(&mut self, share: Option<u32>) -> Result<(), Failure> {
         if !self.has_tools {

@@ -288,18 +288,20 @@ impl Mock {
     }
 }
 
-/// One executable, as on most drivers. The names are this device's own.
-fn statistics(detail: PipelineDetail) -> PipelineStatistics {
-    let statistics = [("Registers", 32), ("Spilled bytes", 0), ("Code bytes", 1024)];
-    let statistics = statistics.map(|(name, value)| (name.to_owned(), StatValue::Unsigned(value))).into();
-    let code = Representation {
-        name: "Assembly".to_owned(),
-        description: "What a device that isn't there would run".to_owned(),
-        text: "nop\n".to_owned(),
-    };
-    let representations = if detail == PipelineDetail::Code { vec![code] } else { Vec::new() };
-    let executable = Executable { name: "mock".to_owned(), subgroup_size: 32, statistics, representations };
-    PipelineStatistics { executables: vec![executable] }
+impl Mock {
+    /// What it tells of any pipeline: one executable, as on most drivers. The names are this device's own.
+    pub fn statistics(detail: PipelineDetail) -> PipelineStatistics {
+        let statistics = [("Registers", 32), ("Spilled bytes", 0), ("Code bytes", 1024)];
+        let statistics = statistics.map(|(name, value)| (name.to_owned(), StatValue::Unsigned(value))).into();
+        let code = Representation {
+            name: "Assembly".to_owned(),
+            description: "What a device that isn't there would run".to_owned(),
+            text: "nop\n".to_owned(),
+        };
+        let representations = if detail == PipelineDetail::Code { vec![code] } else { Vec::new() };
+        let executable = Executable { name: "mock".to_owned(), subgroup_size: 32, statistics, representations };
+        PipelineStatistics { executables: vec![executable] }
+    }
 }
 
 fn step_ns(step: &Step) -> f64 {
@@ -352,7 +354,7 @@ impl Dispatcher for Mock {
         if self.fails(self.options.memory.as_ref(), slot) {
             return Err(Failure::new(Status::OutOfMemory, "the mock device was told to have no memory"));
         }
-        let all = || prepared.case.kernels.iter().map(|_| statistics(self.detail)).collect();
+        let all = || prepared.case.kernels.iter().map(|_| Self::statistics(self.detail)).collect();
         let statistics = (self.detail > PipelineDetail::None).then(all);
         let memory_types = String::new();
         Ok(Loaded { slot, pipeline_time: self.advance(1e6), statistics, memory_types })

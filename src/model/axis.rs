@@ -181,6 +181,14 @@ impl Point {
         Self(self.0.iter().map(swap).collect())
     }
 
+    /// Changes the value at a place, in the experiment's order: for who goes through many points and keeps none.
+    ///
+    /// # Panics
+    /// Where the point has no such place.
+    pub fn set(&mut self, place: usize, value: AxisValue) {
+        self.0[place].1 = value;
+    }
+
     /// What remains of the point without some axes: the same for all cases of a sweep along these.
     #[must_use]
     pub fn without(&self, axes: &[&str]) -> Self {

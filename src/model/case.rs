@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Contents, DeviceInfo, Footprint, Format, MemoryKind, Point, Sequence};
 
 /// One configuration of one experiment, ready to be compiled and measured.
@@ -200,7 +202,7 @@ pub enum Wait {
 ///
 /// The lowest is the default: a Vulkan 1.3 target turns specialized local sizes into `LocalSizeId`, which needs a feature
 /// (maintenance4); the 1.1 form is taken by every driver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SpirvTarget {
     /// SPIR-V 1.3, Vulkan 1.1.
     #[default]
@@ -342,7 +344,7 @@ impl Resource {
     pub fn sequence(&self) -> Sequence {
         match self.contents {
             Contents::Sequence(sequence) => sequence,
-            Contents::Undefined => panic!("`{}` holds no sequence", self.name),
+            Contents::Undefined | Contents::Data(_) => panic!("`{}` holds no sequence", self.name),
         }
     }
 

@@ -445,6 +445,12 @@ impl DeviceInfo {
         compute().find(|family| family.graphics).or_else(|| compute().next())
     }
 
+    /// Whether pipelines can be made for it, though perhaps nothing be run on it: its driver told of a queue family to make a device
+    /// with.
+    pub fn can_compile(&self) -> bool {
+        self.default_queue().is_some()
+    }
+
     /// Whether sizes are chosen for a processor: software drivers, and devices that don't say what they are.
     pub fn is_cpu(&self) -> bool {
         matches!(self.kind, DeviceKind::Cpu | DeviceKind::Other)

@@ -3,6 +3,7 @@
 mod axis;
 mod cache;
 mod case;
+mod data;
 mod derived;
 mod device;
 mod format;
@@ -21,6 +22,7 @@ pub use case::{
     Binding, Bound, Case, Check, Dependency, Headline, HostCost, ImageRole, Kernel, Measurand, Metric, POISON, Repeat,
     Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
 };
+pub use data::Data;
 pub use derived::{Derived, Figure, Finished};
 pub use device::{
     DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,

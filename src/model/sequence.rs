@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::data::Data;
 use super::permutation::{Permutation, scramble};
 
 /// A reproducible sequence of 32-bit words. Incompressible on purpose: constant data makes some devices move less than asked
@@ -202,12 +203,14 @@ fn whole(word: u32, magnitude: u32) -> i32 {
 }
 
 /// What a buffer holds before anything runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Contents {
     /// Nothing in particular: the reset program or the pass writes it before anyone reads it.
     Undefined,
     /// A seeded sequence of words.
     Sequence(Sequence),
+    /// These bytes, as many as the resource has.
+    Data(Data),
 }
 
 #[cfg(test)]

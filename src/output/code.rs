@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::model::{Case, Executable, PipelineStatistics};
+use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
 use crate::record::Record;
 
 /// As many digits of a device's and a driver's UUID as keep those of one run apart.
@@ -55,6 +55,42 @@ impl CodeFolder {
     }
 }
 
+impl CodeFolder {
+    /// Writes the code of a pipeline that is of no row, where the driver shows any: the file's name ends with device and driver, as
+    /// those of rows do, after the device's name: devices that aren't there, for which some drivers compile, differ in nothing else.
+    /// Gives the file.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where it can't be written.
+    pub fn write_pipeline(
+        &mut self,
+        name: &str,
+        head: &str,
+        device: &DeviceInfo,
+        pipeline: &PipelineStatistics,
+    ) -> Result<Option<PathBuf>, Error> {
+        if pipeline.executables.iter().all(|executable| executable.representations.is_empty()) {
+            return Ok(None);
+        }
+        let ids =
+            [device.device_uuid, device.driver.uuid].map(|uuid| uuid.to_string().chars().take(DIGITS).collect::<String>());
+        let path = self.path.join(format!("{}-{}-{}.txt", slug(name), slug(&device.name), ids.join("-")));
+        let mut text = String::new();
+        line(&mut text, &format!("# {head}"));
+        line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
+        pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
+        fs::write(&path, text).map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+        self.is_empty = false;
+        Ok(Some(path))
+    }
+}
+
+/// A name as a part of a file's: what file systems or shells may take amiss is a hyphen.
+fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
 fn file_name(row: &Record) -> String {
     let ids = [&row.device_uuid, &row.driver_uuid].map(|uuid| uuid.chars().take(DIGITS).collect::<String>());
     let name = [&row.experiment, &row.variant, &row.case_id].into_iter().chain(&ids).filter(|part| !part.is_empty());
@@ -100,6 +136,19 @@ mod tests {
         };
         let representations = texts.iter().map(form).collect();
         PipelineStatistics { executables: vec![Executable { name: "CS".to_owned(), representations, ..Executable::default() }] }
+    }
+
+    #[test]
+    fn a_pipeline_of_no_row_is_in_a_file_of_its_device() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut folder = CodeFolder::create(&parent.path().join("isa")).unwrap();
+        let device = DeviceInfo { name: "A (device, 256 bits)".to_owned(), ..DeviceInfo::mock() };
+        assert_eq!(folder.write_pipeline("blur-main", "blur.comp main", &device, &kernel(&[])).unwrap(), None);
+        assert!(folder.is_empty());
+        let path = folder.write_pipeline("../blur-main", "blur.comp main", &device, &kernel(&["nop"])).unwrap().unwrap();
+        assert_eq!(path, folder.path().join("..-blur-main-A-device-256-bits-00000000-00000000.txt"));
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.starts_with("# blur.comp main\n# A (device, 256 bits), mock 1\n") && text.ends_with("\nnop\n"), "{text}");
     }
 
     fn row() -> Record {

@@ -19,18 +19,18 @@ mod csv;
 mod jsonl;
 mod progress;
 mod samples;
-mod staged;
 mod table;
 #[cfg(test)]
 mod testing;
 mod view;
+
+pub use crate::staged::Staged;
 
 pub use code::CodeFolder;
 pub use csv::Csv;
 pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
-pub use staged::Staged;
 pub use table::{Style, Table};
 
 /// Something that rows are written to.

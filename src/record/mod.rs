@@ -21,3 +21,4 @@ pub use reader::{ReadError, Reader};
 pub use recover::{Cut, Recovery};
 pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};
 pub use standing::{Choice, Standing, choose};
+pub use statistics::{Figures, statistics_object};

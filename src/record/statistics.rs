@@ -65,14 +65,42 @@ const RADV: &str = "Mesa 22.3.6 and 25.0.7, radv_GetPipelineExecutableStatistics
 const NVK: &str = "Mesa 24, nvk_get_pipeline_executable_statistics (src/nouveau/vulkan)";
 const MOCK: &str = "the mock device, src/measure/mock.rs";
 
+/// The figures that drivers tell under names of their own, in common units; none where the driver tells none, or its executables
+/// disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Registers of an invocation.
+    pub registers: Option<u64>,
+    /// Bytes that an invocation spills to memory.
+    pub spill_bytes: Option<u64>,
+    /// Bytes of machine code.
+    pub code_bytes: Option<u64>,
+}
+
+impl Figures {
+    /// Of what a driver, by its `VkDriverId`, tells of a pipeline's executables.
+    pub fn of(driver_id: &str, executables: &[Executable]) -> Self {
+        let figure = |column| figure(driver_id, column, executables);
+        let (registers, spill_bytes, code_bytes) =
+            (figure(Column::Registers), figure(Column::SpillBytes), figure(Column::CodeBytes));
+        Self { registers, spill_bytes, code_bytes }
+    }
+}
+
+/// A driver's statistics of an executable, by its own names; a name that comes again is numbered.
+pub fn statistics_object(executable: &Executable) -> Map<String, Value> {
+    executable.statistics.iter().fold(Map::new(), |mut object, (name, value)| {
+        insert(&mut object, name, serde_json::json!(value));
+        object
+    })
+}
+
 impl Record {
     /// Fills the columns that pipeline statistics tell, those of each of the case's kernels in order.
     pub(super) fn describe_statistics(&mut self, case: &Case, kernels: &[PipelineStatistics]) {
         self.statistics = json(case, kernels);
         let Some(first) = kernels.first() else { return };
-        let figure = |column| figure(&self.driver_id, column, &first.executables);
-        let (registers, spill_bytes, code_bytes) =
-            (figure(Column::Registers), figure(Column::SpillBytes), figure(Column::CodeBytes));
+        let Figures { registers, spill_bytes, code_bytes } = Figures::of(&self.driver_id, &first.executables);
         (self.registers, self.spill_bytes, self.code_bytes) = (registers, spill_bytes, code_bytes);
         // A driver that chooses the size per pipeline tells it only here.
         let size = common(first.executables.iter().map(|executable| Some(executable.subgroup_size)));
@@ -106,11 +134,7 @@ fn json(case: &Case, kernels: &[PipelineStatistics]) -> String {
                 Some(source) if kernels.len() > 1 => format!("{}: {}", source.source, executable.name),
                 _ => executable.name.clone(),
             };
-            let statistics = executable.statistics.iter().fold(Map::new(), |mut object, (name, value)| {
-                insert(&mut object, name, serde_json::json!(value));
-                object
-            });
-            insert(&mut all, &name, Value::Object(statistics));
+            insert(&mut all, &name, Value::Object(statistics_object(executable)));
         }
     }
     let object = match all.len() {

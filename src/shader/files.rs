@@ -5,11 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use thiserror::Error;
 
-use super::compile::spirv_hash;
 use super::{CompileError, Compiler, Library, Module, ReflectError, Reflection};
 use crate::model::SpirvTarget;
 
@@ -28,6 +26,8 @@ pub struct Reading {
     pub macros: Vec<(String, String)>,
     /// What it is compiled for.
     pub target: SpirvTarget,
+    /// The entry point that is meant: the others are left out. All are read where none is named.
+    pub entry: Option<String>,
 }
 
 /// Why a file gives no module.
@@ -88,18 +88,23 @@ pub enum FileError {
 /// Where the file can't be read, isn't valid, or makes a module that can't be described.
 pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
     let bytes = read(path)?;
+    let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
     if let Some(words) = spirv_words(path, &bytes)? {
         if !(reading.macros.is_empty() && reading.include_folders.is_empty()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
-        let reflection = Reflection::of(&words).map_err(|error| FileError::Reflect { path: path.to_owned(), error })?;
-        let (source_hash, spirv_hash) = (String::new(), spirv_hash(&words));
-        return Ok(Arc::new(Module { words, source_hash, spirv_hash, compile_time: Duration::ZERO, reflection }));
+        return Module::of_spirv(words, reading.entry.as_deref()).map(Arc::new).map_err(reflected);
     }
     let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
     let name = key(path);
     let library = with_includes(&name, &text, reading);
-    Compiler::new(library)?.compile(&name, &reading.macros, reading.target).map_err(|error| as_written(error, path).into())
+    let module = Compiler::new(library)?.compile(&name, &reading.macros, reading.target);
+    let module = module.map_err(|error| as_written(error, path))?;
+    if let Some(entry) = &reading.entry {
+        // What the GLSL compiler makes has one entry point, and is described already.
+        Reflection::of_entry(&module.words, entry).map_err(reflected)?;
+    }
+    Ok(module)
 }
 
 /// An error with paths as the user writes them: from the current folder on, or as the shader's own is written.

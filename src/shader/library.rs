@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use include_dir::{Dir, DirEntry, include_dir};
 
+use super::with_local_size_ids;
+
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/glsl");
 
 /// Where the embedded sources have what several of them include.
@@ -35,6 +37,14 @@ impl Library {
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.sources.insert(path.into(), Cow::Owned(text.into()));
+        self
+    }
+
+    /// This library with a workgroup size that can be specialized wherever a source declares a literal one: see
+    /// [`with_local_size_ids`].
+    #[must_use]
+    pub fn with_local_size_ids(mut self, ids: [Option<u32>; 3]) -> Self {
+        self.sources.values_mut().for_each(|text| *text = Cow::Owned(with_local_size_ids(text, ids)));
         self
     }
 

@@ -2,8 +2,12 @@
 
 mod compile;
 mod files;
+mod fit;
 mod library;
 mod loader;
+mod local_size;
+mod localize;
+mod needs;
 mod reflect;
 mod specialize;
 
@@ -14,14 +18,18 @@ use crate::model::Case;
 
 pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use files::{FileError, Reading, from_file};
+pub use fit::{Reach, Stop, WorkgroupFit};
 pub use library::Library;
 pub use loader::{LoadError, load};
+pub use local_size::with_local_size_ids;
+pub use localize::{LocalSizeIds, LocalizeError, specializable};
+pub use needs::{Lack, Needs};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, InstructionCounts,
     InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
     StructLayout, TypeLayout,
 };
-pub use specialize::{SpecializeError, prepare, specialize};
+pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]
@@ -36,6 +44,21 @@ pub struct Module {
     pub compile_time: Duration,
     /// What the module declares.
     pub reflection: Reflection,
+}
+
+impl Module {
+    /// SPIR-V of whatever origin, described as far as one entry point needs it, or whole where none is named.
+    ///
+    /// # Errors
+    /// Where the words are no module that can be described, or it has no such entry point.
+    pub fn of_spirv(words: Vec<u32>, entry: Option<&str>) -> Result<Self, ReflectError> {
+        let reflection = match entry {
+            Some(name) => Reflection::of_entry(&words, name)?,
+            None => Reflection::of(&words)?,
+        };
+        let spirv_hash = compile::spirv_hash(&words);
+        Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection })
+    }
 }
 
 /// A module with the values of its specialization constants, as a pipeline needs them.
@@ -55,6 +78,8 @@ pub struct Specialized {
     pub shared_bytes: u64,
     /// Bytes of push constants.
     pub push_bytes: u32,
+    /// The descriptors under these values.
+    pub bindings: Vec<BindingInfo>,
     /// The subgroup size that the pipeline must have, where one is required.
     pub required_subgroup_size: Option<u32>,
 }

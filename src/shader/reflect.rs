@@ -15,9 +15,11 @@ mod kinds;
 mod mix;
 mod operation;
 mod pointers;
+mod reach;
 mod scalar;
 mod subgroup;
 mod types;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -61,6 +63,7 @@ pub struct Reflection {
     pub bindings: Vec<BindingInfo>,
     /// Bytes of push constants, from offset 0; a multiple of four.
     pub push_bytes: u32,
+    used_bindings: Vec<BindingInfo>,
     types: Types,
     constants: Constants,
     interface: Interface,
@@ -179,6 +182,14 @@ pub enum ReflectError {
     /// It is no compute shader.
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
+    /// No compute entry point bears the name.
+    #[error("the module has no compute entry point `{name}`; it has {}", .known.join(", "))]
+    NoEntryPoint {
+        /// The name given.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// A specialization constant isn't a scalar of a known type.
     #[error("specialization constant {id} has a type that pipelines can't set")]
     SpecConstantType {
@@ -199,7 +210,10 @@ pub enum ReflectError {
         name: String,
     },
     /// Two variables of different kinds stand at one descriptor.
-    #[error("set {set}, binding {binding} is declared twice, as different kinds of descriptor")]
+    #[error(
+        "set {set}, binding {binding} is declared twice, as different kinds of descriptor; name one of the entry points by --entry \
+         if each is for another"
+    )]
     Conflict {
         /// Descriptor set.
         set: u32,
@@ -215,24 +229,38 @@ impl Reflection {
     /// Where the words are no module, or one whose interface makes no sense. Not everything that makes a module invalid is
     /// noticed.
     pub fn of(words: &[u32]) -> Result<Self, ReflectError> {
-        let module = loader::load(words)?;
-        let index = Index::of(&module);
+        Self::read(&loader::load(words)?)
+    }
+
+    /// The same of one entry point of a module that may have several: the others, and variables that only they use, are left out.
+    ///
+    /// # Errors
+    /// As [`Reflection::of`], and where no compute entry point bears the name.
+    pub fn of_entry(words: &[u32], name: &str) -> Result<Self, ReflectError> {
+        let mut module = loader::load(words)?;
+        reach::narrow(&mut module, name)?;
+        Self::read(&module)
+    }
+
+    fn read(module: &dr::Module) -> Result<Self, ReflectError> {
+        let index = Index::of(module);
         let (mut types, mut constants) = (Types::default(), Constants::default());
         for instruction in &module.types_global_values {
             types.note(instruction, &index);
             constants.note(instruction, &index);
         }
         let defaults = constants.evaluate(&types, &SpecValues::new());
-        let interface = Interface::of(&module, &types, &index);
+        let interface = Interface::of(module, &types, &index);
         Ok(Self {
             version: module.header.as_ref().map_or((0, 0), dr::ModuleHeader::version),
-            capabilities: capabilities(&module),
-            extensions: extensions(&module),
-            entry_points: entry_points(&module, &constants, &defaults, &index)?,
+            capabilities: capabilities(module),
+            extensions: extensions(module),
+            entry_points: entry_points(module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
+            used_bindings: interface.used_bindings(&module, &defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
-            code: Code::of(&module, &types, &constants, &defaults, &index),
+            code: Code::of(module, &types, &constants, &defaults, &index),
             types,
             constants,
             interface,
@@ -270,6 +298,12 @@ impl Reflection {
     /// Where a length can't be told.
     pub fn bindings_under(&self, values: &SpecValues) -> Result<Vec<BindingInfo>, ReflectError> {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
+    }
+
+    /// The same as [`bindings`](Self::bindings), under the defaults, with what functions really do with a storage buffer for its
+    /// access: few shaders declare what they only read, or only write. What nothing touches is read-only.
+    pub fn used_bindings(&self) -> &[BindingInfo] {
+        &self.used_bindings
     }
 
     /// The blocks of buffers and of push constants under a specialization, on which array lengths may depend: those of buffers
@@ -432,6 +466,19 @@ impl Extent {
         match self {
             Self::Literal(default) | Self::Specialized { default, .. } | Self::Derived { default } => default,
         }
+    }
+}
+
+impl EntryPoint {
+    /// The id of its function.
+    pub(super) fn function(&self) -> Word {
+        self.function
+    }
+
+    /// The ids of its size's directions; nothing where the execution mode has literals.
+    pub(super) fn local_size_ids(&self) -> Option<[Word; 3]> {
+        let [x, y, z] = self.local_size_ids;
+        Some([x?, y?, z?])
     }
 }
 

@@ -93,21 +93,57 @@ pub enum SpecializeError {
 pub fn specialize(module: &Arc<Module>, kernel: &Kernel) -> Result<Specialized, SpecializeError> {
     let reflection = &module.reflection;
     let entry = reflection.entry_points.first().ok_or(ReflectError::NoComputeEntryPoint)?;
-    let mut values = named_values(reflection, kernel)?;
+    specialize_kernel(module, entry, kernel, named_values(reflection, kernel)?)
+}
+
+/// The same for an entry point of several, with values of constants by their ids besides the workgroup size; the kernel's names are
+/// left out.
+///
+/// # Errors
+/// Where they don't fit together.
+pub fn specialize_kernel(
+    module: &Arc<Module>,
+    entry: &EntryPoint,
+    kernel: &Kernel,
+    mut values: SpecValues,
+) -> Result<Specialized, SpecializeError> {
+    let reflection = &module.reflection;
     set_local_size(entry, kernel.local_size, &mut values)?;
     check_local_size(reflection, entry, kernel.local_size, &values)?;
     check_bindings(&reflection.bindings, kernel)?;
     check_counts(reflection, &values)?;
-    let (entries, data) = pack(&reflection.spec_constants, &values);
+    let specialized = with_values(module, entry, kernel.local_size, &values)?;
+    Ok(Specialized { required_subgroup_size: kernel.required_subgroup_size, ..specialized })
+}
+
+/// A module with values for its specialization constants, and one of its entry points, which no kernel of a case describes. Values
+/// of constants that it doesn't have are left out.
+///
+/// # Errors
+/// Where sizes can't be told under these values.
+pub fn specialize_entry(module: &Arc<Module>, entry: &EntryPoint, values: &SpecValues) -> Result<Specialized, ReflectError> {
+    let local_size = module.reflection.local_size(entry, values)?;
+    with_values(module, entry, local_size, values)
+}
+
+fn with_values(
+    module: &Arc<Module>,
+    entry: &EntryPoint,
+    local_size: [u32; 3],
+    values: &SpecValues,
+) -> Result<Specialized, ReflectError> {
+    let reflection = &module.reflection;
+    let (entries, data) = pack(&reflection.spec_constants, values);
     Ok(Specialized {
         module: Arc::clone(module),
         entry: entry.name.clone(),
         entries,
         data,
-        local_size: kernel.local_size,
-        shared_bytes: reflection.shared_bytes(&values)?,
+        local_size,
+        shared_bytes: reflection.shared_bytes(values)?,
         push_bytes: reflection.push_bytes,
-        required_subgroup_size: kernel.required_subgroup_size,
+        bindings: reflection.bindings_under(values)?,
+        required_subgroup_size: None,
     })
 }
 

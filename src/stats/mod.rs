@@ -3,8 +3,10 @@
 //! Values may come in any order and should be finite. A statistic of no values is NaN, which a row shows as an empty cell.
 
 mod interval;
+mod normal;
 
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
+pub use normal::normal_bound;
 
 /// What a set of samples looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]

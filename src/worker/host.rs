@@ -5,12 +5,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Platform;
+use super::inquiry::Inquiry;
 use super::source::Catalogue;
 use crate::error::Error;
 use crate::experiments;
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Status, Uuid};
+use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -24,15 +25,29 @@ pub struct Hello {
     pub devices: Vec<DeviceInfo>,
 }
 
-/// How a device is opened and calibrated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
+/// Which device is meant, told to a process that finds its devices by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
     /// Identifies the device.
     pub device_uuid: Uuid,
     /// Identifies its driver: one device may have several.
     pub driver_uuid: Uuid,
     /// Its place in the enumeration, which tells devices apart that are alike in the above.
     pub index: usize,
+}
+
+impl Identity {
+    /// Of a device that has this place in the other process.
+    pub fn of(device: &DeviceInfo, index: usize) -> Self {
+        Self { device_uuid: device.device_uuid, driver_uuid: device.driver.uuid, index }
+    }
+}
+
+/// How a device is opened and calibrated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The device.
+    pub device: Identity,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
     /// What to ask the driver about each pipeline.
@@ -107,12 +122,28 @@ impl Host {
     /// # Errors
     /// What the driver refused, or that there is no such device.
     pub fn open(&self, opening: &Opening) -> Result<LocalBench<'static>, Failure> {
-        let device = find(&self.hello().devices, opening)?;
+        let device = find(&self.hello().devices, &opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let Opening { warm_up, max_time, timer, .. } = *opening;
         LocalBench::new(dispatcher, tools, Box::new(catalogue), LocalOptions { warm_up, max_time, timer })
+    }
+
+    /// Compiles a module, given by its words, and says what the driver tells of it. Nothing is run.
+    ///
+    /// # Errors
+    /// What the driver refused, or that there is no such device.
+    pub fn inquire(&self, inquiry: &Inquiry, words: Vec<u32>) -> Result<Option<PipelineStatistics>, Failure> {
+        let device = find(&self.hello().devices, &inquiry.device)?;
+        let specialized = inquiry.specialized(words)?;
+        match self {
+            Self::Mock(_) => Ok((inquiry.detail > PipelineDetail::None).then(|| Mock::statistics(inquiry.detail))),
+            Self::Vulkan(instance) => {
+                let told = instance.kernel_statistics(device.index, &specialized, inquiry.detail);
+                told.map_err(|error| Failure::new(error.status(), error.to_string()))
+            }
+        }
     }
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {
@@ -138,11 +169,11 @@ impl Host {
 }
 
 /// The device that is meant: that of the same identity, at the same place if several have it.
-fn find(devices: &[DeviceInfo], opening: &Opening) -> Result<DeviceInfo, Failure> {
-    let is_it = |device: &&DeviceInfo| device.device_uuid == opening.device_uuid && device.driver.uuid == opening.driver_uuid;
-    let at_place = devices.iter().find(|device| device.index == opening.index && is_it(device));
+fn find(devices: &[DeviceInfo], identity: &Identity) -> Result<DeviceInfo, Failure> {
+    let is_it = |device: &&DeviceInfo| device.device_uuid == identity.device_uuid && device.driver.uuid == identity.driver_uuid;
+    let at_place = devices.iter().find(|device| device.index == identity.index && is_it(device));
     at_place.or_else(|| devices.iter().find(is_it)).cloned().ok_or_else(|| {
-        let reason = format!("the device {} is no longer there", opening.device_uuid);
+        let reason = format!("the device {} is no longer there", identity.device_uuid);
         Failure::new(Status::DeviceLost, reason)
     })
 }

@@ -8,12 +8,14 @@
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
 //! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
+//! inquiry   what a driver makes of a user's shader
 //! find      all devices, drivers that crash when they are asked included
 //! ```
 
 mod child;
 mod find;
 mod host;
+mod inquiry;
 pub mod protocol;
 mod remote;
 mod serve;
@@ -24,7 +26,8 @@ use std::time::Duration;
 
 pub use child::Listener;
 pub use find::{Found, Place, find};
-pub use host::{Hello, Host, Opening};
+pub use host::{Hello, Host, Identity, Opening};
+pub use inquiry::Inquiry;
 pub use protocol::{Reply, Request};
 pub use remote::{Isolated, NoDrivers, RemoteBench};
 pub use serve::serve;

@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::host::{Hello, Opening};
+use super::inquiry::Inquiry;
 use crate::measure::{Answer, Instrument, Order};
-use crate::model::Failure;
+use crate::model::{Failure, PipelineStatistics};
 
 /// The longest line that is read: far longer than any that is written.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -25,6 +26,10 @@ pub enum Request {
     Order(Order),
     /// Leave out the rest of the order under way.
     Halt,
+    /// A part of a module's words, for the inquiry to come. Not answered.
+    Words(Vec<u32>),
+    /// Compile the module, and say what the driver tells of it. Answered by [`Reply::Told`].
+    Inquire(Box<Inquiry>),
     /// Close the device and end. Answered by [`Reply::Closed`].
     Close,
 }
@@ -47,6 +52,8 @@ pub enum Reply {
     Done,
     /// The device is lost, or hangs: the worker ends without touching it again.
     Lost(Failure),
+    /// What the driver tells of a pipeline, if anything, or why it made none.
+    Told(Result<Option<PipelineStatistics>, Failure>),
     /// The device is closed. What the validation layer had to say about that.
     Closed(Vec<String>),
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::child::{Listener, Silence, Worker};
 use super::host::{Hello, Opening};
+use super::inquiry::Inquiry;
 use super::protocol::{Reply, Request};
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
-use crate::model::{DeviceInfo, Failure, Status};
+use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
 
 /// A worker whose drivers are loaded.
 pub struct Isolated {
@@ -73,6 +74,23 @@ impl Isolated {
             Ok(Reply::Refused(failure)) => Err(Loss(failure)),
             Ok(other) => Err(Loss(out_of_turn(&other))),
             Err(silence) => Err(Loss(self.worker.failure(&silence, waited))),
+        }
+    }
+}
+
+impl Isolated {
+    /// Asks what a driver makes of a module. The process ends with it: what a compiler did to it is nothing for others.
+    ///
+    /// # Errors
+    /// What the driver refused, or that the worker died of it or didn't answer within `first` of its deadlines.
+    pub fn inquire(mut self, inquiry: Inquiry, words: &[u32]) -> Result<Option<PipelineStatistics>, Failure> {
+        self.worker.turn_the_page();
+        inquiry.requests(words).for_each(|request| self.worker.say(&request));
+        let waited = self.deadlines.first;
+        match self.worker.hear(waited) {
+            Ok(Reply::Told(told)) => told,
+            Ok(other) => Err(out_of_turn(&other)),
+            Err(silence) => Err(self.worker.failure(&silence, waited)),
         }
     }
 }

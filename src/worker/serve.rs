@@ -28,7 +28,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     };
     say(&Reply::Hello(Box::new(host.hello())))?;
     let mut bench: Option<LocalBench> = None;
-    let mut orders = 0;
+    let (mut orders, mut words) = (0, Vec::new());
     for request in requests {
         match request {
             Request::Open(opening) => match host.open(&opening) {
@@ -48,6 +48,8 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
                 say(&Reply::Done)?;
             }
             Request::Halt => {}
+            Request::Words(part) => words.extend(part),
+            Request::Inquire(inquiry) => say(&Reply::Told(host.inquire(&inquiry, std::mem::take(&mut words))))?,
             Request::Close => {
                 drop(bench.take());
                 say(&Reply::Closed(host.messages()))?;
@@ -81,7 +83,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
             match request {
                 Request::Order(_) => orders += 1,
                 Request::Halt => shared.store(orders, Ordering::Relaxed),
-                Request::Open(_) | Request::Close => {}
+                Request::Open(_) | Request::Words(_) | Request::Inquire(_) | Request::Close => {}
             }
             if sender.send(request).is_err() {
                 return;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::model::{Binding, Kernel, Scalar};
 use lanescope::shader::{
     BlockInfo, EntryPoint, InstructionKind, Module, ReflectError, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
-    load, specialize,
+    load, specializable, specialize,
 };
 use rspirv::binary::Assemble;
 
@@ -33,6 +33,7 @@ pub fn check(words: &[u32]) -> bool {
     for values in [SpecValues::new(), [(0, 64), (1, 0), (3, u64::MAX), (4, 0)].into()] {
         under(&reflection, &values);
     }
+    localized(words, &reflection);
     specialized(words, reflection);
     true
 }
@@ -93,6 +94,22 @@ fn check_mix(reflection: &Reflection, entry: &EntryPoint, values: &SpecValues) {
         assert_eq!(mix.total.get(kind), by_depth, "{kind}");
     }
     serde_json::to_string(&mix).unwrap();
+}
+
+/// Makes the workgroup size of each entry point specializable, which changes nothing else, and nothing more the second time.
+fn localized(words: &[u32], reflection: &Reflection) {
+    for entry in &reflection.entry_points {
+        let Ok((rewritten, ids)) = specializable(words, &entry.name) else { continue };
+        assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
+        let again = specializable(&rewritten, &entry.name).unwrap();
+        assert_eq!((&again.0, again.1.ids, again.1.added), (&rewritten, ids.ids, [false; 3]));
+        let other = Reflection::of(&rewritten).unwrap();
+        assert_eq!((&other.bindings, other.push_bytes), (&reflection.bindings, reflection.push_bytes));
+        let added = ids.added.iter().filter(|is_new| **is_new).count();
+        assert_eq!(other.spec_constants.len(), reflection.spec_constants.len() + added);
+        let defaults = SpecValues::new();
+        assert_eq!(other.shared_bytes(&defaults), reflection.shared_bytes(&defaults));
+    }
 }
 
 /// Binds all that the module declares and sets all its constants to their defaults.

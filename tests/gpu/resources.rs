@@ -1,6 +1,6 @@
 //! Every kind of resource reaches kernels as what it is, wherever its memory lies, and every kind of step does what it says.
 
-use lanescope::model::{DeviceInfo, Format, FormatUse, ImageRole, Measurand, MemoryKind, Precision, Shape};
+use lanescope::model::{Data, DeviceInfo, Format, FormatUse, ImageRole, Measurand, MemoryKind, Precision, Shape};
 
 use super::*;
 
@@ -305,6 +305,30 @@ fn what_a_kernel_reads_and_writes_is_its_cases_own() {
         device.sample(one, 3, 1).unwrap();
         device.sample(two, 1, 1).unwrap();
         assert_eq!([one, two].map(|slot| words(&device.read(slot, 0).unwrap())[0]), [3, 1]);
+    });
+}
+
+#[test]
+fn what_is_restored_before_every_pass_is_shared() {
+    on_each_device(|device| {
+        let bytes: Vec<u8> = (0..64_u32).flat_map(|i| (i * i).to_ne_bytes()).collect();
+        let increments = || {
+            let before = Resource::words("before", 64, Contents::Data(Data::new(bytes.clone())));
+            let mut prepared = Builder::new(vec![Resource::words("state", 64, Contents::Undefined), before])
+                .kernel(INCREMENT, [64, 1, 1], &[], &[0])
+                .reset(vec![Step::Copy { from: 1, to: 0 }])
+                .pass(dispatch(0, 1))
+                .done();
+            prepared.case.repeat = Repeat::AfterReset;
+            prepared
+        };
+        let one = load(device, &increments());
+        assert_eq!(device.footprint(&increments()), Footprint::default(), "a second one takes no more");
+        let two = load(device, &increments());
+        device.sample(two, 1, 3).unwrap();
+        device.run_checked(one).unwrap();
+        let expected: Vec<u32> = (0..64).map(|i| i * i + 1).collect();
+        assert_eq!([one, two].map(|slot| words(&device.read(slot, 0).unwrap())), [expected.clone(), expected]);
     });
 }
 

@@ -31,6 +31,82 @@ fn buffers_tell_their_access() {
 }
 
 #[test]
+fn buffers_tell_what_functions_do_with_them() {
+    let module = compiled(&format!(
+        "{HEAD}
+        struct Pair {{ vec2 a; uint b[4]; }};
+        layout(binding = 0) buffer Source {{ Pair source[]; }};
+        layout(binding = 1) buffer Target {{ uint target[]; }};
+        layout(binding = 2) buffer Counter {{ uint counter; }};
+        layout(binding = 3) buffer Sums {{ uint sums[]; }} sums;
+        layout(binding = 4) buffer Length {{ uint unread[]; }};
+        layout(binding = 5) writeonly buffer Part {{ uint part[]; }};
+        layout(binding = 6) buffer Untouched {{ uint untouched[]; }};
+        layout(binding = 7) buffer Parts {{ uint words[]; }} parts[2];
+        void add(inout uint sum, uint more) {{ sum += more; }}
+        void main() {{
+            const uint i = gl_GlobalInvocationID.x;
+            target[i] = source[i].b[i % 4] + uint(unread.length()) + parts[0].words[i];
+            atomicAdd(counter, 1);
+            add(sums.sums[i], uint(source[i].a.x));
+            part[i] = 1;
+            parts[1].words[i] = 2;
+        }}"
+    ));
+    let used: Vec<Access> = module.reflection.used_bindings().iter().map(|info| info.access).collect();
+    let (read, written, both) = (Access::ReadOnly, Access::WriteOnly, Access::ReadWrite);
+    assert_eq!(used, [read, written, both, both, read, written, read, both]);
+}
+
+#[test]
+fn what_cannot_be_followed_is_read_and_written() {
+    let reflection = reflected(
+        "OpCapability Shader
+        OpCapability VariablePointersStorageBuffer
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\"
+        OpExecutionMode %main LocalSize 1 1 1
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        OpDecorate %passed DescriptorSet 0
+        OpDecorate %passed Binding 0
+        OpDecorate %copied DescriptorSet 0
+        OpDecorate %copied Binding 1
+        OpDecorate %idle DescriptorSet 0
+        OpDecorate %idle Binding 2
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %zero = OpConstant %uint 0
+        %block = OpTypeStruct %uint
+        %to_block = OpTypePointer StorageBuffer %block
+        %to_uint = OpTypePointer StorageBuffer %uint
+        %passed = OpVariable %to_block StorageBuffer
+        %copied = OpVariable %to_block StorageBuffer
+        %idle = OpVariable %to_block StorageBuffer
+        %procedure = OpTypeFunction %void
+        %taking = OpTypeFunction %void %to_uint
+        %main = OpFunction %void None %procedure
+        %begin = OpLabel
+        %word = OpAccessChain %to_uint %passed %zero
+        %call = OpFunctionCall %void %take %word
+        %from = OpAccessChain %to_uint %idle %zero
+        %to = OpAccessChain %to_uint %copied %zero
+        OpCopyMemory %to %from
+        OpReturn
+        OpFunctionEnd
+        %take = OpFunction %void None %taking
+        %pointer = OpFunctionParameter %to_uint
+        %entered = OpLabel
+        OpStore %pointer %zero
+        OpReturn
+        OpFunctionEnd",
+        "vulkan1.1",
+    );
+    let used: Vec<Access> = reflection.used_bindings().iter().map(|info| info.access).collect();
+    assert_eq!(used, [Access::ReadWrite, Access::WriteOnly, Access::ReadOnly]);
+}
+
+#[test]
 fn images_samplers_and_texel_buffers_are_told_apart() {
     let source = format!(
         "{HEAD}

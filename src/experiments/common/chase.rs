@@ -150,8 +150,8 @@ pub(in crate::experiments) fn check(case: &Case, outputs: &[Vec<u8>]) -> Verdict
 }
 
 fn chain(case: &Case) -> Chain {
-    match case.resources[NODES].contents {
-        Contents::Sequence(Sequence::Chain(chain)) => chain,
+    match &case.resources[NODES].contents {
+        Contents::Sequence(Sequence::Chain(chain)) => *chain,
         other => panic!("the nodes are {other:?}"),
     }
 }

@@ -8,6 +8,7 @@ use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
 use super::constants::Values;
 use super::index::Index;
 use super::types::{Layout, Member, TypeNode, Types};
+use super::uses::{Use, uses};
 use super::{Access, BindingInfo, BindingKind, BlockPlace, ReflectError};
 use crate::shader::loader::id;
 
@@ -24,6 +25,7 @@ pub(super) struct Interface {
 struct Descriptor {
     /// The count is left for later.
     info: BindingInfo,
+    variable: Word,
     /// The type that each descriptor of an array has.
     ty: Word,
     /// The lengths of its arrays, outermost first; nothing for a length that the module leaves open.
@@ -84,6 +86,21 @@ impl Interface {
             }
         }
         Ok(merged.into_values().collect())
+    }
+
+    /// The descriptors, with the access to storage buffers that functions make use of.
+    pub(super) fn used_bindings(&self, module: &Module, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
+        let uses = uses(module);
+        let mut of_place: BTreeMap<(u32, u32), Use> = BTreeMap::new();
+        for Descriptor { info, variable, .. } in &self.descriptors {
+            let found = of_place.entry((info.set, info.binding)).or_default();
+            *found = found.and(uses.get(variable).copied().unwrap_or_default());
+        }
+        let mut bindings = self.bindings(values)?;
+        for info in bindings.iter_mut().filter(|info| info.kind == BindingKind::StorageBuffer) {
+            info.access = of_place.get(&(info.set, info.binding)).map_or(info.access, |used| used.of(info.access));
+        }
+        Ok(bindings)
     }
 
     /// The blocks of buffers by set and binding, then those of push constants: place, name and type.
@@ -215,7 +232,12 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
         }
         _ => Access::ReadOnly,
     };
-    Some(Descriptor { info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access }, ty, lengths })
+    Some(Descriptor {
+        info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access },
+        variable,
+        ty,
+        lengths,
+    })
 }
 
 fn kind(class: StorageClass, ty: Word, node: &TypeNode, types: &Types, index: &Index) -> BindingKind {

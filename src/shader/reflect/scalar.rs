@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::model::Scalar;
+use crate::plan::parse_number;
 
 /// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +94,44 @@ impl ScalarType {
         signed(bits << unused) >> unused
     }
 
+    /// The bits of a value in words, such as `2^10`, `-1`, `0.5` or `true`; nothing where it is none of the type, or the type has
+    /// none in words (floats of 16 bits and less).
+    pub fn parse(self, value: &str) -> Option<u64> {
+        let signed = || match value.strip_prefix('-') {
+            Some(rest) => parse_number(rest).and_then(|number| 0_i64.checked_sub_unsigned(number)),
+            None => parse_number(value).and_then(|number| i64::try_from(number).ok()),
+        };
+        let least = i64::MIN >> (64 - 8 * self.bytes());
+        match self {
+            Self::Bool => match value {
+                "true" | "1" => Some(1),
+                "false" | "0" => Some(0),
+                _ => None,
+            },
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => {
+                parse_number(value).filter(|number| self.truncate(*number) == *number)
+            }
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 => {
+                signed().filter(|number| (least..=!least).contains(number)).map(|number| self.truncate(unsigned(number)))
+            }
+            Self::F32 => value.parse::<f32>().ok().map(|number| number.to_bits().into()),
+            Self::F64 => value.parse::<f64>().ok().map(f64::to_bits),
+            Self::F16 | Self::OtherFloat(_) => None,
+        }
+    }
+
+    /// A value in words, as [`parse`](Self::parse) takes it.
+    pub fn shown(self, bits: u64) -> String {
+        match self {
+            Self::Bool => (bits != 0).to_string(),
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 => self.extend(bits).to_string(),
+            Self::F32 => u32::try_from(bits).map_or_else(|_| format!("{bits:#x}"), |bits| f32::from_bits(bits).to_string()),
+            Self::F64 => f64::from_bits(bits).to_string(),
+            Self::F16 | Self::OtherFloat(_) => format!("{bits:#x}"),
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits.to_string(),
+        }
+    }
+
     /// The type of a value, and the value's bits as specialization takes them.
     pub fn of(scalar: Scalar) -> (Self, u64) {
         match scalar {
@@ -142,5 +181,46 @@ impl fmt::Display for ScalarType {
             Self::F64 => "double",
             Self::OtherFloat(_) => "a small float",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_in_words_come_back() {
+        let cases = [
+            (ScalarType::U8, "255"),
+            (ScalarType::I8, "-128"),
+            (ScalarType::U16, "65535"),
+            (ScalarType::I16, "-1"),
+            (ScalarType::U32, "4294967295"),
+            (ScalarType::I32, "-2147483648"),
+            (ScalarType::I64, "9223372036854775807"),
+            (ScalarType::U64, "18446744073709551615"),
+            (ScalarType::F32, "0.5"),
+            (ScalarType::F64, "-1.25"),
+            (ScalarType::Bool, "true"),
+        ];
+        for (ty, text) in cases {
+            assert_eq!(ty.parse(text).map(|bits| ty.shown(bits)).as_deref(), Some(text), "{ty}");
+        }
+        let wrong = [
+            (ScalarType::U8, "256"),
+            (ScalarType::I8, "128"),
+            (ScalarType::I8, "-129"),
+            (ScalarType::U32, "-1"),
+            (ScalarType::U32, "2^32"),
+            (ScalarType::I32, "2147483648"),
+            (ScalarType::I64, "2^63"),
+            (ScalarType::F32, "x"),
+            (ScalarType::Bool, "2"),
+            (ScalarType::F16, "1"),
+        ];
+        for (ty, text) in wrong {
+            assert_eq!(ty.parse(text), None, "{ty} {text}");
+        }
+        assert_eq!(ScalarType::I8.parse("-1"), Some(0xFF));
     }
 }

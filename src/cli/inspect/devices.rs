@@ -1,0 +1,236 @@
+//! What devices make of a shader: the workgroup sizes that they allow, what they lack, and what their compilers tell.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::constants::title;
+use super::{line, sizes, table};
+use crate::cli::args::Inspect;
+use crate::cli::target::for_compiling;
+use crate::cli::voice::Voice;
+use crate::digest::label;
+use crate::error::Error;
+use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status, Uuid};
+use crate::output::{CodeFolder, Mode};
+use crate::record::{Figures, statistics_object};
+use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
+use crate::worker::{Deadlines, Identity, Inquiry, Isolated, Listener, Place};
+
+/// What one device makes of the shader.
+#[derive(Debug, Serialize)]
+pub(super) struct DevicePart {
+    pub(super) index: usize,
+    name: String,
+    /// The driver's description of its build, or its name.
+    driver: String,
+    driver_id: String,
+    device_uuid: Uuid,
+    driver_uuid: Uuid,
+    /// Why nothing can be run on it, if so.
+    unusable: Option<String>,
+    #[serde(flatten)]
+    needs: Needs,
+    workgroup: WorkgroupFit,
+    /// `ok` where a pipeline was made, `skipped` where the device lacks something or a limit is in the way; else how it failed.
+    status: Status,
+    reason: String,
+    pub(super) registers: Option<u64>,
+    pub(super) spill_bytes: Option<u64>,
+    /// Of Workgroup memory, as the module declares it.
+    pub(super) shared_bytes: u64,
+    pub(super) code_bytes: Option<u64>,
+    /// What the driver made; nothing where it tells nothing.
+    pub(super) executables: Option<Vec<Told>>,
+    /// The file of its code, where that was asked for and the driver shows any.
+    isa: Option<PathBuf>,
+    #[serde(skip)]
+    is_code_asked: bool,
+}
+
+/// What a driver tells of an executable.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    pub(super) name: String,
+    pub(super) subgroup_size: u32,
+    /// By the driver's own names.
+    pub(super) statistics: Map<String, Value>,
+}
+
+/// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
+pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
+    let entry = only_entry(module)?;
+    let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });
+    let deadlines = Deadlines { first: arguments.timeout, usual: Duration::ZERO };
+    let places = for_compiling(&arguments.device, deadlines, &voice.listener())?;
+    let folder = arguments.isa.as_deref().map(CodeFolder::create).transpose()?;
+    let mut asking = Asking { arguments, module, entry, values, deadlines, listener: voice.listener(), folder };
+    places.iter().map(|place| Ok(asking.part(place)?)).collect()
+}
+
+fn only_entry(module: &Module) -> Result<&EntryPoint, Error> {
+    match &module.reflection.entry_points[..] {
+        [entry] => Ok(entry),
+        several => {
+            let names: Vec<&str> = several.iter().map(|entry| entry.name.as_str()).collect();
+            Err(Error::Usage(format!("a device compiles one entry point: name one of {} by --entry", names.join(", "))))
+        }
+    }
+}
+
+struct Asking<'a> {
+    arguments: &'a Inspect,
+    module: &'a Module,
+    entry: &'a EntryPoint,
+    values: &'a SpecValues,
+    deadlines: Deadlines,
+    listener: Arc<dyn Listener>,
+    folder: Option<CodeFolder>,
+}
+
+impl Asking<'_> {
+    fn part(&mut self, place: &Place) -> Result<DevicePart, Error> {
+        let (device, reflection) = (&place.info, &self.module.reflection);
+        let fit = WorkgroupFit::of(reflection, self.entry, self.values, &device.limits);
+        let workgroup = fit.map_err(|error| Error::Usage(error.to_string()))?;
+        let needs = Needs::of(reflection, self.entry, device);
+        let told = match obstacle(self.module, &needs, &workgroup) {
+            Some(reason) => Err(Failure::new(Status::Skipped, reason)),
+            None => self.inquire(place),
+        };
+        let (told, status, reason) = match told {
+            Ok(told) => (told, Status::Ok, String::new()),
+            Err(Failure { status, reason }) => (None, status, reason),
+        };
+        let isa = self.write_code(device, told.as_ref())?;
+        let executables = told.map(|told| told.executables);
+        let Figures { registers, spill_bytes, code_bytes } =
+            Figures::of(&device.driver.id, executables.as_deref().unwrap_or_default());
+        Ok(DevicePart {
+            index: device.index,
+            name: device.name.clone(),
+            driver: device.driver.label().to_owned(),
+            driver_id: device.driver.id.clone(),
+            device_uuid: device.device_uuid,
+            driver_uuid: device.driver.uuid,
+            unusable: device.unusable.clone(),
+            shared_bytes: workgroup.shared_bytes,
+            needs,
+            workgroup,
+            status,
+            reason,
+            registers,
+            spill_bytes,
+            code_bytes,
+            executables: executables.map(|all| all.iter().map(Told::of).collect()),
+            isa,
+            is_code_asked: self.folder.is_some(),
+        })
+    }
+
+    fn inquire(&self, place: &Place) -> Result<Option<PipelineStatistics>, Failure> {
+        let inquiry = Inquiry {
+            device: Identity::of(&place.info, place.index),
+            entry: self.entry.name.clone(),
+            values: self.values.iter().map(|(id, bits)| (*id, *bits)).collect(),
+            detail: self.arguments.detail(),
+        };
+        Isolated::start(&place.platform, self.deadlines, &self.listener)?.inquire(inquiry, &self.module.words)
+    }
+
+    /// The file is named after the shader, the entry point and a digest of the module and its constants, so that no other overwrites it.
+    fn write_code(&mut self, device: &DeviceInfo, told: Option<&PipelineStatistics>) -> Result<Option<PathBuf>, Error> {
+        let (Some(folder), Some(told)) = (&mut self.folder, told) else { return Ok(None) };
+        let shader = self.arguments.shader.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let constants = constants(self.module, self.values);
+        let mut hash = Sha256::new();
+        [&self.module.spirv_hash, &self.entry.name, &constants].iter().for_each(|part| hash.update(format!("{part}\n")));
+        let name = format!("{shader}-{}-{}", self.entry.name, label('p', hash));
+        let head = format!("{} {} {constants}", self.arguments.shader.display(), self.entry.name);
+        folder.write_pipeline(&name, head.trim_end(), device, told)
+    }
+}
+
+/// The constants that are given, as `2 SCALE=0.5;3=1`.
+fn constants(module: &Module, values: &SpecValues) -> String {
+    let given = values.iter().filter_map(|(id, bits)| {
+        // That of the workgroup size has a constant without a name besides.
+        let of_id = || module.reflection.spec_constants.iter().filter(|constant| constant.id == *id);
+        let constant = of_id().find(|constant| !constant.name.is_empty()).or_else(|| of_id().next())?;
+        Some(format!("{}={}", title(constant), constant.ty.shown(*bits)))
+    });
+    given.collect::<Vec<_>>().join(";")
+}
+
+/// Why no pipeline may be made, if so.
+fn obstacle(module: &Module, needs: &Needs, workgroup: &WorkgroupFit) -> Option<String> {
+    let unknown = module.reflection.bindings.iter().filter(|binding| binding.kind == BindingKind::Other).map(|binding| {
+        let BindingInfo { set, binding, name, .. } = binding;
+        format!("set {set}, binding {binding} ({name}) is of a kind of descriptor that Lanescope doesn't know")
+    });
+    let lacking = needs.lacking.iter().map(|Lack { need, missing }| format!("{need} ({missing})"));
+    let stops = workgroup.stopped_by.iter().map(sizes::stop);
+    let all: Vec<String> = unknown.chain(lacking).chain(stops).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+impl Told {
+    fn of(executable: &crate::model::Executable) -> Self {
+        let (name, subgroup_size) = (executable.name.clone(), executable.subgroup_size);
+        Self { name, subgroup_size, statistics: statistics_object(executable) }
+    }
+}
+
+impl DevicePart {
+    /// Whether its driver failed, for which the command fails.
+    pub(super) fn has_failed(&self) -> bool {
+        self.status.is_failure()
+    }
+}
+
+// ---- for people -----------------------------------------------------------------------------------------------------------
+
+/// All devices: each by itself, then their statistics side by side.
+pub(super) struct Devices<'a>(pub(super) &'a [DevicePart]);
+
+impl fmt::Display for Devices<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| part.fmt(f))?;
+        table::show(f, self.0)
+    }
+}
+
+impl fmt::Display for DevicePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\ndevice {}: {} ({})", self.index, self.name, self.driver)?;
+        if let Some(reason) = &self.unusable {
+            line(f, "runs nothing", reason)?;
+        }
+        for Lack { need, missing } in &self.needs.lacking {
+            line(f, "lacks", &format!("{missing}, for {need}"))?;
+        }
+        if !self.needs.unknown.is_empty() {
+            let why = "Lanescope doesn't know whether the device has what they need";
+            line(f, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")))?;
+        }
+        sizes::show(f, &self.workgroup)?;
+        match (self.status, &self.executables) {
+            (Status::Ok, None) => {
+                line(f, "compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)")?;
+            }
+            (Status::Ok, Some(_)) => line(f, "compiled", "by its driver, which tells of it below")?,
+            (Status::Skipped, _) => line(f, "not compiled", &self.reason)?,
+            (status, _) => line(f, "FAILED", &format!("{status}: {}", self.reason))?,
+        }
+        match &self.isa {
+            Some(path) => line(f, "code", &path.display().to_string()),
+            None if self.is_code_asked && self.status == Status::Ok => line(f, "code", "its driver shows none"),
+            None => Ok(()),
+        }
+    }
+}

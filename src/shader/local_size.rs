@@ -1,0 +1,119 @@
+//! Makes a literal workgroup size specializable, in GLSL.
+//!
+//! The compiler folds `gl_WorkGroupSize.x` of a literal size to a plain number, and all that is computed from it. Only a source that
+//! says from the start that the size is specialized makes a module in which every use follows.
+
+/// The layout qualifiers of a size's directions.
+const QUALIFIERS: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
+
+/// The text with these `constant_id`s wherever it declares a workgroup size; lines stay where they are. Leave out the directions
+/// that have an id already. A text that declares no size is returned as it is.
+///
+/// ```
+/// use lanescope::shader::with_local_size_ids;
+///
+/// let ids = [Some(7), Some(8), None];
+/// assert_eq!(
+///     with_local_size_ids("layout(local_size_x = 64) in;", ids),
+///     "layout(local_size_x_id = 7, local_size_y_id = 8, local_size_x = 64) in;"
+/// );
+/// ```
+pub fn with_local_size_ids(text: &str, ids: [Option<u32>; 3]) -> String {
+    let added: String = QUALIFIERS.iter().zip(ids).filter_map(|(name, id)| Some(format!("{name}_id = {}, ", id?))).collect();
+    let mut out = String::with_capacity(text.len() + added.len());
+    let tokens: Vec<Token> = tokens(text).collect();
+    let significant: Vec<usize> = (0..tokens.len()).filter(|i| !tokens[*i].is_blank()).collect();
+    let declarations: Vec<usize> = significant.windows(3).filter(|window| declares(&tokens, window)).map(|w| w[1]).collect();
+    let mut declarations = declarations.into_iter().peekable();
+    for (i, token) in tokens.iter().enumerate() {
+        if declarations.next_if_eq(&i).is_some() {
+            out.push_str(&added);
+        }
+        out.push_str(token.text);
+    }
+    out
+}
+
+/// Whether these three tokens are a qualifier with a value, within a list: what else bears the name is a variable.
+fn declares(tokens: &[Token], window: &[usize]) -> bool {
+    let [before, name, after] = [0, 1, 2].map(|i| tokens[window[i]].text);
+    matches!(before, "(" | ",") && QUALIFIERS.contains(&name) && after == "="
+}
+
+/// A word, a number, a comment, some blanks or a single other character.
+struct Token<'a> {
+    text: &'a str,
+}
+
+impl Token<'_> {
+    /// Whether the compiler passes over it; a continued line goes on.
+    fn is_blank(&self) -> bool {
+        self.text.trim_start().is_empty() || self.text == "\\" || self.text.starts_with("//") || self.text.starts_with("/*")
+    }
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let (text, after) = rest.split_at(length(rest, first));
+        rest = after;
+        Some(Token { text })
+    })
+}
+
+fn length(text: &str, first: char) -> usize {
+    let until = |end: &dyn Fn(char) -> bool| text.find(end).unwrap_or(text.len());
+    if text.starts_with("//") {
+        until(&|c| c == '\n')
+    } else if let Some(inside) = text.strip_prefix("/*") {
+        inside.find("*/").map_or(text.len(), |end| end + 4)
+    } else if is_word(first) {
+        until(&|c| !is_word(c))
+    } else {
+        first.len_utf8()
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn with_7(text: &str) -> String {
+        with_local_size_ids(text, [Some(7), None, None])
+    }
+
+    #[test]
+    fn declarations_alone_are_changed() {
+        for text in [
+            "",
+            "// layout(local_size_x = 8) in;\n",
+            "/* layout(local_size_x = 8) in; */",
+            "layout(local_size_x_id = 3) in;",
+            "uint local_size_x = 4;",
+            "f(local_size_x, 1);",
+            "f(my_local_size_x = 1);",
+        ] {
+            assert_eq!(with_7(text), text);
+        }
+        let macros = "#define SIZE layout( /* x */ local_size_x\\\n = 8) in";
+        assert_eq!(with_7(macros), "#define SIZE layout( /* x */ local_size_x_id = 7, local_size_x\\\n = 8) in");
+        let two = "layout(local_size_y=2,local_size_x=4) in;";
+        assert_eq!(with_7(two), "layout(local_size_x_id = 7, local_size_y=2,local_size_x_id = 7, local_size_x=4) in;");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_keeps_its_lines(text in "[(,=/*\\\\ \né]{0,9}(local_size_x|local_size_z|a)?[ /*=\n]{0,6}") {
+            let changed = with_local_size_ids(&text, [Some(1), Some(2), Some(3)]);
+            prop_assert_eq!(changed.matches('\n').count(), text.matches('\n').count());
+            prop_assert_eq!(with_local_size_ids(&text, [None; 3]), text);
+        }
+    }
+}

@@ -1,0 +1,581 @@
+//! Makes an entry point's literal workgroup size specializable, in SPIR-V; [`specializable`] says what follows the new size.
+//!
+//! A shader that says `layout(local_size_x = 64) in` has that size for good. Its module is rewritten here to have a
+//! specialization constant in each direction, with the old size as its default, so that one module serves every size.
+//!
+//! rspirv could write the module that [`load`](super::load) reads, but not as it was: lines between blocks move, and what stands
+//! out of its section is sorted. So instructions are copied as they are, and only those that have to be are replaced or added. The
+//! size is a constant decorated as `WorkgroupSize`, which every Vulkan driver takes, never the execution mode `LocalSizeId`,
+//! which needs `maintenance4`. That constant counts for all entry points of a module: the others are left out of the result.
+
+use std::collections::{HashMap, HashSet};
+
+use rspirv::spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op, Word};
+use thiserror::Error;
+
+use super::reflect::{EntryPoint, Extent, ReflectError, Reflection};
+use crate::error::{nearest, suggestion};
+
+const HEADER_WORDS: usize = 5;
+/// Where the header says which ids there are.
+const BOUND: usize = 3;
+/// SPIR-V's universal limit for the bound of ids.
+const MOST_IDS: u32 = 0x003f_ffff;
+/// The directions' names.
+const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
+
+/// The specialization constants of a workgroup size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalSizeIds {
+    /// The `constant_id` in x, y and z. A shader may have one for several directions.
+    pub ids: [u32; 3],
+    /// The sizes that the constants have by default: those that the shader was written with.
+    pub defaults: [u32; 3],
+    /// Whether the direction was literal, and its constant is new.
+    pub added: [bool; 3],
+}
+
+/// Why an entry point's workgroup size can't be made specializable.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LocalizeError {
+    /// The module can't be described.
+    #[error(transparent)]
+    Reflect(#[from] ReflectError),
+    /// No compute entry point bears the name.
+    #[error("no compute entry point `{name}`{}", suggestion(.nearest))]
+    UnknownEntry {
+        /// The name given.
+        name: String,
+        /// The nearest names that the module has.
+        nearest: Vec<String>,
+    },
+    /// The size is an expression of specialization constants, which other code may share.
+    #[error("the workgroup size of `{entry}` in {direction} is an expression of specialization constants: set those instead")]
+    Derived {
+        /// The entry point's name.
+        entry: String,
+        /// `x`, `y` or `z`.
+        direction: &'static str,
+    },
+    /// The module has no id or `constant_id` to spare.
+    #[error("the module has no {0} left")]
+    Exhausted(&'static str),
+    /// The declaration is one that no compiler makes.
+    #[error("the workgroup size of `{entry}` is declared in a way that can't be changed: {reason}")]
+    Declaration {
+        /// The entry point's name.
+        entry: String,
+        /// What is strange about it.
+        reason: &'static str,
+    },
+}
+
+/// Makes the workgroup size of a compute entry point specializable in every direction. Directions that are so already keep their
+/// `constant_id`; the others get ones above all that the module uses. A module that needs no change is returned as it is.
+///
+/// The result has no other entry points: the constant that says the size counts for all of a module. It needs nothing that a
+/// Vulkan 1.1 driver doesn't have, unless the module itself does.
+///
+/// # What follows the new size
+///
+/// The device's own variables (`gl_LocalInvocationID`, `gl_NumWorkGroups` and all that comes of them), and whatever uses the
+/// constant that is decorated as `WorkgroupSize`: `gl_WorkGroupSize` as a whole, or indexed by a variable, and constants made of it.
+///
+/// # What can't follow it
+///
+/// Numbers that are equal to the size by the author's intention only: `shared float tile[16][16]`, `i / 64`. And in what the GLSL
+/// compiler makes of a literal size: `gl_WorkGroupSize.x` alone and arithmetic on it, array lengths such as
+/// `shared float tile[gl_WorkGroupSize.x]` among them, which it folds to plain numbers that nothing tells from others; and for
+/// Vulkan 1.3 `gl_WorkGroupSize` as a whole, which it doesn't decorate there. The other way round, a `uvec3` that happens to equal the
+/// size may be the very constant that is decorated, and follows unasked. Such a shader is wrong or out of bounds under another size:
+/// whoever changes the size has to check results. Where the GLSL is at hand, [`with_local_size_ids`](super::with_local_size_ids)
+/// has the compiler make the size specializable, and then every use of `gl_WorkGroupSize` follows.
+///
+/// # Errors
+/// Where the words are no module, the entry point isn't there, or its size is declared in a way that can't be changed.
+pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeIds), LocalizeError> {
+    let reflection = Reflection::of(words)?;
+    let point = find(&reflection, entry)?;
+    let chosen = LocalSizeIds::of(point, words)?;
+    if chosen.added == [false; 3] && !point.needs_local_size_id {
+        return Ok((words.to_vec(), chosen));
+    }
+    let rewritten = Rewriting::new(&Declarations::of(words), point, &chosen, words[BOUND])?.apply(words);
+    confirm(&rewritten, entry, &chosen)?;
+    Ok((rewritten, chosen))
+}
+
+fn find<'a>(reflection: &'a Reflection, entry: &str) -> Result<&'a EntryPoint, LocalizeError> {
+    reflection.entry_points.iter().find(|point| point.name == entry).ok_or_else(|| LocalizeError::UnknownEntry {
+        name: entry.to_owned(),
+        nearest: nearest(entry, reflection.entry_points.iter().map(|point| point.name.as_str())),
+    })
+}
+
+/// Holds the result against what was asked for: an invalid module may use the ids that are new, or declare things twice.
+fn confirm(words: &[u32], entry: &str, chosen: &LocalSizeIds) -> Result<(), LocalizeError> {
+    let reflection = Reflection::of(words)?;
+    let expected: Vec<Extent> = chosen
+        .ids
+        .iter()
+        .zip(chosen.defaults)
+        .map(|(constant_id, default)| Extent::Specialized { constant_id: *constant_id, default })
+        .collect();
+    let point = find(&reflection, entry)?;
+    if point.local_size[..] == expected[..] && !point.needs_local_size_id {
+        return Ok(());
+    }
+    Err(LocalizeError::Declaration { entry: entry.to_owned(), reason: "the module is invalid" })
+}
+
+impl LocalSizeIds {
+    fn of(point: &EntryPoint, words: &[u32]) -> Result<Self, LocalizeError> {
+        let used = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
+            (Some(Op::Decorate), [_, _, decoration, id]) if *decoration == Decoration::SpecId as u32 => Some(*id),
+            _ => None,
+        });
+        let mut next = used.max().map_or(Some(0), |id| id.checked_add(1));
+        let mut chosen = Self { ids: [0; 3], defaults: [0; 3], added: [false; 3] };
+        for (i, extent) in point.local_size.into_iter().enumerate() {
+            chosen.defaults[i] = extent.default_value();
+            chosen.ids[i] = match extent {
+                Extent::Specialized { constant_id, .. } => constant_id,
+                Extent::Derived { .. } => {
+                    return Err(LocalizeError::Derived { entry: point.name.clone(), direction: DIRECTIONS[i] });
+                }
+                Extent::Literal(_) => {
+                    chosen.added[i] = true;
+                    let id = next.ok_or(LocalizeError::Exhausted("constant_id"))?;
+                    next = id.checked_add(1);
+                    id
+                }
+            };
+        }
+        Ok(chosen)
+    }
+}
+
+// ---- words ----------------------------------------------------------------------------------------------------------------
+
+/// The instructions of words that are known to be a module.
+fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let length = (rest.first()? >> 16) as usize;
+        let (instruction, after) = rest.split_at_checked(length).filter(|_| length > 0)?;
+        rest = after;
+        Some(instruction)
+    })
+}
+
+fn opcode(instruction: &[u32]) -> Option<Op> {
+    Op::from_u32(instruction.first()? & 0xffff)
+}
+
+/// An instruction of few operands.
+fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
+    let length = u32::try_from(operands.len() + 1).unwrap_or(u32::MAX);
+    [&[(length << 16) | op as u32], operands].concat()
+}
+
+/// Whether instructions of this kind stand before all types, constants, variables and functions.
+fn is_before_types(op: Op) -> bool {
+    use Op::*;
+    let is_head =
+        matches!(op, Capability | Extension | ExtInstImport | MemoryModel | EntryPoint | ExecutionMode | ExecutionModeId);
+    let is_debug = matches!(op, String | Source | SourceExtension | SourceContinued | Name | MemberName | ModuleProcessed);
+    is_head || is_debug || op.is_annotation()
+}
+
+/// What of a module bears on workgroup sizes.
+#[derive(Default)]
+struct Declarations {
+    /// Types of whole numbers of 32 bits, and whether they are signed, in their order.
+    integers: Vec<(Word, bool)>,
+    /// Vectors of three, by the type of their components.
+    triples: HashMap<Word, Word>,
+    /// The types of scalar constants.
+    constants: HashMap<Word, Word>,
+    /// The ids decorated as `WorkgroupSize`.
+    decorated: HashSet<Word>,
+    /// The first of them that is a composite, with its parts.
+    size: Option<(Word, Vec<Word>)>,
+}
+
+impl Declarations {
+    fn of(words: &[u32]) -> Self {
+        let mut found = Self::default();
+        for instruction in instructions(words) {
+            found.note(instruction);
+        }
+        found
+    }
+
+    fn note(&mut self, instruction: &[u32]) {
+        match (opcode(instruction), instruction) {
+            (Some(Op::TypeInt), [_, id, 32, signed]) => self.integers.push((*id, *signed == 1)),
+            (Some(Op::TypeVector), [_, id, component, 3]) => {
+                self.triples.entry(*component).or_insert(*id);
+            }
+            (Some(Op::Constant | Op::SpecConstant), [_, ty, id, ..]) => {
+                self.constants.insert(*id, *ty);
+            }
+            (Some(Op::Decorate), [_, id, decoration, builtin])
+                if (*decoration, *builtin) == (Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32) =>
+            {
+                self.decorated.insert(*id);
+            }
+            (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, _, id, parts @ ..])
+                if self.size.is_none() && self.decorated.contains(id) =>
+            {
+                self.size = Some((*id, parts.to_vec()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The type of a constant, where it is a whole number of 32 bits.
+    fn integer_of(&self, constant: Word) -> Option<Word> {
+        let ty = *self.constants.get(&constant)?;
+        self.integers.iter().any(|(id, _)| *id == ty).then_some(ty)
+    }
+}
+
+// ---- the new module -------------------------------------------------------------------------------------------------------
+
+/// What to change about a module.
+struct Rewriting {
+    /// The entry point that stays.
+    function: Word,
+    /// Its size as the execution mode has to say it.
+    defaults: [u32; 3],
+    /// The size's constant that is there, and its new parts.
+    size: Option<(Word, [Word; 3])>,
+    /// Decorations to add.
+    decorations: Vec<u32>,
+    /// Types and constants to add, before the size's constant, or else before the functions.
+    constants: Vec<u32>,
+    /// The new bound.
+    bound: u32,
+}
+
+impl Rewriting {
+    fn new(declared: &Declarations, point: &EntryPoint, chosen: &LocalSizeIds, bound: u32) -> Result<Self, LocalizeError> {
+        let mut new = Self {
+            function: point.function(),
+            defaults: chosen.defaults,
+            size: None,
+            decorations: Vec::new(),
+            constants: Vec::new(),
+            bound,
+        };
+        match (&declared.size, point.local_size_ids()) {
+            (Some((size, parts)), Some(ids)) if parts[..] == ids => {
+                let parts = new.parts(point, chosen, ids, |part| declared.integer_of(part))?;
+                new.size = Some((*size, parts));
+            }
+            // A group of decorations, or a constant that is no composite.
+            (Some(_), _) => return Err(strange(point, "more than one constant is its built-in variable")),
+            (None, _) if !declared.decorated.is_empty() => {
+                return Err(strange(point, "its built-in variable is no composite constant"));
+            }
+            (None, Some(_)) if !point.needs_local_size_id => {
+                return Err(strange(point, "its built-in variable is one by a group of decorations"));
+            }
+            (None, ids) => new.add_size(declared, point, chosen, ids)?,
+        }
+        Ok(new)
+    }
+
+    /// Adds the size as a constant: none of the module's own is decorated.
+    fn add_size(
+        &mut self,
+        declared: &Declarations,
+        point: &EntryPoint,
+        chosen: &LocalSizeIds,
+        ids: Option<[Word; 3]>,
+    ) -> Result<(), LocalizeError> {
+        let component = match ids {
+            Some([first, ..]) => declared.integer_of(first).ok_or_else(|| strange(point, NOT_INTEGERS))?,
+            None => self.unsigned(declared)?,
+        };
+        if ids.is_some_and(|ids| ids.iter().any(|id| declared.integer_of(*id) != Some(component))) {
+            return Err(strange(point, "its directions have different types"));
+        }
+        let parts = self.parts(point, chosen, ids.unwrap_or_default(), |_| Some(component))?;
+        let triple = match declared.triples.get(&component) {
+            Some(triple) => *triple,
+            None => self.add_type(Op::TypeVector, &[component, 3])?,
+        };
+        let size = self.take_id()?;
+        self.decorate(size, Decoration::BuiltIn, BuiltIn::WorkgroupSize as u32);
+        self.constants.extend(instruction(Op::SpecConstantComposite, &[triple, size, parts[0], parts[1], parts[2]]));
+        Ok(())
+    }
+
+    /// The constants of the directions: those that are there, and new ones for literal directions.
+    fn parts(
+        &mut self,
+        point: &EntryPoint,
+        chosen: &LocalSizeIds,
+        mut parts: [Word; 3],
+        type_of: impl Fn(Word) -> Option<Word>,
+    ) -> Result<[Word; 3], LocalizeError> {
+        for (i, part) in parts.iter_mut().enumerate().filter(|(i, _)| chosen.added[*i]) {
+            let ty = type_of(*part).ok_or_else(|| strange(point, NOT_INTEGERS))?;
+            *part = self.take_id()?;
+            self.decorate(*part, Decoration::SpecId, chosen.ids[i]);
+            self.constants.extend(instruction(Op::SpecConstant, &[ty, *part, chosen.defaults[i]]));
+        }
+        Ok(parts)
+    }
+
+    fn unsigned(&mut self, declared: &Declarations) -> Result<Word, LocalizeError> {
+        match declared.integers.iter().find(|(_, is_signed)| !is_signed) {
+            Some((id, _)) => Ok(*id),
+            None => self.add_type(Op::TypeInt, &[32, 0]),
+        }
+    }
+
+    fn add_type(&mut self, op: Op, operands: &[u32]) -> Result<Word, LocalizeError> {
+        let id = self.take_id()?;
+        self.constants.extend(instruction(op, &[&[id], operands].concat()));
+        Ok(id)
+    }
+
+    fn decorate(&mut self, id: Word, decoration: Decoration, argument: u32) {
+        self.decorations.extend(instruction(Op::Decorate, &[id, decoration as u32, argument]));
+    }
+
+    fn take_id(&mut self) -> Result<Word, LocalizeError> {
+        let id = self.bound;
+        self.bound = id.checked_add(1).filter(|bound| *bound <= MOST_IDS).ok_or(LocalizeError::Exhausted("id"))?;
+        Ok(id)
+    }
+
+    fn apply(&self, words: &[u32]) -> Vec<u32> {
+        let mut out = words[..HEADER_WORDS].to_vec();
+        out[BOUND] = self.bound;
+        let (mut decorations, mut constants) = (Some(&self.decorations), Some(&self.constants));
+        // Constants that depend on specialization constants now.
+        let mut specialized = HashSet::new();
+        for (place, instruction) in with_places(words) {
+            if place >= Place::Types {
+                out.extend(decorations.take().into_iter().flatten());
+            }
+            if place == Place::Functions || self.is_size(instruction) {
+                out.extend(constants.take().into_iter().flatten());
+            }
+            self.copy(instruction, &mut specialized, &mut out);
+        }
+        out.extend(decorations.into_iter().chain(constants).flatten());
+        out
+    }
+
+    fn is_size(&self, instruction: &[u32]) -> bool {
+        let is_composite = matches!(opcode(instruction), Some(Op::ConstantComposite | Op::SpecConstantComposite));
+        self.size.is_some_and(|(size, _)| is_composite && instruction.get(2) == Some(&size))
+    }
+
+    /// Writes what becomes of an instruction.
+    fn copy(&self, old: &[u32], specialized: &mut HashSet<Word>, out: &mut Vec<u32>) {
+        match (opcode(old), old) {
+            (Some(Op::EntryPoint), [_, model, function, ..])
+                if (*model, *function) != (ExecutionModel::GLCompute as u32, self.function) => {}
+            (Some(Op::ExecutionMode | Op::ExecutionModeId), [_, function, ..]) if *function != self.function => {}
+            (Some(Op::ExecutionModeId), [_, function, mode, ..]) if *mode == ExecutionMode::LocalSizeId as u32 => {
+                let [x, y, z] = self.defaults;
+                out.extend(instruction(Op::ExecutionMode, &[*function, ExecutionMode::LocalSize as u32, x, y, z]));
+            }
+            (Some(Op::ConstantComposite | Op::SpecConstantComposite), [_, ty, id, parts @ ..]) => {
+                let own = self.size.as_ref().filter(|(size, _)| size == id);
+                let parts = own.map_or(parts, |(_, parts)| &parts[..]);
+                if own.is_some() || parts.iter().any(|part| specialized.contains(part)) {
+                    specialized.insert(*id);
+                    out.push((old[0] & 0xffff_0000) | Op::SpecConstantComposite as u32);
+                    out.extend([*ty, *id].iter().chain(parts));
+                } else {
+                    out.extend(old);
+                }
+            }
+            _ => out.extend(old),
+        }
+    }
+}
+
+const NOT_INTEGERS: &str = "it is not made of whole numbers of 32 bits";
+
+fn strange(point: &EntryPoint, reason: &'static str) -> LocalizeError {
+    LocalizeError::Declaration { entry: point.name.clone(), reason }
+}
+
+/// The parts of a module that matter here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Head,
+    Types,
+    Functions,
+}
+
+/// The instructions, each with its place. A source line goes with what follows it.
+fn with_places(words: &[u32]) -> Vec<(Place, &[u32])> {
+    let mut place = Place::Head;
+    let mut placed = Vec::new();
+    let mut lines = 0;
+    for instruction in instructions(words) {
+        let is_line = matches!(opcode(instruction), Some(Op::Line | Op::NoLine));
+        let own = match opcode(instruction) {
+            Some(Op::Function) => Place::Functions,
+            Some(op) if is_before_types(op) => Place::Head,
+            _ => Place::Types,
+        };
+        if own > place {
+            place = own;
+            let before = placed.len() - lines;
+            placed[before..].iter_mut().for_each(|(line, _)| *line = place);
+        }
+        lines = if is_line { lines + 1 } else { 0 };
+        placed.push((place, instruction));
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use rspirv::spirv;
+
+    use super::*;
+
+    const VERSION: u32 = 0x0001_0300;
+
+    fn module(instructions: &[&[u32]]) -> Vec<u32> {
+        let body = instructions.iter().flat_map(|words| instruction(Op::from_u32(words[0]).unwrap(), &words[1..]));
+        [spirv::MAGIC_NUMBER, VERSION, 0, 100, 0].into_iter().chain(body).collect()
+    }
+
+    /// An entry point of function 1 and of a name of up to three letters.
+    fn entry(name: &[u8; 4]) -> [u32; 4] {
+        [Op::EntryPoint as u32, ExecutionModel::GLCompute as u32, 1, u32::from_le_bytes(*name)]
+    }
+
+    const UINT: [u32; 4] = [Op::TypeInt as u32, 10, 32, 0];
+    const LONG: [u32; 4] = [Op::TypeInt as u32, 11, 64, 0];
+    const TRIPLE: [u32; 4] = [Op::TypeVector as u32, 12, 10, 3];
+    const FOUR: [u32; 4] = [Op::Constant as u32, 10, 20, 4];
+    const SIZE: [u32; 6] = [Op::ConstantComposite as u32, 12, 21, 20, 20, 20];
+    const DECORATED: [u32; 4] = [Op::Decorate as u32, 21, Decoration::BuiltIn as u32, BuiltIn::WorkgroupSize as u32];
+    const MODE: [u32; 6] = [Op::ExecutionMode as u32, 1, ExecutionMode::LocalSize as u32, 2, 3, 4];
+
+    fn new_ids(added: [bool; 3], ids: [u32; 3], defaults: [u32; 3]) -> LocalSizeIds {
+        LocalSizeIds { ids, defaults, added }
+    }
+
+    #[test]
+    fn a_literal_mode_gets_a_constant_beside_it() {
+        let main = entry(b"a\0\0\0");
+        let (words, ids) = specializable(&module(&[&main, &MODE]), "a").unwrap();
+        assert_eq!(ids, new_ids([true; 3], [0, 1, 2], [2, 3, 4]));
+        let kinds: Vec<Op> = instructions(&words).filter_map(opcode).collect();
+        use Op::*;
+        assert_eq!(
+            kinds,
+            [
+                EntryPoint,
+                ExecutionMode,
+                Decorate,
+                Decorate,
+                Decorate,
+                Decorate,
+                TypeInt,
+                SpecConstant,
+                SpecConstant,
+                SpecConstant,
+                TypeVector,
+                SpecConstantComposite
+            ]
+        );
+        assert_eq!(words[BOUND], 106);
+        let again = specializable(&words, "a").unwrap();
+        assert_eq!(again, (words, new_ids([false; 3], [0, 1, 2], [2, 3, 4])));
+    }
+
+    #[test]
+    fn types_that_are_there_are_used_and_ids_follow_those_in_use() {
+        let main = entry(b"a\0\0\0");
+        let spec_id = [Op::Decorate as u32, 30, Decoration::SpecId as u32, 41];
+        let spec = [Op::SpecConstant as u32, 10, 30, 9];
+        let (words, ids) = specializable(&module(&[&main, &MODE, &spec_id, &LONG, &UINT, &TRIPLE, &spec]), "a").unwrap();
+        assert_eq!(ids.ids, [42, 43, 44]);
+        assert_eq!(words[BOUND], 104, "three constants and the composite");
+        let full = [Op::Decorate as u32, 30, Decoration::SpecId as u32, u32::MAX - 1];
+        let refused = specializable(&module(&[&main, &MODE, &full, &UINT, &spec]), "a");
+        assert_eq!(refused, Err(LocalizeError::Exhausted("constant_id")));
+    }
+
+    #[test]
+    fn what_is_made_of_the_size_depends_on_it() {
+        let main = entry(b"a\0\0\0");
+        let array = [Op::ConstantComposite as u32, 13, 22, 21, 21];
+        let other = [Op::ConstantComposite as u32, 12, 23, 20, 20, 20];
+        let whole = module(&[&main, &MODE, &DECORATED, &UINT, &TRIPLE, &FOUR, &SIZE, &array, &other]);
+        let (words, ids) = specializable(&whole, "a").unwrap();
+        assert_eq!(ids.defaults, [4; 3], "the constant wins over the mode");
+        let made = |id| instructions(&words).find(|words| words.get(2) == Some(&id)).and_then(opcode);
+        assert_eq!(
+            [21, 22, 23].map(made),
+            [Op::SpecConstantComposite, Op::SpecConstantComposite, Op::ConstantComposite].map(Some)
+        );
+        assert!(
+            instructions(&words)
+                .any(|words| words[1..] == SIZE[1..3].iter().copied().chain([100, 101, 102]).collect::<Vec<_>>())
+        );
+    }
+
+    #[test]
+    fn the_other_entry_points_are_left_out() {
+        let main = entry(b"a\0\0\0");
+        let mut other = entry(b"b\0\0\0");
+        other[2] = 2;
+        let mut mode = MODE;
+        (mode[1], mode[3]) = (2, 64);
+        let whole = module(&[&main, &other, &MODE, &mode]);
+        let (words, ids) = specializable(&whole, "b").unwrap();
+        assert_eq!(ids.defaults, [64, 3, 4]);
+        let names: Vec<String> = Reflection::of(&words).unwrap().entry_points.into_iter().map(|point| point.name).collect();
+        assert_eq!(names, ["b"]);
+        let unknown = LocalizeError::UnknownEntry { name: "c".to_owned(), nearest: vec![] };
+        assert_eq!(specializable(&whole, "c"), Err(unknown));
+    }
+
+    #[test]
+    fn the_mode_with_ids_becomes_one_that_every_driver_takes() {
+        let main = entry(b"a\0\0\0");
+        let mode = [Op::ExecutionModeId as u32, 1, ExecutionMode::LocalSizeId as u32, 20, 30, 20];
+        let spec_id = [Op::Decorate as u32, 30, Decoration::SpecId as u32, 0];
+        let spec = [Op::SpecConstant as u32, 10, 30, 9];
+        let (words, ids) = specializable(&module(&[&main, &mode, &spec_id, &UINT, &FOUR, &spec]), "a").unwrap();
+        assert_eq!(ids, new_ids([true, false, true], [1, 0, 2], [4, 9, 4]));
+        assert!(instructions(&words).all(|words| opcode(words) != Some(Op::ExecutionModeId)));
+        let long = [Op::Constant as u32, 11, 20, 4, 0];
+        let refused = specializable(&module(&[&main, &mode, &spec_id, &UINT, &LONG, &long, &spec]), "a");
+        assert!(matches!(refused, Err(LocalizeError::Declaration { reason: NOT_INTEGERS, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn strange_declarations_are_refused() {
+        let main = entry(b"a\0\0\0");
+        let null = [Op::ConstantNull as u32, 12, 21];
+        let refused = specializable(&module(&[&main, &MODE, &DECORATED, &UINT, &TRIPLE, &null]), "a").unwrap_err();
+        assert!(refused.to_string().contains("no composite"), "{refused}");
+        let mut full = module(&[&main, &MODE, &UINT]);
+        full[BOUND] = MOST_IDS;
+        assert_eq!(specializable(&full, "a"), Err(LocalizeError::Exhausted("id")));
+        // The id that comes next is in use, whatever the header says.
+        full[BOUND] = 10;
+        assert!(specializable(&full, "a").is_err());
+        let derived = [Op::SpecConstantOp as u32, 10, 22, Op::IAdd as u32, 20, 20];
+        let size = [Op::ConstantComposite as u32, 12, 21, 20, 22, 20];
+        let refused = specializable(&module(&[&main, &MODE, &DECORATED, &UINT, &TRIPLE, &FOUR, &derived, &size]), "a");
+        assert_eq!(refused, Err(LocalizeError::Derived { entry: "a".to_owned(), direction: "y" }));
+    }
+}

@@ -1,0 +1,191 @@
+//! What a module asks of a device, held against what the device has.
+
+use serde::Serialize;
+
+use super::reflect::{Capability, EntryPoint, Reflection};
+use crate::model::{DeviceInfo, Feature, SubgroupClass};
+
+/// What a device lacks for a module, as far as Lanescope knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Needs {
+    /// What is missing; with anything here no pipeline may be made.
+    pub lacking: Vec<Lack>,
+    /// Capabilities of the module that Lanescope doesn't know a device's feature for: a driver may or may not take them.
+    pub unknown: Vec<String>,
+}
+
+/// Something that a module needs and a device lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lack {
+    /// The module's side: a capability, a version of SPIR-V, an amount.
+    pub need: String,
+    /// The device's side: the feature that is missing, or the limit.
+    pub missing: String,
+}
+
+impl Needs {
+    /// What a device lacks for an entry point of a module.
+    pub fn of(reflection: &Reflection, entry: &EntryPoint, device: &DeviceInfo) -> Self {
+        let mut needs = Self::default();
+        for capability in &reflection.capabilities {
+            match provision(*capability, device) {
+                Some(missing) => needs.lacking.extend(missing.map(|missing| Lack::new(format!("{capability:?}"), missing))),
+                None => needs.unknown.push(format!("{capability:?}")),
+            }
+        }
+        if entry.needs_local_size_id && !device.has(Feature::Maintenance4) {
+            needs.lacking.push(Lack::new("LocalSizeId", name(Feature::Maintenance4)));
+        }
+        needs.lacking.extend(version(reflection.version, device));
+        needs.lacking.extend(amounts(reflection, device));
+        needs
+    }
+}
+
+impl Lack {
+    fn new(need: impl Into<String>, missing: impl Into<String>) -> Self {
+        Self { need: need.into(), missing: missing.into() }
+    }
+}
+
+/// For a known capability, what the device lacks for it, if anything.
+fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<String>> {
+    use Capability as C;
+    if let Some(class) = subgroup_class(capability) {
+        let is_there = device.subgroup.in_compute && device.subgroup.classes.contains(&class);
+        return Some((!is_there).then(|| format!("subgroup operations of class {}", word(&class))));
+    }
+    // Any of these will do as far as the capability tells: which one is needed depends on where it is used.
+    let any: &[Feature] = match capability {
+        C::Shader | C::Matrix | C::Sampled1D | C::Image1D | C::SampledBuffer | C::ImageBuffer | C::ImageQuery => {
+            return Some(None);
+        }
+        C::Float16 => &[Feature::Float16],
+        C::Float64 => &[Feature::Float64],
+        C::Int8 => &[Feature::Int8],
+        C::Int16 => &[Feature::Int16],
+        C::Int64 => &[Feature::Int64],
+        C::StorageBuffer8BitAccess => &[Feature::Storage8],
+        C::StorageBuffer16BitAccess => &[Feature::Storage16],
+        C::StorageImageExtendedFormats => &[Feature::StorageImageExtendedFormats],
+        C::ShaderClockKHR => &[Feature::ShaderClock],
+        C::Int64Atomics => &[Feature::BufferInt64Atomics, Feature::SharedInt64Atomics],
+        C::AtomicFloat32AddEXT => &[Feature::BufferFloat32AtomicAdd, Feature::SharedFloat32AtomicAdd],
+        C::AtomicFloat64AddEXT => &[Feature::BufferFloat64AtomicAdd, Feature::SharedFloat64AtomicAdd],
+        C::VulkanMemoryModel => &[Feature::MemoryModel],
+        C::VulkanMemoryModelDeviceScope => &[Feature::MemoryModelDeviceScope],
+        C::CooperativeMatrixKHR => &[Feature::CooperativeMatrix],
+        C::CooperativeMatrixTensorAddressingNV => &[Feature::CooperativeMatrixTensorAddressing],
+        C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked => {
+            &[Feature::IntegerDotProduct]
+        }
+        C::BFloat16TypeKHR => &[Feature::BFloat16],
+        C::BFloat16CooperativeMatrixKHR => &[Feature::BFloat16CooperativeMatrix],
+        _ => return None,
+    };
+    let is_there = any.iter().any(|feature| device.has(*feature));
+    Some((!is_there).then(|| any.iter().map(|feature| name(*feature)).collect::<Vec<_>>().join(" or ")))
+}
+
+fn subgroup_class(capability: Capability) -> Option<SubgroupClass> {
+    Some(match capability {
+        Capability::GroupNonUniform => SubgroupClass::Basic,
+        Capability::GroupNonUniformVote => SubgroupClass::Vote,
+        Capability::GroupNonUniformArithmetic => SubgroupClass::Arithmetic,
+        Capability::GroupNonUniformBallot => SubgroupClass::Ballot,
+        Capability::GroupNonUniformShuffle => SubgroupClass::Shuffle,
+        Capability::GroupNonUniformShuffleRelative => SubgroupClass::ShuffleRelative,
+        Capability::GroupNonUniformClustered => SubgroupClass::Clustered,
+        Capability::GroupNonUniformQuad => SubgroupClass::Quad,
+        Capability::GroupNonUniformRotateKHR => SubgroupClass::Rotate,
+        _ => return None,
+    })
+}
+
+/// SPIR-V is taken up to the version that came with the device's Vulkan. (Extensions that allow a newer one are not enabled.)
+fn version(version: (u8, u8), device: &DeviceInfo) -> Option<Lack> {
+    let api = &device.driver.api_version;
+    let mut parts = api.split('.').map(|part| part.parse().unwrap_or(0));
+    let most = match (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) {
+        (0, _) | (1, 0) => (1, 0),
+        (1, 1) => (1, 3),
+        (1, 2) => (1, 5),
+        _ => (1, 6),
+    };
+    let (major, minor) = version;
+    let missing = format!("Vulkan {api} takes SPIR-V up to {}.{}", most.0, most.1);
+    (version > most).then(|| Lack::new(format!("SPIR-V {major}.{minor}"), missing))
+}
+
+fn amounts(reflection: &Reflection, device: &DeviceInfo) -> impl Iterator<Item = Lack> {
+    let limits = &device.limits;
+    let sets = reflection.bindings.iter().map(|binding| u64::from(binding.set) + 1).max().unwrap_or(0);
+    let push =
+        (u64::from(reflection.push_bytes), limits.push_constant_bytes, "bytes of push constants", "maxPushConstantsSize");
+    let sets = (sets, limits.descriptor_sets, "descriptor sets", "maxBoundDescriptorSets");
+    let beyond = [push, sets].into_iter().filter(|(needed, allowed, ..)| *needed > u64::from(*allowed));
+    beyond.map(|(needed, allowed, what, limit)| Lack::new(format!("{needed} {what}"), format!("{limit} is {allowed}")))
+}
+
+fn name(feature: Feature) -> String {
+    format!("feature {}", word(&feature))
+}
+
+/// The word that JSON has for it.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DriverIdentity, Limits, SpirvTarget};
+    use crate::shader::{Compiler, Library};
+
+    fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
+        let library = Library::embedded().with("needs.comp", format!("#version 460\n{glsl}"));
+        let module = Compiler::new(library).unwrap().compile("needs.comp", &[], target).unwrap();
+        Needs::of(&module.reflection, &module.reflection.entry_points[0], device)
+    }
+
+    fn lacking(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Vec<String> {
+        let needs = needs(glsl, target, device);
+        assert_eq!(needs.unknown, [""; 0]);
+        needs.lacking.iter().map(|lack| format!("{}: {}", lack.need, lack.missing)).collect()
+    }
+
+    #[test]
+    fn what_a_device_lacks_is_named_on_both_sides() {
+        let wide = "layout(binding = 0) buffer B { double b[]; };\nvoid main() { b[0] *= 2; }";
+        let mock = DeviceInfo::mock();
+        assert_eq!(lacking(wide, SpirvTarget::default(), &mock), ["Float64: feature float64"]);
+        let able = DeviceInfo { features: [Feature::Float64].into(), ..mock.clone() };
+        assert_eq!(lacking(wide, SpirvTarget::default(), &able), [""; 0]);
+        let newer = lacking(wide, SpirvTarget::Vulkan1_3, &able);
+        assert_eq!(newer, ["SPIR-V 1.6: Vulkan 1.1.0 takes SPIR-V up to 1.3"]);
+        let driver = DriverIdentity { api_version: "1.3.2".into(), ..able.driver.clone() };
+        assert_eq!(lacking(wide, SpirvTarget::Vulkan1_3, &DeviceInfo { driver, ..able }), [""; 0]);
+        let vote = "#extension GL_KHR_shader_subgroup_vote : require\nlayout(binding = 0) buffer B { uint b[]; };\n\
+                    void main() { if (subgroupAll(b[0] > 0)) b[1] = 1; }";
+        let told = lacking(vote, SpirvTarget::default(), &mock);
+        assert_eq!(
+            told,
+            ["GroupNonUniform: subgroup operations of class basic", "GroupNonUniformVote: subgroup operations of class vote"]
+        );
+    }
+
+    #[test]
+    fn limits_count_and_what_is_not_known_is_said() {
+        let many = "layout(set = 3, binding = 0) buffer B { uint b[]; };\nlayout(push_constant) uniform P { vec4 v[9]; };\n\
+                    void main() { b[0] = uint(v[8].x); }";
+        let limits = Limits { descriptor_sets: 2, push_constant_bytes: 128, ..DeviceInfo::mock().limits };
+        let small = DeviceInfo { limits, ..DeviceInfo::mock() };
+        assert_eq!(
+            lacking(many, SpirvTarget::default(), &small),
+            ["144 bytes of push constants: maxPushConstantsSize is 128", "4 descriptor sets: maxBoundDescriptorSets is 2"]
+        );
+        let cube = "layout(binding = 0) uniform samplerCubeArray c;\nlayout(binding = 1) buffer B { float b; };\n\
+                    void main() { b = textureLod(c, vec4(0), 0).x; }";
+        assert_eq!(needs(cube, SpirvTarget::default(), &small).unknown, ["SampledCubeArray"]);
+    }
+}

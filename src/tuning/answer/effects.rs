@@ -1,0 +1,268 @@
+//! What each axis matters: over the whole space, and beside the best.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Ratio, Timing, Trial};
+use crate::model::{AxisValue, Point};
+use crate::tuning::space::{Dimension, Space};
+
+/// What an axis matters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AxisEffect {
+    /// The axis.
+    pub axis: String,
+    /// The best's value on it.
+    pub best: Option<AxisValue>,
+    /// The share of the variance of the time's logarithm that it explains alone, 0 to 1.
+    ///
+    /// The additive model is fitted that comes nearest to the measured times; the share is the variance of the axis's component over
+    /// the whole space (the first order of a functional analysis of variance; Hooker, Journal of Computational and Graphical
+    /// Statistics 16, 2007, where restrictions make axes depend on each other), less what as many values explain by chance. A search
+    /// measures good regions more densely: the fit weighs what was measured so that each value of each axis weighs what it does in the space. That mends how
+    /// often a value was measured, not which company it was measured in: where a search left bad regions early, what axes do
+    /// together there is unknown, and the share is a hint. Failures have no time and don't count, nor does a value that only failed.
+    /// Nothing where too few were measured to tell, or all take the same.
+    pub share: Option<f64>,
+    /// How many other values it could have beside the best's other values.
+    pub others: usize,
+    /// How many of those have a time.
+    pub measured: usize,
+    /// How many of those failed.
+    pub failed: usize,
+    /// The other value that loses least (or, as a rough one may, gains), the best's other values kept.
+    pub least: Option<Loss>,
+    /// The other value that loses most.
+    pub most: Option<Loss>,
+}
+
+/// What another value of one axis costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loss {
+    /// The value.
+    pub value: AxisValue,
+    /// How many times as long as the best it takes.
+    pub ratio: Ratio,
+}
+
+/// What each axis matters, and the share of the variance that none explains alone.
+pub(super) fn effects(space: &Space, trials: &[Trial], point: &Point, best: &Timing) -> (Vec<AxisEffect>, Option<f64>) {
+    let outcomes: BTreeMap<usize, &Trial> =
+        trials.iter().filter_map(|trial| Some((space.find(&trial.point)?, trial))).collect();
+    let shares = Sample::of(space, &outcomes).and_then(|sample| sample.shares(space));
+    let effect = |(i, axis): (usize, &Dimension)| {
+        let share = shares.as_ref().map(|shares| shares.alone[i]);
+        AxisEffect { share, ..beside_best(space, axis, &outcomes, point, best) }
+    };
+    (space.axes().iter().enumerate().map(effect).collect(), shares.as_ref().map(|shares| shares.together))
+}
+
+fn beside_best(
+    space: &Space,
+    axis: &Dimension,
+    outcomes: &BTreeMap<usize, &Trial>,
+    point: &Point,
+    best: &Timing,
+) -> AxisEffect {
+    let own = point.get(&axis.name);
+    let others = axis.values.iter().filter(|value| Some(*value) != own);
+    let others: Vec<(&AxisValue, usize)> =
+        others.filter_map(|value| Some((value, space.find(&point.with(&axis.name, value))?))).collect();
+    let tried = others.iter().filter_map(|(value, configuration)| Some((*value, *outcomes.get(configuration)?)));
+    let (timed, failed): (Vec<_>, Vec<_>) = tried.partition(|(_, trial)| trial.timing().is_some());
+    let losses = timed.iter().filter_map(|(value, trial)| Some((*value, Ratio::of(trial.timing()?, best))));
+    let mut losses: Vec<Loss> = losses.map(|(value, ratio)| Loss { value: value.clone(), ratio }).collect();
+    losses.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+    AxisEffect {
+        axis: axis.name.to_string(),
+        best: own.cloned(),
+        share: None,
+        others: others.len(),
+        measured: timed.len(),
+        failed: failed.len(),
+        least: losses.first().cloned(),
+        most: losses.last().cloned(),
+    }
+}
+
+/// Sweeps over the axes until weights, or components, no longer move.
+const SWEEPS: usize = 500;
+/// A move that is none.
+const STILL: f64 = 1e-10;
+/// The most that one configuration weighs, times the mean: a value that was measured once must not decide alone.
+const HEAVIEST: f64 = 20.0;
+
+/// How many configurations there have to be for each of the additive model's parameters: with fewer, chance explains most.
+const TOLD: f64 = 2.0;
+
+/// The configurations of a space that have a time.
+struct Sample {
+    /// For each axis, the place of each one's value.
+    places: Vec<Vec<usize>>,
+    /// For each axis, its number of values, and how many of them were measured.
+    values: Vec<usize>,
+    measured_values: Vec<usize>,
+    /// For each axis, what each value weighs in the space, as far as it was measured.
+    targets: Vec<Vec<f64>>,
+    /// The logarithm of each one's time.
+    logarithms: Vec<f64>,
+    /// What each one stands for; together 1.
+    weights: Vec<f64>,
+}
+
+/// Shares of the variance.
+struct Shares {
+    alone: Vec<f64>,
+    together: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
+impl Sample {
+    fn of(space: &Space, outcomes: &BTreeMap<usize, &Trial>) -> Option<Self> {
+        let timed: Vec<(usize, f64)> =
+            (outcomes.iter()).filter_map(|(configuration, trial)| Some((*configuration, trial.timing()?.time.ln()))).collect();
+        if timed.len() < 2 {
+            return None;
+        }
+        let axes = space.axes().len();
+        let rows: Vec<Vec<usize>> = timed.iter().map(|(configuration, _)| space.places(*configuration)).collect();
+        let places: Vec<Vec<usize>> = (0..axes).map(|axis| rows.iter().map(|row| row[axis]).collect()).collect();
+        let values: Vec<usize> = space.axes().iter().map(|axis| axis.values.len()).collect();
+        let weights = vec![1.0 / timed.len() as f64; timed.len()];
+        let logarithms = timed.into_iter().map(|(_, logarithm)| logarithm).collect();
+        let mut sample = Self { places, values, measured_values: Vec::new(), targets: targets(space), logarithms, weights };
+        for axis in 0..axes {
+            let counts = sample.sums(axis, |_| 1.0);
+            sample.measured_values.push(counts.iter().filter(|count| **count > 0.0).count());
+            let target = &mut sample.targets[axis];
+            target.iter_mut().zip(&counts).filter(|(_, count)| **count == 0.0).for_each(|(target, _)| *target = 0.0);
+            let reachable: f64 = target.iter().sum();
+            target.iter_mut().for_each(|target| *target /= reachable);
+        }
+        if sample.logarithms.len() < space.len() {
+            sample.rake();
+        }
+        Some(sample)
+    }
+
+    /// The sum of something over the configurations of each value of an axis.
+    fn sums(&self, axis: usize, term: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.values[axis]];
+        for (i, place) in self.places[axis].iter().enumerate() {
+            sums[*place] += term(i);
+        }
+        sums
+    }
+
+    /// Weights by which each value of each axis weighs what it does in the space, as far as it was measured: iterative proportional
+    /// fitting (Deming and Stephan, Annals of Mathematical Statistics 11, 1940), as surveys are weighted.
+    fn rake(&mut self) {
+        for _ in 0..SWEEPS {
+            let mut moved: f64 = 0.0;
+            for axis in 0..self.places.len() {
+                let sums = self.sums(axis, |i| self.weights[i]);
+                for (weight, place) in self.weights.iter_mut().zip(&self.places[axis]) {
+                    let factor = self.targets[axis][*place] / sums[*place];
+                    moved = moved.max((factor - 1.0).abs());
+                    *weight *= factor;
+                }
+            }
+            if moved < STILL {
+                break;
+            }
+        }
+        let most = HEAVIEST / self.weights.len() as f64;
+        self.weights.iter_mut().for_each(|weight| *weight = weight.min(most));
+        let total: f64 = self.weights.iter().sum();
+        self.weights.iter_mut().for_each(|weight| *weight /= total);
+    }
+
+    /// What each value of each axis adds to the logarithm, and what remains: the least squares are found by fitting one axis after
+    /// the other to what the others leave (backfitting).
+    fn components(&self) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let mean: f64 = self.logarithms.iter().zip(&self.weights).map(|(logarithm, weight)| weight * logarithm).sum();
+        let mut rest: Vec<f64> = self.logarithms.iter().map(|logarithm| logarithm - mean).collect();
+        let mut components: Vec<Vec<f64>> = self.values.iter().map(|values| vec![0.0; *values]).collect();
+        for _ in 0..SWEEPS {
+            let mut moved: f64 = 0.0;
+            for (axis, component) in components.iter_mut().enumerate() {
+                let (sums, weights) = (self.sums(axis, |i| self.weights[i] * rest[i]), self.sums(axis, |i| self.weights[i]));
+                let steps: Vec<f64> =
+                    sums.iter().zip(&weights).map(|(sum, weight)| if *weight > 0.0 { sum / weight } else { 0.0 }).collect();
+                component.iter_mut().zip(&steps).for_each(|(component, step)| *component += step);
+                rest.iter_mut().zip(&self.places[axis]).for_each(|(rest, place)| *rest -= steps[*place]);
+                moved = steps.iter().fold(moved, |moved, step| moved.max(step.abs()));
+            }
+            if moved < STILL {
+                break;
+            }
+        }
+        (components, rest)
+    }
+
+    /// By how much an axis's component varies by chance, for a noise of 1: each value's mean is as sure as what it is drawn from is
+    /// many.
+    fn uncertainty(&self, axis: usize) -> f64 {
+        let (sums, squares) = (self.sums(axis, |i| self.weights[i]), self.sums(axis, |i| self.weights[i].powi(2)));
+        let terms = self.targets[axis].iter().zip(sums.iter().zip(&squares));
+        terms.filter(|(target, _)| **target > 0.0).map(|(t, (sum, squares))| t * (1.0 - t) * squares / sum.powi(2)).sum()
+    }
+
+    /// The shares in the variance over the whole space.
+    fn shares(&self, space: &Space) -> Option<Shares> {
+        let (components, rest) = self.components();
+        let left: f64 = rest.iter().zip(&self.weights).map(|(rest, weight)| weight * rest * rest).sum();
+        // Unequal weights tell as little as fewer equal ones (Kish, Survey Sampling, 1965).
+        let effective = 1.0 / self.weights.iter().map(|weight| weight * weight).sum::<f64>();
+        let parameters: f64 = 1.0 + self.measured_values.iter().map(|values| *values as f64 - 1.0).sum::<f64>();
+        // Where all was measured, nothing is left to chance.
+        let unmeasured = 1.0 - self.logarithms.len() as f64 / space.len() as f64;
+        if unmeasured > 0.0 && effective < TOLD * parameters {
+            return None;
+        }
+        let noise = if unmeasured > 0.0 { unmeasured * left / (1.0 - parameters / effective) } else { 0.0 };
+        let by_chance: Vec<f64> = (0..components.len()).map(|axis| noise * self.uncertainty(axis)).collect();
+        let (alone, fitted) = spreads(space, &components);
+        let fitted = (fitted - by_chance.iter().sum::<f64>()).max(0.0);
+        let rest = left + noise * parameters / effective;
+        // What rounding leaves of times that are all the same.
+        if fitted + rest < 1e-18 {
+            return None;
+        }
+        let share = |(alone, by_chance): (f64, f64)| ((alone - by_chance) / (fitted + rest)).clamp(0.0, 1.0);
+        let together = rest / (fitted + rest);
+        Some(Shares { alone: alone.into_iter().zip(by_chance).map(share).collect(), together })
+    }
+}
+
+/// The variance over the space of each axis's component, and of their sum.
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
+fn spreads(space: &Space, components: &[Vec<f64>]) -> (Vec<f64>, f64) {
+    let last = components.len();
+    let mut moments = vec![(0.0, 0.0); last + 1];
+    for configuration in 0..space.len() {
+        let mut sum = 0.0;
+        let mut add = |i: usize, value: f64| moments[i] = (moments[i].0 + value, moments[i].1 + value * value);
+        for (axis, place) in space.places(configuration).into_iter().enumerate() {
+            add(axis, components[axis][place]);
+            sum += components[axis][place];
+        }
+        add(last, sum);
+    }
+    let count = space.len() as f64;
+    let variance = |(sum, squares): &(f64, f64)| (squares / count - (sum / count).powi(2)).max(0.0);
+    (moments[..last].iter().map(variance).collect(), variance(&moments[last]))
+}
+
+/// For each axis, the share of the space's configurations that has each value.
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
+fn targets(space: &Space) -> Vec<Vec<f64>> {
+    let mut targets: Vec<Vec<f64>> = space.axes().iter().map(|axis| vec![0.0; axis.values.len()]).collect();
+    for configuration in 0..space.len() {
+        for (target, place) in targets.iter_mut().zip(space.places(configuration)) {
+            target[place] += 1.0 / space.len() as f64;
+        }
+    }
+    targets
+}

@@ -1,0 +1,331 @@
+//! Made-up trials whose answers are known.
+
+use std::convert::Infallible;
+
+use super::*;
+use crate::model::{AxisValue, Status};
+use crate::tuning::space::Dimension;
+
+fn space(axes: &[(&'static str, u64)]) -> Space {
+    let axes = axes.iter().map(|(name, count)| Dimension::new(*name, 0..*count));
+    Space::new(axes, |_| Ok::<_, Infallible>(true)).unwrap()
+}
+
+fn point(values: &[(&'static str, u64)]) -> Point {
+    Point::new(values.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+}
+
+/// A time that is known to so much, as a share of it.
+fn timing(time: f64, noise: f64) -> Timing {
+    Timing::precise(time, Interval { low: time * (1.0 - noise), high: time * (1.0 + noise) })
+}
+
+fn rough(time: f64, noise: f64) -> Timing {
+    Timing { is_precise: false, ..timing(time, noise) }
+}
+
+fn trial(point: Point, timing: Timing) -> Trial {
+    Trial { point, outcome: Ok(timing) }
+}
+
+fn failed(point: Point, status: Status) -> Trial {
+    Trial { point, outcome: Err(Failure::new(status, "it did")) }
+}
+
+/// Trials of a space's configurations, of those that are taken.
+fn trials(space: &Space, is_taken: impl Fn(usize) -> bool, time: impl Fn(&Point) -> f64) -> Vec<Trial> {
+    let taken = (0..space.len()).filter(|configuration| is_taken(*configuration));
+    taken
+        .map(|configuration| space.point(configuration))
+        .map(|point| trial(point.clone(), timing(time(&point), 0.001)))
+        .collect()
+}
+
+/// The times of one axis.
+fn line(timings: &[Timing]) -> Answer {
+    let space = space(&[("x", timings.len() as u64)]);
+    let trials: Vec<Trial> = timings.iter().zip(0_u64..).map(|(timing, x)| trial(point(&[("x", x)]), *timing)).collect();
+    Answer::new(&space, &trials, None).unwrap()
+}
+
+fn values(placed: &[Placed]) -> Vec<u64> {
+    placed.iter().map(|placed| placed.point.integer("x")).collect()
+}
+
+// ---- the best, ties, the gain ---------------------------------------------------------------------------------------------
+
+#[test]
+fn the_best_is_the_fastest_that_is_known_precisely() {
+    let answer = line(&[timing(120.0, 0.01), rough(90.0, 0.3), timing(100.0, 0.01), rough(150.0, 0.1)]);
+    assert_eq!((answer.best.point.integer("x"), answer.best.ratio), (2, Ratio { value: 1.0, low: 1.0, high: 1.0 }));
+    assert_eq!((answer.tied.len(), answer.undecided), (0, 1));
+    let answer = line(&[rough(120.0, 0.01), rough(90.0, 0.3)]);
+    assert_eq!((answer.best.point.integer("x"), answer.best.timing.is_precise), (1, false));
+}
+
+#[test]
+fn without_a_time_there_is_no_answer() {
+    let space = space(&[("x", 2)]);
+    let trials = [failed(point(&[("x", 0)]), Status::Crashed), trial(point(&[("x", 1)]), timing(f64::NAN, 0.1))];
+    assert_eq!(Answer::new(&space, &trials, None), None);
+}
+
+#[test]
+fn the_interval_of_a_ratio_is_that_of_both_times() {
+    // Halves of 3 % and 4 % make one of 5 %, as logarithms.
+    let known =
+        |time: f64, half: f64| Timing::precise(time, Interval { low: time * f64::exp(-half), high: time * f64::exp(half) });
+    let ratio = Ratio::of(&known(300.0, 0.03), &known(200.0, 0.04));
+    for (got, expected) in [(ratio.value, 1.5), (ratio.low, 1.5 * f64::exp(-0.05)), (ratio.high, 1.5 * f64::exp(0.05))] {
+        assert!((got - expected).abs() < 1e-12, "{ratio:?}");
+    }
+    let exact = Ratio::of(&known(300.0, 0.0), &known(200.0, 0.0));
+    assert_eq!(exact, Ratio { value: 1.5, low: 1.5, high: 1.5 });
+    // The interval of few processes that differ much may reach below nothing.
+    let wide = Timing::precise(100.0, Interval { low: -5.0, high: 130.0 });
+    assert_eq!(Ratio::of(&wide, &known(100.0, 0.01)).low, 0.0);
+    assert_eq!(Ratio::of(&known(100.0, 0.01), &wide).high, f64::INFINITY);
+}
+
+#[test]
+fn two_are_tied_where_their_ratio_may_be_one() {
+    // Halves of 1 % each: the ratio is known to 1.41 %. Intervals that overlap, up to 2 %, would say tied.
+    assert_eq!(values(&line(&[timing(100.0, 0.01), timing(101.3, 0.01)]).tied), [1]);
+    assert_eq!(values(&line(&[timing(100.0, 0.01), timing(101.7, 0.01)]).tied), [0; 0]);
+}
+
+#[test]
+fn the_best_of_many_is_lucky_and_told_from_less() {
+    let mut timings = vec![timing(100.0, 0.01), timing(101.7, 0.01)];
+    timings.resize(100, timing(150.0, 0.01));
+    assert_eq!(values(&line(&timings).tied), [1]);
+}
+
+/// Of equal configurations, whose times vary by chance alone, at least 95 in 100 searches call any given one tied.
+#[test]
+fn equals_are_tied_in_nearly_all_searches() {
+    use rand::{Rng, SeedableRng};
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+    let error = 0.01;
+    for count in [2, 10, 60] {
+        let mut missed = 0;
+        for _ in 0..200 {
+            let known = |time: f64| {
+                let half = 1.96 * error;
+                Timing::precise(time, Interval { low: time * f64::exp(-half), high: time * f64::exp(half) })
+            };
+            let timings: Vec<Timing> = (0..count).map(|_| known(100.0 * f64::exp(error * normal()))).collect();
+            let answer = line(&timings);
+            missed += usize::from(answer.best.point.integer("x") != 0 && !values(&answer.tied).contains(&0));
+        }
+        assert!(missed <= 10, "{missed} of 200 among {count}");
+    }
+}
+
+#[test]
+fn the_gain_is_over_the_default() {
+    let space = space(&[("x", 4)]);
+    let at = |x: u64| point(&[("x", x)]);
+    let trials = [
+        trial(at(0), timing(100.0, 0.0)),
+        trial(at(1), timing(250.0, 0.0)),
+        failed(at(2), Status::WrongResult),
+        trial(at(9), timing(50.0, 0.0)),
+    ];
+    let default = |trials: &[Trial], x: u64| Answer::new(&space, trials, Some(&at(x))).unwrap().default.unwrap();
+    assert_eq!(default(&trials[..3], 1).gain, Some(Ratio { value: 2.5, low: 2.5, high: 2.5 }));
+    assert_eq!(default(&trials[..3], 0).gain, Some(Ratio { value: 1.0, low: 1.0, high: 1.0 }));
+    let wrong = default(&trials, 2);
+    assert_eq!((wrong.gain, wrong.timing, wrong.failure.as_deref()), (None, None, Some("wrong_result: it did")));
+    assert_eq!(default(&trials, 3).failure, None, "it wasn't measured");
+    // A default beside the space competes like any other.
+    assert_eq!(default(&trials, 9).gain.unwrap().value, 1.0);
+}
+
+// ---- what matters ---------------------------------------------------------------------------------------------------------
+
+fn shares(answer: &Answer) -> Vec<f64> {
+    answer.axes.iter().map(|axis| axis.share.unwrap()).chain(answer.together).collect()
+}
+
+fn assert_near(got: &[f64], expected: &[f64], by: f64) {
+    let near = got.len() == expected.len() && got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() <= by);
+    assert!(near, "{got:?}, not {expected:?}");
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers are small")]
+fn real(n: u64) -> f64 {
+    n as f64
+}
+
+/// Doubling with `a`, fourfold with `b`: the logarithm's variance is as 1 to 4.
+fn product(point: &Point) -> f64 {
+    100.0 * (1.0 + real(point.integer("a"))) * (1.0 + 3.0 * real(point.integer("b")))
+}
+
+#[test]
+fn axes_that_act_alone_share_the_variance() {
+    let space = space(&[("a", 2), ("b", 2), ("c", 3)]);
+    let answer = Answer::new(&space, &trials(&space, |_| true, product), None).unwrap();
+    assert_near(&shares(&answer), &[0.2, 0.8, 0.0, 0.0], 1e-9);
+}
+
+#[test]
+fn axes_that_act_together_explain_nothing_alone() {
+    let space = space(&[("a", 2), ("b", 2)]);
+    let together = |point: &Point| if point.integer("a") == point.integer("b") { 10.0 } else { 20.0 };
+    let answer = Answer::new(&space, &trials(&space, |_| true, together), None).unwrap();
+    assert_near(&shares(&answer), &[0.0, 0.0, 1.0], 1e-9);
+}
+
+#[test]
+fn an_uneven_sample_does_not_mislead() {
+    let space = space(&[("a", 2), ("b", 2), ("c", 10), ("d", 10)]);
+    // Most of those measured are of the fast half of `b`, and `a` goes along with it.
+    let is_taken = |configuration: usize| {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|axis| space.point(configuration).integer(axis));
+        if b == 0 { a == 0 || (c + d) % 3 == 0 } else { (c + 3 * d) % 10 == a }
+    };
+    let some = trials(&space, is_taken, product);
+    assert_eq!((some.len(), some.iter().filter(|trial| trial.point.integer("b") == 0).count()), (154, 134));
+    let answer = Answer::new(&space, &some, None).unwrap();
+    assert_near(&shares(&answer), &[0.2, 0.8, 0.0, 0.0, 0.0], 0.01);
+}
+
+#[test]
+fn an_axis_that_does_nothing_has_no_share_in_noise() {
+    let space = space(&[("a", 2), ("few", 16), ("many", 32)]);
+    let chance = |point: &Point, salt: &str| {
+        let hash =
+            format!("{point}{salt}").bytes().fold(7_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3));
+        real(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) / real(1 << 24)
+    };
+    // Of a variance of 1, a quarter is the axis's. Without regard to chance, `many` would explain about a tenth.
+    let shares: Vec<Vec<f64>> = (0..20)
+        .map(|seed| {
+            let time = |point: &Point| 100.0 * (real(point.integer("a")) + 3.0 * chance(point, &format!("time {seed}"))).exp();
+            let is_taken = |configuration| chance(&space.point(configuration), &format!("taken {seed}")) < 0.25;
+            let some = trials(&space, is_taken, time);
+            shares(&Answer::new(&space, &some, None).unwrap())
+        })
+        .collect();
+    let mean = |i: usize| shares.iter().map(|shares| shares[i]).sum::<f64>() / 20.0;
+    // A share can't be less than nothing, so that the mean of nothing is a little more.
+    assert_near(&[0, 1, 2, 3].map(mean), &[0.25, 0.0, 0.0, 0.75], 0.06);
+}
+
+#[test]
+fn too_few_tell_no_shares() {
+    let space = space(&[("a", 2), ("b", 2), ("c", 40)]);
+    let answer = Answer::new(&space, &trials(&space, |configuration| configuration % 40 == 0, product), None).unwrap();
+    assert_eq!((answer.axes[0].share, answer.together), (None, None));
+    let same = Answer::new(&space, &trials(&space, |_| true, |_| 7.0), None).unwrap();
+    assert_eq!((same.axes[0].share, same.together), (None, None));
+}
+
+#[test]
+fn losses_are_those_beside_the_best() {
+    let space = space(&[("a", 4), ("b", 2)]);
+    let at = |a: u64, b: u64| point(&[("a", a), ("b", b)]);
+    let trials = [
+        trial(at(1, 1), timing(100.0, 0.0)),
+        trial(at(0, 1), timing(300.0, 0.0)),
+        trial(at(2, 1), rough(110.0, 0.0)),
+        failed(at(3, 1), Status::OutOfMemory),
+        trial(at(2, 0), timing(105.0, 0.0)),
+    ];
+    let answer = Answer::new(&space, &trials, None).unwrap();
+    let [a, b] = &answer.axes[..] else { panic!("{:?}", answer.axes) };
+    let loss = |loss: &Option<Loss>| loss.as_ref().map(|loss| (loss.value.clone(), (loss.ratio.value * 1000.0).round()));
+    assert_eq!((a.best.clone(), a.others, a.measured, a.failed), (Some(AxisValue::Integer(1)), 3, 2, 1));
+    assert_eq!((loss(&a.least), loss(&a.most)), (Some((2_u64.into(), 1100.0)), Some((0_u64.into(), 3000.0))));
+    assert_eq!((b.others, b.measured, loss(&b.least)), (1, 0, None), "(1, 0) wasn't measured");
+    let flat = Flatness { measured: 4, configurations: 8, within_5_percent: 2, within_10_percent: 3 };
+    assert_eq!((answer.flatness, answer.failures["out_of_memory"]), (flat, 1));
+}
+
+// ---- shown ----------------------------------------------------------------------------------------------------------------
+
+fn shown() -> Answer {
+    let axes = [
+        Dimension::new("local_size_x", [32_u64, 64, 128, 256]),
+        Dimension { name: "order".into(), values: vec!["row".into(), "column".into()] },
+    ];
+    let space = Space::new(axes, |_| Ok::<_, Infallible>(true)).unwrap();
+    let at = |x: u64, order: &'static str| Point::new([("local_size_x".into(), x.into()), ("order".into(), order.into())]);
+    let trials = [
+        trial(at(32, "row"), timing(123_456.0, 0.004)),
+        trial(at(64, "row"), timing(101_000.0, 0.004)),
+        trial(at(128, "row"), timing(101_200.0, 0.004)),
+        trial(at(32, "column"), rough(250_000.0, 0.05)),
+        failed(at(64, "column"), Status::WrongResult),
+        trial(at(256, "row"), rough(254_000.0, 0.05)),
+        trial(at(256, "column"), rough(291_000.0, 0.05)),
+        trial(at(128, "column"), rough(104_000.0, 0.05)),
+    ];
+    Answer::new(&space, &trials, Some(&at(32, "row"))).unwrap()
+}
+
+#[test]
+fn an_answer_reads_at_a_glance() {
+    insta::assert_snapshot!(shown().to_string(), @r"
+    Best: local_size_x=64, order=row
+    It takes 101 us ± 0.4 %.
+    It is 1.222 [1.215, 1.229] times as fast as the default, which takes 123 us ± 0.4 %: local_size_x=32, order=row
+
+    1 other is tied with it: their times can't be told apart.
+     local_size_x   order     time             time / best's
+    ─────────────────────────────────────────────────────────
+              128   row     101 us   1.0020 [0.9963, 1.0077]
+    1 configuration was measured too roughly to be told from it.
+
+    What each axis matters:
+     axis           best   variance      least loss            most           measured
+    ───────────────────────────────────────────────────────────────────────────────────
+     local_size_x   64                +0.2 % at 128   2.51 x at 256             3 of 3
+     order          row                                               0 of 1, 1 failed
+
+    7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
+    Failed: 1 wrong result.
+    ");
+}
+
+#[test]
+fn an_answer_is_json() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shown().best).unwrap(), @r#"
+    {
+      "point": {
+        "local_size_x": 64,
+        "order": "row"
+      },
+      "time_ns": 101000.0,
+      "ci_low_ns": 100596.0,
+      "ci_high_ns": 101404.0,
+      "is_precise": true,
+      "ratio": {
+        "value": 1.0,
+        "low": 1.0,
+        "high": 1.0
+      }
+    }
+    "#);
+    let json = serde_json::to_value(shown()).unwrap();
+    assert_eq!(json["default"]["gain"]["value"].as_f64().unwrap(), 123_456.0 / 101_000.0);
+    assert_eq!(json["axes"][1]["axis"], "order");
+    assert_eq!(json["failures"]["wrong_result"], 1);
+}
+
+#[test]
+fn a_shader_without_axes_has_an_answer() {
+    let space = space(&[]);
+    let answer = Answer::new(&space, &[trial(point(&[]), timing(5000.0, 0.01))], Some(&point(&[]))).unwrap();
+    insta::assert_snapshot!(answer.to_string(), @r"
+    Best: the only configuration
+    It takes 5.00 us ± 1.0 %.
+    It is the default.
+    No other is tied with it.
+
+    1 of 1 configurations have a time: 1 (100.0 %) within 5 % of the best, 1 (100.0 %) within 10 %.
+    ");
+}

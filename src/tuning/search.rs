@@ -1,0 +1,84 @@
+//! Which configuration to measure next.
+//!
+//! A strategy is asked for configurations and told what they cost; in between, the caller compiles and measures as it likes. None
+//! knows how much may be measured in all: each gives its best guess at any time, and goes on until everything was tried.
+
+mod annealing;
+mod book;
+mod exhaustive;
+mod genetic;
+mod hill_climbing;
+mod random;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::space::Space;
+use annealing::Annealing;
+use exhaustive::Exhaustive;
+use genetic::Genetic;
+use hill_climbing::HillClimbing;
+use random::Random;
+
+/// How to look for the fastest configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Every configuration, in order
+    Exhaustive,
+    /// Configurations by chance: the yardstick for the others
+    Random,
+    /// From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)
+    HillClimbing,
+    /// Steps to neighbours, also worse ones, ever more rarely (simulated annealing)
+    Annealing,
+    /// The best are crossed and mutated
+    Genetic,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 5] = [Self::Exhaustive, Self::Random, Self::HillClimbing, Self::Annealing, Self::Genetic];
+
+    /// As written on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exhaustive => "exhaustive",
+            Self::Random => "random",
+            Self::HillClimbing => "hill-climbing",
+            Self::Annealing => "annealing",
+            Self::Genetic => "genetic",
+        }
+    }
+}
+
+/// Chooses configurations of a space. The same seed and the same answers lead to the same choices.
+pub trait Search {
+    /// The configurations to be measured next, at most so many, none twice. A strategy that needs answers first gives fewer. It
+    /// gives none where it has to be told first what is out, and, once all is told, where everything was tried.
+    fn ask(&mut self, most: usize) -> Vec<usize>;
+
+    /// What was measured: a cost, such as a time, or none where the configuration failed. What was never asked for may be told as
+    /// well, such as from an earlier run; it is not asked for then.
+    fn tell(&mut self, configuration: usize, cost: Option<f64>);
+}
+
+/// A search of a space.
+pub fn search<'s>(strategy: Strategy, space: &'s Space, seed: u64) -> Box<dyn Search + 's> {
+    search_from(strategy, space, seed, None)
+}
+
+/// A search of a space that asks for one configuration first, such as the default one. Only where it is a good one does it look
+/// around it, so that a bad default costs no more than its own measurement.
+pub fn search_from<'s>(strategy: Strategy, space: &'s Space, seed: u64, start: Option<usize>) -> Box<dyn Search + 's> {
+    match strategy {
+        Strategy::Exhaustive => Box::new(Exhaustive::new(space, start)),
+        Strategy::Random => Box::new(Random::new(space, seed, start)),
+        Strategy::HillClimbing => Box::new(HillClimbing::new(space, seed, start)),
+        Strategy::Annealing => Box::new(Annealing::new(space, seed, start)),
+        Strategy::Genetic => Box::new(Genetic::new(space, seed, start)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! The configurations that a search may choose from.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use rand::Rng;
+use thiserror::Error;
+
+use crate::model::{AxisValue, Point};
+
+/// The most combinations that are looked at. Each costs a call of the predicate, about a microsecond.
+pub const MOST_COMBINATIONS: u32 = 1 << 24;
+
+/// An axis of a space, and the values that it can take there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// The axis's name.
+    pub name: Cow<'static, str>,
+    /// Its values, each once: numbers from the least to the greatest, words as they were given.
+    pub values: Vec<AxisValue>,
+}
+
+impl Dimension {
+    /// An axis with these values.
+    pub fn new<V: Into<AxisValue>>(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = V>) -> Self {
+        let mut kept: Vec<AxisValue> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        kept.extend(values.into_iter().map(Into::into).filter(|value| seen.insert(value.clone())));
+        if all_numbers(&kept) {
+            kept.sort();
+        }
+        Self { name: name.into(), values: kept }
+    }
+
+    /// How many values it has: no more than a space has combinations.
+    #[expect(clippy::cast_possible_truncation, reason = "a space was refused where there are more")]
+    fn count(&self) -> u32 {
+        self.values.len() as u32
+    }
+
+    /// Whether its values are numbers, so that one has a next.
+    pub fn is_ordered(&self) -> bool {
+        all_numbers(&self.values)
+    }
+}
+
+fn all_numbers(values: &[AxisValue]) -> bool {
+    values.iter().all(|value| matches!(value, AxisValue::Integer(_)))
+}
+
+/// Why there is no space to search.
+#[derive(Debug, Error)]
+pub enum SpaceError<E> {
+    /// An axis without values.
+    #[error("axis `{0}` has no values")]
+    NoValues(String),
+    /// Two axes of one name.
+    #[error("axis `{0}` comes twice")]
+    Twice(String),
+    /// More combinations than anybody would wait for.
+    #[error("the axes have {0} combinations, more than {MOST_COMBINATIONS} are not looked at: give some of them fewer values")]
+    TooLarge(String),
+    /// The restrictions leave nothing.
+    #[error("none of the {0} combinations of the axes is allowed: loosen a restriction, or give more values")]
+    Empty(usize),
+    /// A restriction can't be evaluated.
+    #[error(transparent)]
+    Restriction(E),
+}
+
+/// The configurations that are allowed, numbered from zero without a gap: combinations of the axes' values, the last axis varying
+/// fastest. A configuration takes four bytes, so that few of many combinations are few bytes.
+#[derive(Clone, Debug)]
+pub struct Space {
+    axes: Vec<Dimension>,
+    /// The combinations that are allowed, ascending; a combination is a number whose digits are places in the axes' values.
+    allowed: Vec<u32>,
+}
+
+impl Space {
+    /// The combinations of the axes' values that the predicate allows.
+    ///
+    /// # Errors
+    /// Where there are no such combinations, or too many to look at; and what the predicate says.
+    pub fn new<E>(
+        axes: impl IntoIterator<Item = Dimension>,
+        is_allowed: impl FnMut(&Point) -> Result<bool, E>,
+    ) -> Result<Self, SpaceError<E>> {
+        let axes: Vec<Dimension> = axes.into_iter().collect();
+        for (i, axis) in axes.iter().enumerate() {
+            if axis.values.is_empty() {
+                return Err(SpaceError::NoValues(axis.name.to_string()));
+            }
+            if axes[..i].iter().any(|earlier| earlier.name == axis.name) {
+                return Err(SpaceError::Twice(axis.name.to_string()));
+            }
+        }
+        let combinations = combinations(&axes)?;
+        let allowed = allowed(&axes, combinations, is_allowed).map_err(SpaceError::Restriction)?;
+        if allowed.is_empty() {
+            return Err(SpaceError::Empty(combinations as usize));
+        }
+        Ok(Self { axes, allowed })
+    }
+
+    /// Its axes.
+    pub fn axes(&self) -> &[Dimension] {
+        &self.axes
+    }
+
+    /// How many configurations there are; one at least.
+    pub fn len(&self) -> usize {
+        self.allowed.len()
+    }
+
+    /// No space is empty: there would be nothing to search.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The values of a configuration.
+    ///
+    /// # Panics
+    /// Where there is no such configuration.
+    pub fn point(&self, configuration: usize) -> Point {
+        let values = self.axes.iter().zip(self.places(configuration));
+        Point::new(values.map(|(axis, place)| (axis.name.clone(), axis.values[place].clone())))
+    }
+
+    /// The configuration that has these values, if that is allowed. Whatever else the point has is passed over.
+    pub fn find(&self, point: &Point) -> Option<usize> {
+        let place = |axis: &Dimension| {
+            let value = point.get(&axis.name)?;
+            axis.values.iter().position(|own| own == value)
+        };
+        let places: Option<Vec<usize>> = self.axes.iter().map(place).collect();
+        self.at(&places?)
+    }
+
+    /// The configuration nearest to these values, which need be neither allowed nor on the axes: by the sum over the axes of the
+    /// distance, in logarithms and as a share of the axis's length for numbers, 0 or 1 for words. An axis that the point doesn't
+    /// have is free. Of several that are as near, the first.
+    pub fn nearest(&self, point: &Point) -> usize {
+        if let Some(exact) = self.find(point) {
+            return exact;
+        }
+        let distances: Vec<Vec<f64>> = self.axes.iter().map(|axis| distances(axis, point.get(&axis.name))).collect();
+        let distance = |configuration: usize| -> f64 {
+            self.places(configuration).into_iter().zip(&distances).map(|(place, distances)| distances[place]).sum()
+        };
+        let measured = (0..self.len()).map(|configuration| (distance(configuration), configuration));
+        measured.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map_or(0, |(_, configuration)| configuration)
+    }
+
+    /// Any configuration.
+    pub fn random(&self, rng: &mut impl Rng) -> usize {
+        rng.random_range(0..self.len())
+    }
+
+    /// The configurations that differ from one in one axis: by the next value below or above that is allowed where the axis has
+    /// numbers, by any value where it has words.
+    pub fn adjacent(&self, configuration: usize) -> Vec<usize> {
+        let places = self.places(configuration);
+        let mut found = Vec::new();
+        for (i, axis) in self.axes.iter().enumerate() {
+            let mut allowed = |place: usize| self.changed(&places, i, place);
+            if axis.is_ordered() {
+                found.extend((0..places[i]).rev().find_map(&mut allowed));
+                found.extend((places[i] + 1..axis.values.len()).find_map(&mut allowed));
+            } else {
+                found.extend((0..axis.values.len()).filter(|place| *place != places[i]).filter_map(allowed));
+            }
+        }
+        found
+    }
+
+    /// The configurations that differ from one in one axis, by any value: many paths by adjacent values are cut where few
+    /// combinations are allowed.
+    pub fn neighbours(&self, configuration: usize) -> Vec<usize> {
+        let combination = self.allowed[configuration];
+        let (mut found, mut unit) = (Vec::new(), 1);
+        for axis in self.axes.iter().rev() {
+            // Searches do this all the time: only one digit of the number changes.
+            let place = combination / unit % axis.count();
+            let others = (0..axis.count()).filter(|other| *other != place);
+            found.extend(
+                others.filter_map(|other| self.allowed.binary_search(&(combination - place * unit + other * unit)).ok()),
+            );
+            unit *= axis.count();
+        }
+        found
+    }
+
+    /// The place of a configuration's value on each axis.
+    pub(super) fn places(&self, configuration: usize) -> Vec<usize> {
+        let mut rest = self.allowed[configuration] as usize;
+        let mut places = vec![0; self.axes.len()];
+        for (place, axis) in places.iter_mut().zip(&self.axes).rev() {
+            (rest, *place) = (rest / axis.values.len(), rest % axis.values.len());
+        }
+        places
+    }
+
+    /// The configuration at these places, if it is allowed.
+    pub(super) fn at(&self, places: &[usize]) -> Option<usize> {
+        let combination = places.iter().zip(&self.axes).fold(0, |sum, (place, axis)| sum * axis.values.len() + place);
+        self.allowed.binary_search(&u32::try_from(combination).ok()?).ok()
+    }
+
+    fn changed(&self, places: &[usize], axis: usize, place: usize) -> Option<usize> {
+        let mut places = places.to_vec();
+        places[axis] = place;
+        self.at(&places)
+    }
+}
+
+fn combinations<E>(axes: &[Dimension]) -> Result<u32, SpaceError<E>> {
+    let product = axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(axis.values.len() as u128));
+    let fitting = product.and_then(|product| u32::try_from(product).ok()).filter(|product| *product <= MOST_COMBINATIONS);
+    fitting.ok_or_else(|| SpaceError::TooLarge(product.map_or_else(|| "countless".to_owned(), |product| product.to_string())))
+}
+
+/// The combinations that the predicate allows. One point goes through them all, since most steps change but its last value.
+fn allowed<E>(
+    axes: &[Dimension],
+    combinations: u32,
+    mut is_allowed: impl FnMut(&Point) -> Result<bool, E>,
+) -> Result<Vec<u32>, E> {
+    let mut point = Point::new(axes.iter().map(|axis| (axis.name.clone(), axis.values[0].clone())));
+    let mut places = vec![0; axes.len()];
+    let mut allowed = Vec::new();
+    for combination in 0..combinations {
+        if is_allowed(&point)? {
+            allowed.push(combination);
+        }
+        for ((i, place), axis) in places.iter_mut().enumerate().zip(axes).rev() {
+            *place = (*place + 1) % axis.values.len();
+            point.set(i, axis.values[*place].clone());
+            if *place > 0 {
+                break;
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+/// How far each value of an axis is from another value.
+fn distances(axis: &Dimension, from: Option<&AxisValue>) -> Vec<f64> {
+    let logarithm = |value: &AxisValue| match value {
+        #[expect(clippy::cast_precision_loss, reason = "distances are compared, not counted")]
+        AxisValue::Integer(n) => Some((*n as f64 + 1.0).ln()),
+        AxisValue::Choice(_) => None,
+    };
+    let ends = [axis.values.first(), axis.values.last()].map(|end| end.and_then(logarithm).unwrap_or(0.0));
+    let length = if ends[1] > ends[0] { ends[1] - ends[0] } else { 1.0 };
+    let distance = |value: &AxisValue| match (from, from.and_then(logarithm), logarithm(value)) {
+        (None, ..) => 0.0,
+        (Some(_), Some(from), Some(to)) if axis.is_ordered() => (from - to).abs() / length,
+        (Some(from), ..) => f64::from(from.cmp(value) != Ordering::Equal),
+    };
+    axis.values.iter().map(distance).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn space(axes: &[(&'static str, &[u64])], is_allowed: impl Fn(&Point) -> bool) -> Space {
+        let axes = axes.iter().map(|(name, values)| Dimension::new(*name, values.iter().copied()));
+        Space::new(axes, |point| Ok::<_, Infallible>(is_allowed(point))).unwrap()
+    }
+
+    fn shown(space: &Space, configurations: Vec<usize>) -> Vec<String> {
+        configurations.into_iter().map(|configuration| space.point(configuration).to_string()).collect()
+    }
+
+    #[test]
+    fn configurations_are_numbered_without_a_gap() {
+        let space = space(&[("x", &[1, 2, 4]), ("y", &[4, 1, 1])], |point| point.integer("x") * point.integer("y") < 10);
+        assert_eq!(shown(&space, (0..space.len()).collect()), ["x=1;y=1", "x=1;y=4", "x=2;y=1", "x=2;y=4", "x=4;y=1"]);
+    }
+
+    #[test]
+    fn a_neighbour_differs_in_one_axis_and_is_allowed() {
+        let x: Vec<u64> = (1..=6).collect();
+        let axes = [Dimension::new("x", x), Dimension { name: "op".into(), values: ["a", "b", "c"].map(Into::into).to_vec() }];
+        let space = Space::new(axes, |point| Ok::<_, Infallible>(point.integer("x") != 4)).unwrap();
+        let at = |x: u64, op: &'static str| space.find(&Point::new([("x".into(), x.into()), ("op".into(), op.into())]));
+        let from = at(3, "b").unwrap();
+        assert_eq!(shown(&space, space.adjacent(from)), ["op=b;x=2", "op=b;x=5", "op=a;x=3", "op=c;x=3"]);
+        assert_eq!(space.neighbours(from).len(), 4 + 2);
+        assert_eq!(at(4, "b"), None);
+    }
+
+    #[test]
+    fn the_nearest_is_found_from_anywhere() {
+        let space = space(&[("x", &[32, 64, 128, 256]), ("y", &[1, 2, 4])], |p| p.integer("x") * p.integer("y") <= 256);
+        let nearest = |x: u64, y: u64| {
+            let point = Point::new([("x".into(), x.into()), ("y".into(), y.into()), ("other".into(), 7_u64.into())]);
+            space.point(space.nearest(&point)).to_string()
+        };
+        assert_eq!(nearest(100, 1), "x=128;y=1");
+        assert_eq!(nearest(256, 1), "x=256;y=1");
+        assert_eq!(nearest(1024, 1), "x=256;y=1");
+        assert_eq!(nearest(128, 4), "x=64;y=4", "one step of three is nearer than one of two");
+        assert_eq!(space.point(space.nearest(&Point::new([("y".into(), 4_u64.into())]))).to_string(), "x=32;y=4");
+    }
+
+    #[test]
+    fn a_million_combinations_of_which_few_are_allowed_take_little() {
+        let tens: Vec<u64> = (0..10).collect();
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let axes = names.map(|name| (name, tens.as_slice()));
+        let space = space(&axes, |point| names.iter().map(|name| point.integer(name)).sum::<u64>() <= 2);
+        // Six axes share a sum of at most two in (8 over 2) ways.
+        assert_eq!((space.len(), space.allowed.capacity() < 100), (28, true));
+    }
+
+    #[test]
+    fn what_is_no_space_is_said() {
+        let build = |axes: Vec<Dimension>, answer: Result<bool, String>| {
+            Space::new(axes, |_| answer.clone()).map(|space| space.len()).map_err(|error| error.to_string())
+        };
+        let axis = |name: &'static str, count: u64| Dimension::new(name, 0..count);
+        insta::assert_snapshot!(build(vec![axis("x", 3), axis("x", 2)], Ok(true)).unwrap_err(), @"axis `x` comes twice");
+        insta::assert_snapshot!(build(vec![axis("x", 0)], Ok(true)).unwrap_err(), @"axis `x` has no values");
+        insta::assert_snapshot!(build(vec![axis("x", 3), axis("y", 4)], Ok(false)).unwrap_err(), @"none of the 12 combinations of the axes is allowed: loosen a restriction, or give more values");
+        insta::assert_snapshot!(build(vec![axis("x", 1 << 13), axis("y", 1 << 12)], Ok(true)).unwrap_err(), @"the axes have 33554432 combinations, more than 16777216 are not looked at: give some of them fewer values");
+        assert_eq!(build(vec![axis("x", 3)], Err("y is no axis".to_owned())).unwrap_err(), "y is no axis");
+        assert_eq!(build(Vec::new(), Ok(true)), Ok(1), "a shader without axes has its one configuration");
+        let many = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|name| axis(name, 1 << 17));
+        assert!(build(many.to_vec(), Ok(true)).unwrap_err().contains("countless combinations"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_configuration_is_found_where_it_stands(sizes in prop::collection::vec(1_u64..5, 0..5), modulus in 1_u64..4) {
+            let names = ["a", "b", "c", "d", "e"];
+            let axes = sizes.iter().zip(names).map(|(size, name)| Dimension::new(name, 0..*size));
+            let sum = |point: &Point| point.iter().filter_map(|(name, _)| Some(point.integer(name))).sum::<u64>();
+            let space = Space::new(axes, |point| Ok::<_, Infallible>(sum(point) % modulus == 0)).unwrap();
+            for configuration in 0..space.len() {
+                let point = space.point(configuration);
+                prop_assert_eq!(sum(&point) % modulus, 0);
+                prop_assert_eq!(space.find(&point), Some(configuration));
+                prop_assert_eq!(space.nearest(&point), configuration);
+                for neighbour in space.neighbours(configuration) {
+                    let differing = space.places(neighbour).iter().zip(space.places(configuration)).filter(|(a, b)| **a != *b).count();
+                    prop_assert_eq!(differing, 1);
+                    prop_assert!(space.neighbours(neighbour).contains(&configuration));
+                }
+            }
+        }
+    }
+}
