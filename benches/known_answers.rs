@@ -19,7 +19,8 @@ use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{
-    Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Options, Pool, Session, Source, Task, ToolCases, Vulkan,
+    Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Options, Pool, Rule, Session, Source, Task, ToolCases,
+    Vulkan,
 };
 use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
 use lanescope::plan::{Plan, Request, check_limits};
@@ -351,7 +352,7 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
         let source = Always(case.clone());
         let options = LocalOptions { warm_up, max_time, timer: None };
         let local = LocalBench::new(Box::new(&mut *device), tools.clone(), Box::new(source), options).map_err(failed)?;
-        let mut session = Session::new(Pool::of(local), Options { max_noise: 0.01, max_time, seed: 1 });
+        let mut session = Session::new(Pool::of(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
         let key = CaseKey::of(&case.case);
         let task = Task { key: key.clone(), case: &case.case, base: Some(Base::Here(key)) };
         let tasks = vec![task; TRIES / 10];

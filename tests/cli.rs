@@ -459,7 +459,7 @@ fn the_format_of_standard_output_and_of_other_files_can_be_chosen() {
     let file = file.to_str().unwrap();
     let run = |more: &[&str]| succeeded(&[&["run", "-d", "mock"], &LINEAR[..], more].concat()).out;
     assert_eq!(rows(&run(&[])).len(), 2, "a pipe gets CSV");
-    assert!(run(&["--format=jsonl"]).lines().all(|line| line.starts_with("{\"schema\":\"v1.2\"")));
+    assert!(run(&["--format=jsonl"]).lines().all(|line| line.starts_with("{\"schema\":\"v1.3\"")));
     assert!(run(&["--format=markdown", "-o", "-"]).contains("### workgroup/linear"));
     assert_eq!(run(&["--format=csv", "-o", file]), "");
     assert_eq!(rows(&fs::read_to_string(file).unwrap()).len(), 2);

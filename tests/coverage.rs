@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::experiments::Setting;
 use lanescope::measure::{
     Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome, Pool,
-    Session, Source, Task, Timer, ToolCases,
+    Rule, Session, Source, Task, Timer, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset};
 use lanescope::plan::{Plan, Request};
@@ -77,7 +77,7 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
             Ok(Box::new(bench))
         });
         let pool = Pool::new(processes, opener).expect("the mock can be calibrated");
-        let mut session = Session::new(pool, Options { max_noise, max_time, seed });
+        let mut session = Session::new(pool, Options { rule: Rule::Each, max_noise, max_time, seed });
         let task = Task { key: key.clone(), case: &case.case, base: paired.then(|| Base::Here(key.clone())) };
         let outcomes = session.measure(&vec![task; at_once], &mut |_| ControlFlow::Continue(()));
         let measured = |outcome: Option<Outcome>| outcome.and_then(|outcome| outcome.result.ok());

@@ -118,10 +118,16 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     };
     let job = Job { key: key.clone(), base: Some(key.clone()), sizes: None, is_checked: true };
     let unknown = Job { key: CaseKey { variant: "no such".to_owned(), ..key }, ..job.clone() };
-    let call = Call { place: 0, left: Duration::from_millis(1), expected: Duration::from_secs(1), is_alone: false };
+    let call = Call {
+        place: 0,
+        left: Duration::from_millis(1),
+        expected: Duration::from_secs(1),
+        is_alone: false,
+        most_samples: Some(5),
+    };
     let orders = [
         Order::Load { jobs: vec![job, unknown], share: Some(2) },
-        Order::Size { calls: vec![call] },
+        Order::Size { calls: vec![call], is_race: true },
         Order::BeginRound { is_busy: true },
         Order::Visit { calls: vec![call, call] },
         Order::EndRound { batches: vec![1, 8], stays_busy: true },

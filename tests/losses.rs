@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Loaded, Loading, Loss, Options, Order, Pool, Session,
-    Sizes, Task, Timer, Visit, Visited,
+    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Loaded, Loading, Loss, Options, Order, Pool, Rule,
+    Session, Sizes, Task, Timer, Visit, Visited,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -109,7 +109,7 @@ impl Bench for Scripted {
                 }
             }
             Order::Size { .. } if log.lost_at_size == Some(self.process) => return Self::lost(),
-            Order::Size { calls } => calls.iter().for_each(|_| {
+            Order::Size { calls, .. } => calls.iter().for_each(|_| {
                 let _ = answer(Answer::Sized(Ok((SIZES, None))));
             }),
             Order::Visit { calls } => {
@@ -180,7 +180,7 @@ fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Stat
     let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
     let plan = Plan::new(&request, setting).unwrap();
     let cases: Vec<Case> = plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect();
-    let options = Options { max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
+    let options = Options { rule: Rule::Each, max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
     let script = |log| Script(Rc::new(RefCell::new(log)));
     let mut session = Session::new(pool(&script(log), 0), options);
     let base_of = |case: &Case| match pairing {

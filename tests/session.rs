@@ -6,8 +6,8 @@ use std::time::Duration;
 use lanescope::experiments::{Setting, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
 use lanescope::measure::{
-    CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime, Session, Source,
-    Task, ToolCases,
+    CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime, Rule, Session,
+    Source, Task, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -155,7 +155,7 @@ fn measure(device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<
     let options = LocalOptions { warm_up: Duration::from_millis(1), max_time: MAX_TIME, timer: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(pool, Options { max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
+    let mut session = Session::new(pool, Options { rule: Rule::Each, max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));

@@ -12,7 +12,7 @@ use super::sink::Sink;
 use super::target::Targets;
 use crate::experiments::calibration::evict;
 use crate::measure::{
-    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Session, Task,
+    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Rule, Session, Task,
 };
 use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, PipelineDetail, Preset};
 use crate::output::{Bar, Progress};
@@ -195,6 +195,7 @@ impl<'r> DeviceRun<'r> {
             Preset::Thorough => (0.005, Duration::from_secs(10)),
         };
         Options {
+            rule: Rule::Each,
             max_noise: self.arguments.max_noise.unwrap_or(max_noise),
             max_time: self.arguments.max_time.unwrap_or(max_time),
             seed: self.arguments.seed,

@@ -109,9 +109,10 @@ impl Block<'_, '_, '_> {
                 continue;
             };
             let Some(pool) = &mut self.session.base_pool else { return };
-            let call = Call { place, left, expected: left + entry.longest_sizing(), is_alone: true };
+            let expected = left + entry.longest_sizing();
+            let call = Call { place, left, expected, is_alone: true, most_samples: None };
             let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
-            match ask(pool, 0, Order::Size { calls: vec![call] }, sized) {
+            match ask(pool, 0, Order::Size { calls: vec![call], is_race: false }, sized) {
                 Ok((base, _)) => {
                     entry.sizes = Some((own, Some(base)));
                     pool.succeeded(Stage::Sizing);

@@ -89,6 +89,9 @@ pub enum Order {
     Size {
         /// The cases, in this order.
         calls: Vec<Call>,
+        /// Whether only the fastest counts: then what is far slower than others before it isn't looked at twice.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_race: bool,
     },
     /// Begin a round. Answers nothing.
     BeginRound {
@@ -147,6 +150,9 @@ pub struct Call {
     pub expected: Duration,
     /// Whether to leave out the base of its pair.
     pub is_alone: bool,
+    /// The most samples that a visit takes, where it may be shorter than its sizes say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_samples: Option<u32>,
 }
 
 /// What came of an item of an order.

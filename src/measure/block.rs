@@ -1,6 +1,7 @@
 //! A block of cases from loading to outcome.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::mem;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -9,8 +10,9 @@ use rand::seq::SliceRandom;
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
 use super::entry::Entry;
 use super::pool::Stage;
+use super::racing::FirstVisits;
 use super::rig::IDLE;
-use super::session::{Base, Event, Observer, Options, Outcome, Session, Task};
+use super::session::{Base, Event, Observer, Options, Outcome, Rule, Session, Task};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use crate::model::{Case, Failure, Status};
 use crate::stats;
@@ -35,6 +37,13 @@ impl Observing<'_, '_> {
     /// Tells what happens, and hears whether to go on.
     pub(super) fn see(&mut self, event: Event) {
         self.goes_on &= (self.observe)(event).is_continue();
+    }
+
+    /// Tells that an entry has ended, once.
+    pub(super) fn see_end(&mut self, entry: &mut Entry) {
+        if !mem::replace(&mut entry.is_told, true) {
+            self.see(Event::Ended(entry.case()));
+        }
     }
 
     /// Whether the items of an order that are left are still wanted.
@@ -70,7 +79,7 @@ impl Block<'_, '_, '_> {
 
     pub(super) fn fail(&mut self, entry: &mut Entry, failure: Failure) {
         entry.fail(failure);
-        self.observing.see(Event::Ended(entry.case()));
+        self.observing.see_end(entry);
     }
 
     /// Loads what is active at a slot, where it isn't yet. What doesn't fit beside the others waits for another block.
@@ -134,7 +143,7 @@ impl Block<'_, '_, '_> {
                     entry.loaded(slot, *loading);
                     done += 1;
                     if entry.ended.is_some() {
-                        observing.see(Event::Ended(entry.case()));
+                        observing.see_end(entry);
                     }
                     wanted.get(done).into_iter().for_each(|&next| observing.see(begins(entries[next].case())));
                 }
@@ -159,12 +168,13 @@ impl Block<'_, '_, '_> {
 
     /// Chooses the sizes of all entries, on the first bench.
     fn size(&mut self, entries: &mut [Entry]) {
-        let left = self.session.options.max_time;
+        let Options { max_time: left, rule, .. } = self.session.options;
         loop {
             self.load(0, entries);
             let call = |entry: &Entry| {
                 let expected = left + entry.longest_sizing();
-                Some(Call { place: entry.places[0]?, left, expected, is_alone: entry.base_here().is_none() })
+                let is_alone = entry.base_here().is_none();
+                Some(Call { place: entry.places[0]?, left, expected, is_alone, most_samples: None })
             };
             let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
             let mut listed: VecDeque<(usize, Call)> =
@@ -178,13 +188,13 @@ impl Block<'_, '_, '_> {
             let calls = listed.iter().map(|(_, call)| *call).collect();
             let mut any = false;
             let observing = &mut self.observing;
-            let result = self.session.pool.carry_out(0, Order::Size { calls }, &mut |answer| {
+            let result = self.session.pool.carry_out(0, Order::Size { calls, is_race: rule == Rule::Race }, &mut |answer| {
                 let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
                 match sized {
                     Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
                     Err(failure) => {
                         entries[i].fail(failure);
-                        observing.see(Event::Ended(entries[i].case()));
+                        observing.see_end(&mut entries[i]);
                     }
                 }
                 listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Working(entries[*next].case())));
@@ -260,6 +270,9 @@ impl Block<'_, '_, '_> {
             let slot = (round as usize - 1) % self.session.pool.len();
             self.load(slot, entries);
             self.load_bases(slot, entries);
+            if Self::revive(entries) {
+                self.load(slot, entries);
+            }
             let mut order: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].is_active()).collect();
             if order.is_empty() || !self.observing.goes_on {
                 break;
@@ -268,6 +281,9 @@ impl Block<'_, '_, '_> {
             self.begin_round(slot);
             self.visit_all(slot, round, order, entries);
             self.end_round(slot, entries, &mut empty_passes);
+            if self.observing.goes_on && self.session.options.rule == Rule::Race {
+                self.race(slot, entries);
+            }
             if self.observing.goes_on {
                 self.judge(entries);
             }
@@ -323,10 +339,12 @@ impl Block<'_, '_, '_> {
 
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
     fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
-        let max_time = self.session.options.max_time;
+        let Options { max_time, rule, .. } = self.session.options;
+        let first = (rule == Rule::Race).then(|| FirstVisits::of(entries));
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
-            Some(Call { place: entry.places[slot]?, left, expected, is_alone: entry.base_here().is_none() })
+            let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
+            Some(Call { place: entry.places[slot]?, left, expected, is_alone: entry.base_here().is_none(), most_samples })
         };
         let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across());
         let mut listed: VecDeque<(usize, Call)> = plain.filter_map(|&i| Some((i, call(&entries[i])?))).collect();
@@ -351,7 +369,7 @@ impl Block<'_, '_, '_> {
                 }
                 Err(failure) => {
                     entries[i].fail(failure);
-                    observing.see(Event::Ended(entries[i].case()));
+                    observing.see_end(&mut entries[i]);
                 }
             }
             listed.front().into_iter().for_each(|(next, _)| observing.see(Event::Timing(entries[*next].case(), round)));
@@ -440,22 +458,26 @@ impl Block<'_, '_, '_> {
             let entry = &mut entries[*i];
             if entry.is_active() && entry.has_enough() && entry.is_checked() {
                 entry.ended = Some(Ok(*stop));
-                self.observing.see(Event::Ended(entry.case()));
+                self.observing.see_end(entry);
             }
         }
     }
 
     /// Compares what the listed entries leave behind, at their places.
-    fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
+    pub(super) fn check_at(&mut self, slot: usize, entries: &mut [Entry], mut listed: VecDeque<(usize, usize)>) {
         let places = listed.iter().map(|(_, place)| *place).collect();
         let mut any = false;
+        let observing = &mut self.observing;
         // Not to be broken off: a second one that asks ends everything.
         let result = self.session.pool.carry_out(slot, Order::Check { places }, &mut |answer| {
             if let (Answer::Checked(checked), Some((i, _))) = (answer, listed.pop_front()) {
                 entries[i].checked[slot] = true;
                 match checked {
                     Ok(()) => any = true,
-                    Err(failure) => entries[i].fail(failure),
+                    Err(failure) => {
+                        entries[i].fail(failure);
+                        observing.see_end(&mut entries[i]);
+                    }
                 }
             }
             ControlFlow::Continue(())

@@ -44,6 +44,12 @@ pub(super) struct Entry<'c> {
     /// By the pool's slots, whether it was timed there, and whether what it left behind was compared since.
     pub(super) timed: Vec<bool>,
     pub(super) checked: Vec<bool>,
+    /// In a race: whether its results were right after a timed batch, so that it may beat others.
+    pub(super) is_right: bool,
+    /// What beat it, by its place in the block.
+    pub(super) beaten_by: Option<usize>,
+    /// Whether its end was told. One whose rival turns out to be wrong goes on, and ends twice.
+    pub(super) is_told: bool,
     has_pipeline: bool,
 }
 
@@ -71,6 +77,9 @@ impl<'c> Entry<'c> {
             suspected_at: None,
             timed: vec![false; slots],
             checked: vec![false; slots],
+            is_right: false,
+            beaten_by: None,
+            is_told: false,
             has_pipeline: false,
         }
     }
@@ -210,7 +219,7 @@ impl<'c> Entry<'c> {
         self.sizes.map_or(1, |(sizes, _)| sizes.batch)
     }
 
-    fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
+    pub(super) fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
         Rounds { samples: self.visits.iter().map(|visit| of(visit).clone()).collect(), processes: self.processes.clone() }
     }
 
@@ -236,7 +245,8 @@ impl Session<'_> {
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
             noise: entry.noise_now(),
-            max_noise: self.options.max_noise,
+            // Of what is beaten no precision was asked.
+            max_noise: if stop == Stop::Beaten { f64::INFINITY } else { self.options.max_noise },
             passes: &passes,
             conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
         };

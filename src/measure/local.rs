@@ -47,6 +47,8 @@ pub struct LocalBench<'a> {
     cases: Vec<Option<LoadedCase>>,
     bases: Vec<LoadedBase>,
     has_tools: bool,
+    /// The shortest pass of those that were sized.
+    fastest: Option<Duration>,
     /// What cases may still take of memory.
     room: Footprint,
     round_started: Duration,
@@ -101,6 +103,7 @@ impl<'a> LocalBench<'a> {
             cases: Vec::new(),
             bases: Vec::new(),
             has_tools: false,
+            fastest: None,
             room: Footprint::default(),
             round_started: Duration::ZERO,
             begun: (Duration::ZERO, None),
@@ -264,14 +267,18 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Chooses the sizes of a case, and of its base unless those were chosen before.
-    fn size(&mut self, call: Call) -> Result<(Sizes, Option<Sizes>), Failure> {
+    fn size(&mut self, call: Call, is_race: bool) -> Result<(Sizes, Option<Sizes>), Failure> {
         let (subject, base) = self.subjects(call)?;
         let place = call.place;
-        let sizes = self.rig.choose_sizes(&subject, self.max_time)?;
+        let rival = self.fastest.filter(|_| is_race);
+        let sizes = self.rig.choose_sizes(&subject, self.max_time, rival)?;
         self.case(place)?.subject.sizes = sizes;
+        if let Some(time) = sizes.pass_time(&subject.prepared.case) {
+            self.fastest = Some(self.fastest.map_or(time, |fastest| fastest.min(time)));
+        }
         let Some(base) = base else { return Ok((sizes, None)) };
         if !self.bases[base].is_sized {
-            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time)?;
+            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time, None)?;
             (self.bases[base].subject.sizes, self.bases[base].is_sized) = (chosen, true);
         }
         Ok((sizes, Some(self.bases[base].subject.sizes)))
@@ -279,7 +286,8 @@ impl<'a> LocalBench<'a> {
 
     /// Visits a case, and again where clocks were down or others took the processor, as long as its time allows.
     fn visit(&mut self, call: Call) -> Result<Visited, Failure> {
-        let (subject, base) = self.subjects(call)?;
+        let (mut subject, base) = self.subjects(call)?;
+        subject.sizes.samples = call.most_samples.map_or(subject.sizes.samples, |most| most.min(subject.sizes.samples));
         if subject.measurand().is_by_host() {
             return self.visit_host(&subject);
         }
@@ -378,6 +386,7 @@ impl<'a> LocalBench<'a> {
         self.cases.clear();
         self.bases.clear();
         self.has_tools = false;
+        self.fastest = None;
         self.rig.device.unload();
     }
 
@@ -447,7 +456,7 @@ impl Bench for LocalBench<'_> {
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         match order {
             Order::Load { jobs, share } => self.load_all(&jobs, share, answer),
-            Order::Size { calls } => each(calls, answer, Answer::Sized, |call| self.size(call)),
+            Order::Size { calls, is_race } => each(calls, answer, Answer::Sized, |call| self.size(call, is_race)),
             Order::BeginRound { is_busy } => {
                 self.round_started = self.rig.device.now();
                 if is_busy {

@@ -3,6 +3,9 @@
 //! The spread within one visit to a case understates the error from visit to visit by 2 to 5 times. So cases are taken in
 //! blocks; a block is visited in at least six rounds, each in a new seeded order; and the interval comes from the medians of
 //! the rounds.
+//!
+//! Where only the fastest of a block matters, its cases race: one that is slower for certain leaves after the round that shows it,
+//! most of them after a first visit of a few samples.
 
 mod across;
 mod bench;
@@ -17,6 +20,8 @@ mod monotone;
 mod pair;
 mod pool;
 mod processor;
+mod race;
+mod racing;
 mod rig;
 mod session;
 mod stop;
@@ -37,8 +42,9 @@ pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
 pub use pool::{Opener, Pool};
 pub use processor::{ProcessorTime, ThreadTime};
+pub use race::Race;
 pub use rig::Conditions;
-pub use session::{BLOCK_CASES, Base, Event, Options, Outcome, Session, Task};
+pub use session::{BLOCK_CASES, Base, Event, Options, Outcome, Rule, Session, Task};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;

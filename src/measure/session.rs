@@ -16,9 +16,27 @@ use crate::model::{Case, Failure, Status};
 /// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
 pub const BLOCK_CASES: usize = 64;
 
+/// Which cases are measured precisely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// Each.
+    #[default]
+    Each,
+    /// Those of a block that may be its fastest. Another one leaves after the first round that shows it to be slower ([`Race`]), and
+    /// what was seen of it until then is its figure. The results of its first pass were compared as those of any case; that of a
+    /// timed batch is compared of whatever beats others, before it does, and of what is measured to the end.
+    ///
+    /// Cases that don't fit the memory beside the others race by themselves.
+    ///
+    /// [`Race`]: super::Race
+    Race,
+}
+
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// Which cases are measured precisely.
+    pub rule: Rule,
     /// The noise that is precise enough.
     pub max_noise: f64,
     /// The time that may be spent on timing one case.

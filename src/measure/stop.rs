@@ -11,6 +11,8 @@ pub enum Stop {
     Stable,
     /// Its time, or the last round, was spent.
     Budget,
+    /// In a race, another case is faster for certain.
+    Beaten,
 }
 
 impl Stop {
@@ -20,6 +22,7 @@ impl Stop {
             Self::Precise => "precise",
             Self::Stable => "stable",
             Self::Budget => "budget",
+            Self::Beaten => "beaten",
         }
     }
 }

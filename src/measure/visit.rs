@@ -36,6 +36,10 @@ const CLOCKS_APART: f64 = 2.0;
 /// A sample below this share of the floor is too short: the floor itself is known to a tenth or so on software drivers.
 const BELOW_FLOOR: f64 = 0.75;
 
+/// In a race, how many times as slow as another one a case is that needs no second look, and how long its pass takes at least.
+pub(super) const FAR_SLOWER: f64 = 3.0;
+const LONG: Nanos = Nanos(5e6);
+
 /// In which sizes a case is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
@@ -52,6 +56,12 @@ pub struct Sizes {
 impl Sizes {
     /// One sample of one pass: those of a case of which nothing is known yet.
     pub const ONE: Self = Self { batch: 1, samples: 1, samples_at_once: 1, sample_time: Duration::ZERO };
+
+    /// About how long a pass took when they were chosen, where nothing but passes is in a sample: only there cases compare by it.
+    pub(super) fn pass_time(&self, case: &Case) -> Option<Duration> {
+        let is_pass = case.measurand == Measurand::Pass && case.prepare.is_empty();
+        is_pass.then(|| self.sample_time / self.batch.max(1))
+    }
 }
 
 /// A case that is loaded, and the sizes in which it is sampled.
@@ -106,8 +116,13 @@ impl Subject {
 
 impl Rig<'_> {
     /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
-    /// all rounds fit the case's time.
-    pub(super) fn choose_sizes(&mut self, subject: &Subject, max_time: Duration) -> Result<Sizes, Failure> {
+    /// all rounds fit the case's time. Where a pass of a rival is known, one sample tells enough of a case that is far slower.
+    pub(super) fn choose_sizes(
+        &mut self,
+        subject: &Subject,
+        max_time: Duration,
+        rival: Option<Duration>,
+    ) -> Result<Sizes, Failure> {
         if !subject.measurand().is_pass() {
             let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
             let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
@@ -121,10 +136,10 @@ impl Rig<'_> {
         let Case { repeat, prepare, .. } = &subject.prepared.case;
         let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
         let mut batch = 1;
-        let (mut timed, mut time) = self.least_sample(subject, batch)?;
+        let (mut timed, mut time) = self.least_sample(subject, batch, rival)?;
         while may_batch && timed < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
             batch = next_batch(batch, (target / timed).min(MAX_SUBMISSION.0 / time));
-            (timed, time) = self.least_sample(subject, batch)?;
+            (timed, time) = self.least_sample(subject, batch, rival)?;
         }
         let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
         let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
@@ -134,7 +149,7 @@ impl Rig<'_> {
 
     /// What one sample takes, by the timer, but by the host's clock where caches are evicted before it, outside the timestamps; and
     /// what it takes of the case's time. The least of three, so that a disturbed one doesn't choose the batch.
-    fn least_sample(&mut self, subject: &Subject, batch: u32) -> Result<(f64, f64), Failure> {
+    fn least_sample(&mut self, subject: &Subject, batch: u32, rival: Option<Duration>) -> Result<(f64, f64), Failure> {
         let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
         let (mut timed, mut spent) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..3 {
@@ -142,6 +157,9 @@ impl Rig<'_> {
             let submission = self.take(subject.slot, batch, 1)?;
             spent = spent.min(Nanos::from_duration(self.device.now().saturating_sub(started)).0);
             timed = timer.durations(&submission).iter().fold(timed, |least, time| least.min(time.0));
+            if rival.is_some_and(|rival| is_far_slower(spent / f64::from(batch), rival)) {
+                break;
+            }
         }
         self.was_busy();
         Ok((timed, if subject.has_untimed_work() { spent } else { timed }))
@@ -265,6 +283,12 @@ fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
 fn next_batch(batch: u32, times: f64) -> u32 {
     let factor = whole(times, 16.0).max(2).next_power_of_two();
     (batch * factor).min(MAX_BATCH)
+}
+
+/// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs time, and nothing that
+/// disturbs a sample makes it so much longer.
+fn is_far_slower(pass: f64, rival: Duration) -> bool {
+    pass > LONG.0 && pass > FAR_SLOWER * Nanos::from_duration(rival).0
 }
 
 /// A count between 1 and `most`.

@@ -257,7 +257,7 @@ mod tests {
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axes`: `n` comes twice");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axes`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.2");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.3");
         insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,\nv1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
         insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");

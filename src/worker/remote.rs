@@ -112,7 +112,7 @@ impl RemoteBench {
         match order {
             // Compiling, the first dispatch, and comparing results, which the processor does.
             Order::Load { .. } | Order::Check { .. } => first + usual,
-            Order::Size { calls } | Order::Visit { calls } => {
+            Order::Size { calls, .. } | Order::Visit { calls } => {
                 usual + calls.get(answered).map_or(Duration::ZERO, |call| call.expected)
             }
             Order::Sample { expected, .. } => usual + *expected,

@@ -1,0 +1,207 @@
+//! Who is beaten in a race. Pure, so that synthetic streams can test it.
+//!
+//! A case is beaten as soon as its interval lies wholly above that of another one: however long it is measured, it won't turn out
+//! to be the fastest. Most cases of a search are far from the best, and a short visit shows it. The rule has to be wrong rarely
+//! where it knows least:
+//!
+//! - After one round only the spread within a visit is known. It understates the error from visit to visit by 2 to 5 times. So the
+//!   interval reaches twice five times that spread to either side, and 5 % at least: what a first visit finds differs by more
+//!   than chance.
+//! - After two to five rounds it is the range of the round medians, widened on both sides by so many times that range that it is as
+//!   sure as the range of six is by itself. It reaches 1 % to either side at least, and what the spread within the visits alone
+//!   would make it, the less the more there are: a noisy case whose few visits agree by chance shows its noise there.
+//! - From six rounds on it is the interval that a row has.
+//!
+//! Two visits may agree by chance, and so may the samples of one. So no case counts as less noisy than the middle one of its block.
+
+use super::Rounds;
+use crate::stats::{self, Interval};
+
+/// To how many times the spread within a single visit an interval reaches.
+const REACH: f64 = 10.0;
+
+/// How far the interval of a single visit reaches at least, and that of a few.
+const LEAST_FIRST: f64 = 0.05;
+const LEAST: f64 = 0.01;
+
+/// By how many times itself the range of two, three, four and five rounds is widened on either side. With these it is about 2.8
+/// standard deviations of its middle to either end, and more for two rounds, whose range may be nearly nothing. The range of six is
+/// 2.6 by itself.
+const WIDENING: [f64; 4] = [2.0, 0.75, 0.3, 0.15];
+
+/// The median of the range of so many normal values, in standard deviations, from two on.
+const RANGES: [f64; 4] = [0.954, 1.588, 1.978, 2.257];
+
+/// The rounds up to which the spread from round to round is taken from the range.
+const FEW: usize = WIDENING.len() + 1;
+
+/// A race as it stands.
+pub struct Race {
+    intervals: Vec<Option<Interval>>,
+}
+
+impl Race {
+    /// The race of these cases, those included that were beaten before: they tell how noisy the block is.
+    pub fn new(runners: &[Rounds]) -> Self {
+        let runners: Vec<Runner> = runners.iter().map(Runner::new).collect();
+        let within = middle(runners.iter().filter_map(Runner::within));
+        let block = Block { within, between: middle(runners.iter().filter_map(Runner::between)) };
+        Self { intervals: runners.iter().map(|runner| runner.interval(&block)).collect() }
+    }
+
+    /// Where a case lies as far as is known; `None` for one without a positive time.
+    pub fn interval(&self, case: usize) -> Option<Interval> {
+        self.intervals[case]
+    }
+
+    /// Of these cases, the one that beats all that can be beaten: its interval ends lowest.
+    pub fn leader(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
+        let ends = among.filter_map(|case| Some((case, self.intervals[case]?.high)));
+        ends.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(case, _)| case)
+    }
+
+    /// Whether a case lies wholly above the leader.
+    pub fn is_beaten(&self, case: usize, leader: usize) -> bool {
+        let [case, leader] = [case, leader].map(|case| self.intervals[case]);
+        case.zip(leader).is_some_and(|(case, leader)| case.low > leader.high)
+    }
+}
+
+/// How much cases of a block vary within a visit, and from visit to visit: that of the middle one.
+struct Block {
+    within: f64,
+    between: f64,
+}
+
+/// A case with the median of each of its rounds.
+struct Runner<'r> {
+    rounds: &'r Rounds,
+    medians: Vec<f64>,
+}
+
+impl<'r> Runner<'r> {
+    fn new(rounds: &'r Rounds) -> Self {
+        Self { rounds, medians: rounds.medians() }
+    }
+
+    /// The standard deviation within a visit over its median, of the middle one of the visits that tell it.
+    fn within(&self) -> Option<f64> {
+        let visits = self.rounds.samples.iter().filter(|samples| samples.len() > 1);
+        let spreads: Vec<f64> = visits.map(|samples| deviation(samples) / stats::median(samples)).collect();
+        Some(stats::median(&spreads)).filter(|spread| spread.is_finite())
+    }
+
+    /// The standard deviation from visit to visit over the median, as the range of the first ones tells.
+    fn between(&self) -> Option<f64> {
+        let few = &self.medians[..self.medians.len().min(FEW)];
+        let (low, high) = range(few);
+        let scale = RANGES.get(few.len().checked_sub(2)?)?;
+        Some((high - low) / scale / stats::median(few)).filter(|spread| spread.is_finite())
+    }
+
+    fn interval(&self, block: &Block) -> Option<Interval> {
+        let value = stats::median(&self.medians);
+        if !(value.is_finite() && value > 0.0) {
+            return None;
+        }
+        let (low, high) = match self.medians.len() {
+            0 => return None,
+            1 => {
+                let reach = 1.0 + (REACH * self.within().unwrap_or(0.0).max(block.within)).max(LEAST_FIRST);
+                (value / reach, value * reach)
+            }
+            few if few <= FEW => {
+                let (low, high) = range(&self.medians);
+                let usual = block.between * RANGES[few - 2] * value;
+                let wider = WIDENING[few - 2] * (high - low).max(usual);
+                let reach = 1.0 + (REACH * self.within().unwrap_or(0.0) / visits(few)).max(LEAST);
+                ((low - wider).min(value / reach), (high + wider).max(value * reach))
+            }
+            _ => return self.rounds.interval(),
+        };
+        Some(Interval { low, high })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few")]
+fn visits(count: usize) -> f64 {
+    count as f64
+}
+
+/// The middle one of some spreads; none is none.
+fn middle(spreads: impl Iterator<Item = f64>) -> f64 {
+    let all: Vec<f64> = spreads.collect();
+    if all.is_empty() { 0.0 } else { stats::median(&all) }
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "samples are few")]
+fn deviation(values: &[f64]) -> f64 {
+    let mean = stats::mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(samples: &[&[f64]]) -> Rounds {
+        Rounds { samples: samples.iter().map(|visit| visit.to_vec()).collect(), processes: vec![1; samples.len()] }
+    }
+
+    fn close(found: Option<Interval>, low: f64, high: f64) -> bool {
+        found.is_some_and(|found| (found.low - low).abs() < 1e-9 * low && (found.high - high).abs() < 1e-9 * high)
+    }
+
+    #[test]
+    fn the_fewer_the_rounds_the_wider_the_interval() {
+        // Within the first visit the deviation is 1 %.
+        let visit: &[f64] = &[99.0, 100.0, 101.0];
+        assert!(close(Race::new(&[rounds(&[visit])]).interval(0), 100.0 / 1.1, 110.0));
+        assert!(close(Race::new(&[rounds(&[&[100.0]])]).interval(0), 100.0 / 1.05, 105.0), "one sample tells no spread");
+        let of = |medians: &[f64]| {
+            let samples: Vec<&[f64]> = medians.iter().map(std::slice::from_ref).collect();
+            Race::new(&[rounds(&samples)]).interval(0)
+        };
+        assert!(close(of(&[98.0, 102.0]), 90.0, 110.0));
+        assert!(close(of(&[98.0, 100.0, 102.0]), 95.0, 105.0));
+        assert!(close(of(&[98.0, 100.0, 100.0, 102.0]), 96.8, 103.2));
+        assert!(close(of(&[98.0, 100.0, 100.0, 100.0, 102.0]), 97.4, 102.6));
+        assert!(close(of(&[98.0, 100.0, 100.0, 100.0, 100.0, 102.0]), 98.0, 102.0));
+        assert!(close(of(&[100.0, 100.0]), 100.0 / 1.01, 101.0), "1 % at least");
+        let agreeing = Race::new(&[rounds(&[visit, visit])]);
+        assert!(close(agreeing.interval(0), 100.0 / 1.05, 105.0), "and what the visits' own spread tells");
+    }
+
+    #[test]
+    fn no_case_counts_as_less_noisy_than_the_middle_one() {
+        let noisy = || rounds(&[&[96.0, 100.0, 104.0]]);
+        let race = Race::new(&[rounds(&[&[200.0, 200.0, 200.0]]), noisy(), noisy()]);
+        assert!(close(race.interval(0), 200.0 / 1.4, 280.0));
+        let noisy = || rounds(&[&[98.0], &[102.0]]);
+        let race = Race::new(&[rounds(&[&[200.0], &[200.0]]), noisy(), noisy()]);
+        assert!(close(race.interval(0), 184.0, 216.0));
+    }
+
+    #[test]
+    fn beaten_is_what_lies_wholly_above_the_leader() {
+        let race = Race::new(&[[100.0], [109.0], [111.0], [90.0]].map(|time| rounds(&[&time])));
+        assert_eq!(race.leader(0..4), Some(3));
+        let beaten = |leader| (0..4).map(|case| race.is_beaten(case, leader)).collect::<Vec<_>>();
+        assert_eq!(beaten(3), [true, true, true, false], "94.5 is below 95.2");
+        assert_eq!(race.leader(0..3), Some(0));
+        assert_eq!(beaten(0), [false, false, true, false]);
+    }
+
+    #[test]
+    fn what_has_no_time_neither_leads_nor_is_beaten() {
+        let race = Race::new(&[rounds(&[&[0.0]]), rounds(&[]), rounds(&[&[f64::NAN]]), rounds(&[&[5.0]])]);
+        assert_eq!(race.leader(0..4), Some(3));
+        assert_eq!(race.leader(0..3), None);
+        assert!((0..4).all(|case| !race.is_beaten(case, 3)));
+    }
+}

@@ -1,0 +1,100 @@
+//! A race among the cases of a block: short first visits, and who leaves after a round.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::block::Block;
+use super::entry::Entry;
+use super::flags;
+use super::race::Race;
+use super::stop::Stop;
+use super::visit::FAR_SLOWER;
+
+/// The most samples of a first visit. Most cases are beaten by it, and the spread of five is enough to tell.
+const FIRST_SAMPLES: u32 = 5;
+
+/// How many samples first visits take.
+pub(super) struct FirstVisits {
+    fastest: Option<Duration>,
+}
+
+impl FirstVisits {
+    /// Beside the fastest of these, as far as choosing their sizes has told.
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        Self { fastest: entries.iter().filter_map(pass_time).min() }
+    }
+
+    /// The most samples of the next visit; `None` where that isn't the first. One for what is far slower than the fastest. A pair
+    /// is about its ratio, which takes as many as ever.
+    pub(super) fn most_samples(&self, entry: &Entry) -> Option<u32> {
+        let is_far_slower =
+            pass_time(entry).zip(self.fastest).is_some_and(|(time, fastest)| time > fastest.mul_f64(FAR_SLOWER));
+        let is_first = entry.visits.is_empty() && !entry.is_paired();
+        is_first.then_some(if is_far_slower { 1 } else { FIRST_SAMPLES })
+    }
+}
+
+fn pass_time(entry: &Entry) -> Option<Duration> {
+    entry.sizes.and_then(|(sizes, _)| sizes.pass_time(entry.case()))
+}
+
+impl Block<'_, '_, '_> {
+    /// Ends what is beaten. Only what computes right beats others: the leader is compared after a timed batch, at a slot where it was
+    /// just timed, and another one leads if that fails.
+    pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
+        let rounds: Vec<_> = entries.iter().map(|entry| entry.rounds(|visit| &visit.samples)).collect();
+        let race = Race::new(&rounds);
+        loop {
+            let leads = |i: &usize| self.may_lead(&entries[*i]);
+            let Some(leader) = race.leader((0..entries.len()).filter(leads)) else { return };
+            let mut beaten = (0..entries.len()).filter(|&i| entries[i].is_active() && race.is_beaten(i, leader)).peekable();
+            if beaten.peek().is_none() {
+                return;
+            }
+            if entries[leader].is_right || entries[leader].ended.is_some() {
+                let beaten: Vec<usize> = beaten.collect();
+                return beaten.into_iter().for_each(|i| self.beat(&mut entries[i], leader));
+            }
+            match entries[leader].places[slot] {
+                Some(place) => self.check_at(slot, entries, VecDeque::from([(leader, place)])),
+                // Its bench was lost: there is another round.
+                None => return,
+            }
+            if !entries[leader].checked[slot] {
+                return;
+            }
+            entries[leader].is_right = !matches!(entries[leader].ended, Some(Err(_)));
+        }
+    }
+
+    /// What was measured to the end may, or may still be. A time that can't be right beats nothing.
+    fn may_lead(&self, entry: &Entry) -> bool {
+        let runs = match entry.ended {
+            None => !entry.is_deferred,
+            Some(Ok(stop)) => stop != Stop::Beaten,
+            Some(Err(_)) => false,
+        };
+        let is_plausible = entry.visits.iter().all(|visit| visit.implausible.is_none());
+        let time = entry.rounds(|visit| &visit.samples).value();
+        runs && is_plausible && flags::beyond_limit(entry.case(), time, &self.session.pool.info().peaks).is_none()
+    }
+
+    fn beat(&mut self, entry: &mut Entry, leader: usize) {
+        entry.ended = Some(Ok(Stop::Beaten));
+        entry.beaten_by = Some(leader);
+        self.observing.see_end(entry);
+    }
+
+    /// What was beaten by something that failed later goes on. Tells whether there is any.
+    pub(super) fn revive(entries: &mut [Entry]) -> bool {
+        let mut any = false;
+        for i in 0..entries.len() {
+            let rival = entries[i].beaten_by.filter(|&rival| matches!(entries[rival].ended, Some(Err(_))));
+            if rival.is_some() {
+                (entries[i].ended, entries[i].beaten_by) = (None, None);
+                any = true;
+            }
+        }
+        any
+    }
+}

@@ -1,0 +1,327 @@
+//! Races: the fastest case survives however noisy the device is, and what is far slower costs few samples.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use lanescope::experiments::Setting;
+use lanescope::measure::{
+    BLOCK_CASES, CaseKey, Dispatcher, Event, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
+    Progress, Race, Rounds, Rule, Session, Source, Stop, Task, Timer, ToolCases, is_judged, judge,
+};
+use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
+use lanescope::plan::{Plan, Request};
+use lanescope::shader::{Compiler, Library, Prepared, prepare};
+use lanescope::validate::{Mismatch, Verdict};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+// ---- the rule alone, on synthetic streams --------------------------------------------------------------------------------
+
+/// Samples of a visit, and of the first one in a race; what is so many times as slow as the best is looked at but once.
+const SAMPLES: usize = 5;
+const FIRST_SAMPLES: usize = 5;
+const FAR_SLOWER: f64 = 3.0;
+
+/// So near is as good as the best.
+const TIE: f64 = 1.01;
+
+/// A case whose truth is known.
+struct Runner {
+    time: f64,
+    /// Relative standard deviations.
+    between: f64,
+    within: f64,
+    rounds: Rounds,
+    noise: Vec<f64>,
+    ended: Option<Stop>,
+}
+
+impl Runner {
+    fn new(time: f64, between: f64, ratio: f64) -> Self {
+        let within = between / ratio;
+        Self { time, between, within, rounds: Rounds::default(), noise: Vec::new(), ended: None }
+    }
+
+    fn visit(&mut self, samples: usize, rng: &mut ChaCha8Rng) {
+        let time = self.time * (1.0 + self.between * normal(rng));
+        self.rounds.samples.push((0..samples).map(|_| time * (1.0 + self.within * normal(rng))).collect());
+        self.rounds.processes.push(1);
+    }
+
+    fn judge(&mut self) {
+        self.noise.push(self.rounds.noise());
+        let round = u32::try_from(self.rounds.samples.len()).unwrap();
+        let max_time = Duration::from_secs(1000);
+        self.ended = judge(&Progress { round, noise: &self.noise, max_noise: 0.01, spent: Duration::ZERO, max_time });
+    }
+}
+
+/// Of the standard normal distribution, by Box and Muller.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+/// Measures a block by a rule, as a session does, and counts the samples.
+fn run(rule: Rule, runners: &mut [Runner], rng: &mut ChaCha8Rng) -> usize {
+    let best = runners.iter().map(|runner| runner.time).fold(f64::INFINITY, f64::min);
+    for round in 1..=LAST_ROUND {
+        if runners.iter().all(|runner| runner.ended.is_some()) {
+            break;
+        }
+        for runner in runners.iter_mut().filter(|runner| runner.ended.is_none()) {
+            let samples = match (rule, round) {
+                (Rule::Race, 1) if runner.time > FAR_SLOWER * best => 1,
+                (Rule::Race, 1) => FIRST_SAMPLES,
+                _ => SAMPLES,
+            };
+            runner.visit(samples, rng);
+        }
+        if rule == Rule::Race {
+            drop_beaten(runners);
+        }
+        if is_judged(round) {
+            runners.iter_mut().filter(|runner| runner.ended.is_none()).for_each(Runner::judge);
+        }
+    }
+    runners.iter().flat_map(|runner| &runner.rounds.samples).map(Vec::len).sum()
+}
+
+fn drop_beaten(runners: &mut [Runner]) {
+    let rounds: Vec<Rounds> = runners.iter().map(|runner| runner.rounds.clone()).collect();
+    let race = Race::new(&rounds);
+    let Some(leader) = race.leader((0..runners.len()).filter(|&i| runners[i].ended != Some(Stop::Beaten))) else { return };
+    for (i, runner) in runners.iter_mut().enumerate() {
+        if runner.ended.is_none() && race.is_beaten(i, leader) {
+            runner.ended = Some(Stop::Beaten);
+        }
+    }
+}
+
+/// How cases of a block compare.
+#[derive(Clone, Copy, Debug)]
+enum Space {
+    /// Spread over a factor of ten, four of them within 1 % of the best.
+    Ties,
+    /// The same, but the best stands alone by 1.5 %, and half the others are within 10 % of it.
+    Crowd,
+}
+
+fn times(space: Space, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let spread = |i: usize, rng: &mut ChaCha8Rng| {
+        let at = rng.random::<f64>();
+        match space {
+            _ if i == 0 => 1.0,
+            Space::Ties if i < 5 => 1.0 + (TIE - 1.0) * at,
+            Space::Crowd if i < BLOCK_CASES / 2 => 1.015 + 0.085 * at,
+            Space::Crowd => 1.1 * 9.0_f64.powf(at),
+            Space::Ties => 10.0_f64.powf(at),
+        }
+    };
+    (0..BLOCK_CASES).map(|i| spread(i, rng)).collect()
+}
+
+/// How noisy its cases are.
+#[derive(Clone, Copy, Debug)]
+enum Noise {
+    /// From visit to visit by this; within a visit by so many times less.
+    Alike(f64, f64),
+    /// Each by an error of its own, from 0.2 % to 5 %, and 1 to 3 times less within a visit.
+    Mixed,
+}
+
+fn block(space: Space, noise: Noise, rng: &mut ChaCha8Rng) -> Vec<Runner> {
+    let runner = |time: f64, rng: &mut ChaCha8Rng| match noise {
+        Noise::Alike(between, ratio) => Runner::new(time, between, ratio),
+        Noise::Mixed => Runner::new(time, 0.002 * 25.0_f64.powf(rng.random()), rng.random_range(1.0..3.0)),
+    };
+    times(space, rng).into_iter().map(|time| runner(time, rng)).collect()
+}
+
+const NOISES: [Noise; 6] = [
+    Noise::Alike(0.002, 1.0),
+    Noise::Alike(0.01, 3.0),
+    Noise::Alike(0.05, 1.0),
+    Noise::Alike(0.05, 3.0),
+    Noise::Alike(0.02, 5.0),
+    Noise::Mixed,
+];
+
+/// In how many of these races the best, or one as good, is measured to the end; and in how many it is the best itself.
+fn survivals(space: Space, noise: Noise, races: u64) -> [u64; 2] {
+    let mut survivals = [0; 2];
+    for seed in 0..races {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let mut runners = block(space, noise, rng);
+        run(Rule::Race, &mut runners, rng);
+        let stays = |runner: &&Runner| runner.ended != Some(Stop::Beaten);
+        survivals[0] += u64::from(runners.iter().any(|runner| runner.time <= TIE && stays(&runner)));
+        survivals[1] += u64::from(stays(&&runners[0]));
+    }
+    survivals
+}
+
+#[test]
+fn the_fastest_survives_a_race() {
+    const RACES: u64 = 400;
+    for space in [Space::Ties, Space::Crowd] {
+        let tally = |noise| (noise, std::thread::spawn(move || survivals(space, noise, RACES)));
+        for (noise, tally) in NOISES.map(tally) {
+            let [good, best] = tally.join().unwrap();
+            println!("{space:?} {noise:?}: in {good} of {RACES} races one as good as the best survives, in {best} the best");
+            assert!(good * 100 >= RACES * 99, "{space:?} {noise:?}: {good}");
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "samples are few")]
+fn a_race_takes_a_third_of_the_samples_at_most() {
+    for noise in NOISES {
+        let samples = |rule| -> usize {
+            let once = |seed| {
+                let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+                // Most spaces have no ties by design: this is the usual one.
+                let mut runners = block(Space::Ties, noise, rng);
+                run(rule, &mut runners, rng)
+            };
+            (0..20).map(once).sum()
+        };
+        let [each, race] = [Rule::Each, Rule::Race].map(samples);
+        println!("{noise:?}: {:.1} times fewer samples", each as f64 / race as f64);
+        assert!(race * 3 <= each, "{noise:?}: {race} of {each}");
+    }
+}
+
+// ---- a session, on the mock ------------------------------------------------------------------------------------------------
+
+/// A block of cases, the nth of which takes `times[n]` microseconds and a little.
+fn cases(times: &[f64]) -> Vec<Prepared> {
+    let case = catalogue("workgroup/linear", &["n=4096", "local_size_x=64"]);
+    let timed = |(i, time): (usize, &f64)| {
+        let mut prepared = case.clone();
+        prepared.case.point = Point::new([("case".into(), AxisValue::from(i as u64))]);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+        let bytes = (time * 1e6) as u64;
+        (prepared.case.work.bytes, prepared.case.work.ops) = (Some(bytes), None);
+        prepared
+    };
+    times.iter().enumerate().map(timed).collect()
+}
+
+fn catalogue(filter: &str, axes: &[&str]) -> Prepared {
+    let info = DeviceInfo::mock();
+    let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
+    let axes = axes.iter().map(ToString::to_string).collect();
+    let plan = Plan::new(&Request { filters: vec![filter.to_owned()], axes, ..Request::default() }, setting).unwrap();
+    let case = plan.iter().find_map(|planned| planned.case.ok()).unwrap();
+    prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
+}
+
+/// Cases that are compiled already. The results of the first one are wrong from the given comparison on.
+struct Compared<'p> {
+    cases: &'p [Prepared],
+    wrong_from: usize,
+    compared: usize,
+}
+
+impl Source for Compared<'_> {
+    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
+        Ok(self.cases.iter().find(|prepared| CaseKey::of(&prepared.case) == *key).unwrap().clone())
+    }
+
+    fn check(&mut self, case: &Case, _: &[Vec<u8>]) -> Verdict {
+        if case.point != self.cases[0].case.point {
+            return Verdict::Right;
+        }
+        self.compared += 1;
+        if self.compared < self.wrong_from {
+            return Verdict::Right;
+        }
+        let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
+        Verdict::Wrong(Mismatch { output, index: 0, got, expected, wrong: 1, total: 1 })
+    }
+}
+
+/// What comes of the cases in one block, and how often the end of a case was told.
+fn session(rule: Rule, prepared: &[Prepared], wrong_from: usize) -> (Vec<Result<Measured, Status>>, usize) {
+    let tools = ToolCases {
+        empty: catalogue("calibration/empty", &[]),
+        sentinel: catalogue("calibration/sentinel", &[]),
+        evictor: None,
+    };
+    // Results that differ each time: else they would be compared but once.
+    let count = Rc::new(Cell::new(0_u64));
+    let oracle = move |_: &Case| {
+        count.set(count.get() + 1);
+        vec![count.get().to_le_bytes().to_vec()]
+    };
+    let mock = Mock::new(MockOptions { noise: 0.004, spread: 0.01, ..MockOptions::default() }, 1, Box::new(oracle));
+    let (timer, max_time) = (mock.tick_scale().map(Timer::Device), Duration::from_secs(2));
+    let source = Compared { cases: prepared, wrong_from, compared: 0 };
+    let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
+    let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
+    let mut session = Session::new(Pool::of(bench), Options { rule, max_noise: 0.01, max_time, seed: 1 });
+    let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
+    let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
+    let mut ended = 0;
+    let outcomes = session.measure(&tasks, &mut |event| {
+        ended += usize::from(matches!(event, Event::Ended(_)));
+        ControlFlow::Continue(())
+    });
+    let result = |outcome: Option<lanescope::measure::Outcome>| outcome.unwrap().result.map_err(|failure| failure.status);
+    (outcomes.into_iter().map(result).collect(), ended)
+}
+
+/// From 100 us up to a millisecond, in shuffled order but for the first two, which are the fastest.
+#[expect(clippy::cast_precision_loss, reason = "a block of cases")]
+fn spread() -> Vec<f64> {
+    (0..BLOCK_CASES)
+        .map(|i| if i < 2 { 100.0 + 10.0 * i as f64 } else { 115.0 * 8.7_f64.powf(((i * 37) % 64) as f64 / 63.0) })
+        .collect()
+}
+
+fn is_beaten(outcome: &Result<Measured, Status>) -> bool {
+    outcome.as_ref().is_ok_and(|measured| measured.stop == Stop::Beaten)
+}
+
+#[test]
+fn a_session_drops_what_is_beaten_and_measures_the_rest() {
+    let cases = cases(&spread());
+    let (race, ended) = session(Rule::Race, &cases, usize::MAX);
+    assert_eq!(ended, BLOCK_CASES);
+    let (each, _) = session(Rule::Each, &cases, usize::MAX);
+    let samples = |all: &[Result<Measured, Status>]| all.iter().flatten().map(Measured::samples).sum::<usize>();
+    println!("{} samples, and {} in a race", samples(&each), samples(&race));
+    assert!(samples(&race) * 3 <= samples(&each));
+    assert!(!is_beaten(&race[0]) && is_beaten(&race[1]) && race[2..].iter().all(is_beaten));
+    for (own, (race, each)) in spread().into_iter().zip(race.iter().zip(&each)) {
+        let (race, each) = (race.as_ref().unwrap(), each.as_ref().unwrap());
+        assert!((race.value() / each.value() - 1.0).abs() < 0.1, "{} and {}", race.value(), each.value());
+        assert_eq!(race.interval().is_some(), race.rounds.samples.len() >= 6);
+        assert!(race.stop != Stop::Beaten || !race.flags.contains(&Flag::Noisy), "{:?}", race.flags);
+        assert!(own < 320.0 || race.samples() == 1, "{own} us: {} samples", race.samples());
+        assert!(each.stop != Stop::Beaten);
+    }
+}
+
+#[test]
+fn what_computes_wrong_beats_nothing() {
+    let mut times = spread();
+    times[1] = 200.0;
+    let cases = cases(&times);
+    let second = times.iter().enumerate().skip(1).min_by(|(_, one), (_, two)| one.total_cmp(two)).unwrap().0;
+    // Wrong from its first pass, once it would beat others, and after its last timed batch.
+    for wrong_from in [1, 2, 3] {
+        let (outcomes, ended) = session(Rule::Race, &cases, wrong_from);
+        assert_eq!(ended, BLOCK_CASES, "wrong from {wrong_from}");
+        assert_eq!(outcomes[0].as_ref().err(), Some(&Status::WrongResult), "wrong from {wrong_from}");
+        let finalist = outcomes[second].as_ref().unwrap();
+        assert!(finalist.stop != Stop::Beaten && finalist.interval().is_some(), "wrong from {wrong_from}: {:?}", finalist.stop);
+        assert!(outcomes.iter().filter(|outcome| is_beaten(outcome)).count() > 50, "wrong from {wrong_from}");
+    }
+}
