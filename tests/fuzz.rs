@@ -115,6 +115,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         deadline: None,
         timer: None,
         process: 1,
+        subject: None,
     };
     let job = Job { key: key.clone(), base: Some(key.clone()), sizes: None, is_checked: true };
     let unknown = Job { key: CaseKey { variant: "no such".to_owned(), ..key }, ..job.clone() };

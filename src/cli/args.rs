@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::tune::Tune;
 use crate::model::{PipelineDetail, Preset, SpirvTarget};
 use crate::output::{Format, Mode};
 use crate::plan::{Shard, parse_number};
@@ -33,6 +34,9 @@ pub enum Command {
     Inspect(Inspect),
     /// Measure: all experiments in a quick overview, or those that match
     Run(Box<Run>),
+    /// Find the fastest workgroup size and constants of a shader of yours
+    #[command(args_override_self = true)]
+    Tune(Box<Tune>),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
     Merge(Merge),
     /// Show the columns of a row
@@ -379,7 +383,7 @@ impl Run {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
     let share = number.parse::<f64>().map(|number| number * unit).ok();
     share
@@ -393,7 +397,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a number of bytes from 4 is needed, such as 2^26 or 64Mi".to_owned())
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
     if duration.is_zero() { Err("it must be longer than 0".to_owned()) } else { Ok(duration) }
 }

@@ -146,6 +146,7 @@ impl<'r> DeviceRun<'r> {
                 deadline: (!no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
                 timer,
                 process,
+                subject: None,
             };
             targets.open(place, opening).map(|bench| bench as _)
         })
@@ -337,7 +338,7 @@ fn key(planned: &Planned) -> CaseKey {
 }
 
 /// Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
-fn warm_up(device: &DeviceInfo) -> Duration {
+pub(super) fn warm_up(device: &DeviceInfo) -> Duration {
     Duration::from_millis(if device.is_cpu() { 50 } else { 450 })
 }
 
@@ -353,7 +354,7 @@ fn quick_time(cases: u64) -> Duration {
     share.clamp(LEAST_TIME, Duration::from_secs(2))
 }
 
-fn show(bar: &Bar, event: Event) {
+pub(super) fn show(bar: &Bar, event: Event) {
     match event {
         Event::Loading(case) => {
             bar.start(&format!("checking {} {}", case.experiment, case.point));

@@ -18,6 +18,7 @@ mod run;
 mod schema;
 mod sink;
 mod target;
+mod tune;
 mod voice;
 
 use std::io::{self, ErrorKind, Write};
@@ -49,6 +50,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
         Command::Run(run) => run::run(&run),
+        Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),

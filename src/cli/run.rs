@@ -86,7 +86,7 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
 }
 
 /// Keeps other runs off the devices. Software devices share the processor, and with it one lock.
-fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
+pub(super) fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
     if arguments.no_lock || arguments.dry_run || targets.are_mock() {
         return Ok(Vec::new());
     }
@@ -162,6 +162,17 @@ fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: 
 
 /// For each device a row with all that is the same in its rows. They are of one run.
 fn templates(arguments: &Run, targets: &Targets, plans: &[Plan]) -> Vec<Record> {
+    let run = run_row(targets);
+    let of_plan = |(device, plan): (&DeviceInfo, &Plan)| Record {
+        plan_id: plan.id().to_owned(),
+        plan_cases: Some(plan.len()),
+        ..device_row(run.clone(), arguments, targets, device)
+    };
+    targets.devices().zip(plans).map(of_plan).collect()
+}
+
+/// A row with all that is the same in a run's rows.
+pub(super) fn run_row(targets: &Targets) -> Record {
     let mut run = Record {
         tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
         glsl_compiler: glsl_compiler(),
@@ -172,18 +183,17 @@ fn templates(arguments: &Run, targets: &Targets, plans: &[Plan]) -> Vec<Record> 
     } else {
         describe_host(&mut run);
     }
-    targets.devices().zip(plans).map(|(device, plan)| template(run.clone(), arguments, targets, device, plan)).collect()
+    run
 }
 
-fn template(mut row: Record, arguments: &Run, targets: &Targets, device: &DeviceInfo, plan: &Plan) -> Record {
+/// The same with what a device's rows have in common.
+pub(super) fn device_row(mut row: Record, arguments: &Run, targets: &Targets, device: &DeviceInfo) -> Record {
     row.describe_device(device);
     row.layers = targets.layers();
     row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
     row.validation = Some(arguments.validation);
     row.robustness = Some(false);
     row.seed = Some(arguments.seed);
-    plan.id().clone_into(&mut row.plan_id);
-    row.plan_cases = Some(plan.len());
     row
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use crate::measure::{Measured, Rounds, ShaderFacts};
-use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Status};
+use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Skip, Status};
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::{Record, Standing};
 use crate::stats::{self, Interval};
@@ -19,6 +19,25 @@ pub(super) const NOT_RUN: &str = "not run:";
 
 /// How the flag of a known driver fault begins.
 const QUIRK: &str = "quirk:";
+
+/// What is known of a case before anything is compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Described<'a> {
+    /// What it is one of, `family/name`.
+    pub experiment: &'a str,
+    /// Its variant.
+    pub variant: &'a str,
+    /// Where it lies on the axes.
+    pub point: &'a Point,
+    /// What the caches hold when a sample begins.
+    pub cache: Cache,
+    /// Identifies it among all runs.
+    pub case_id: &'a str,
+    /// Its place in the plan.
+    pub index: Option<u64>,
+    /// The case, or why the device can't run it.
+    pub case: Result<&'a Case, &'a Skip>,
+}
 
 impl Record {
     /// Fills the columns that identify the device and its driver.
@@ -39,14 +58,21 @@ impl Record {
 
     /// Fills the columns that are known of a planned case before anything is compiled.
     pub fn describe_case(&mut self, planned: &Planned, device: &DeviceInfo) {
+        let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
+        let (experiment, index) = (experiment.name(), *index);
+        self.describe(&Described { experiment, variant, point, cache: *cache, case_id, index, case: case.as_ref() }, device);
+    }
+
+    /// The same of a case that is no experiment's.
+    pub fn describe(&mut self, of: &Described, device: &DeviceInfo) {
         self.row_kind = MEASURED.to_owned();
-        self.experiment = planned.experiment.name().to_owned();
-        self.variant = planned.variant.to_owned();
-        self.case_id.clone_from(&planned.case_id);
-        self.plan_index = planned.index;
-        self.cache = planned.cache.as_str().to_owned();
-        self.set_axes(&planned.point);
-        match &planned.case {
+        self.experiment = of.experiment.to_owned();
+        self.variant = of.variant.to_owned();
+        self.case_id = of.case_id.to_owned();
+        self.plan_index = of.index;
+        self.cache = of.cache.as_str().to_owned();
+        self.set_axes(of.point);
+        match of.case {
             Ok(case) => {
                 self.status = Status::Planned.to_string();
                 self.describe_work(case, device);

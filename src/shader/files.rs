@@ -28,6 +28,9 @@ pub struct Reading {
     pub target: SpirvTarget,
     /// The entry point that is meant: the others are left out. All are read where none is named.
     pub entry: Option<String>,
+    /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see
+    /// [`with_local_size_ids`](super::with_local_size_ids).
+    pub local_size_ids: [Option<u32>; 3],
 }
 
 /// Why a file gives no module.
@@ -97,7 +100,7 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
     }
     let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
     let name = key(path);
-    let library = with_includes(&name, &text, reading);
+    let library = with_includes(&name, &text, reading).with_local_size_ids(reading.local_size_ids);
     let module = Compiler::new(library)?.compile(&name, &reading.macros, reading.target);
     let module = module.map_err(|error| as_written(error, path))?;
     if let Some(entry) = &reading.entry {

@@ -258,7 +258,7 @@ impl Reflection {
             entry_points: entry_points(module, &constants, &defaults, &index)?,
             spec_constants: constants.specializable(&types, &index)?,
             bindings: interface.bindings(&defaults)?,
-            used_bindings: interface.used_bindings(&module, &defaults)?,
+            used_bindings: interface.used_bindings(module, &defaults)?,
             push_bytes: interface.push_bytes(&types, &defaults)?,
             code: Code::of(module, &types, &constants, &defaults, &index),
             types,

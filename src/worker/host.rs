@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Platform;
 use super::inquiry::Inquiry;
-use super::source::Catalogue;
+use super::source::{Catalogue, Tuned};
 use crate::error::Error;
 use crate::experiments;
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
-use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
+use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Source, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
+use crate::tuning::{Kernel, Subject};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -68,6 +69,8 @@ pub struct Opening {
     pub timer: Option<Timer>,
     /// Which of the run's processes this is for the device, from 1.
     pub process: u32,
+    /// The kernel of the user's that is measured; `None` for the catalogue.
+    pub subject: Option<Box<Subject>>,
 }
 
 /// Drivers, loaded into this process.
@@ -126,8 +129,14 @@ impl Host {
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
+        let source: Box<dyn Source> = match &opening.subject {
+            Some(subject) => Box::new(Tuned(Kernel::new((**subject).clone(), device))),
+            None => Box::new(catalogue),
+        };
         let Opening { warm_up, max_time, timer, .. } = *opening;
-        LocalBench::new(dispatcher, tools, Box::new(catalogue), LocalOptions { warm_up, max_time, timer })
+        let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer })?;
+        bench.learn().map_err(|failure| Failure::new(failure.status, format!("the reference: {}", failure.reason)))?;
+        Ok(bench)
     }
 
     /// Compiles a module, given by its words, and says what the driver tells of it. Nothing is run.
@@ -180,6 +189,13 @@ fn find(devices: &[DeviceInfo], identity: &Identity) -> Result<DeviceInfo, Failu
 
 /// What a right device writes is what the twin says.
 fn oracle(case: &Case) -> Vec<Vec<u8>> {
-    let expected = experiments::find(&case.experiment).map(|experiment| experiment.expected(case)).unwrap_or_default();
-    expected.iter().map(Expected::bytes).collect()
+    match experiments::find(&case.experiment) {
+        Some(experiment) => experiment.expected(case).iter().map(Expected::bytes).collect(),
+        // What a user's kernel would write, nobody knows; all of its configurations write the same.
+        None => case.check.outputs().iter().map(|&output| zeros(case.resources[output].bytes())).collect(),
+    }
+}
+
+fn zeros(bytes: u64) -> Vec<u8> {
+    vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)]
 }

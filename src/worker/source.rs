@@ -6,6 +6,7 @@ use crate::measure::{CaseKey, Source, ToolCases};
 use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::plan::check_limits;
 use crate::shader::{self, Compiler, Library, Prepared};
+use crate::tuning::Kernel;
 use crate::validate::Verdict;
 
 /// Makes the catalogue's cases for a device.
@@ -64,6 +65,27 @@ impl Source for Catalogue {
     fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == case.experiment);
         experiment.map_or(Verdict::Right, |experiment| experiment.check(case, outputs))
+    }
+}
+
+/// A kernel of the user's.
+pub(super) struct Tuned(pub(super) Kernel);
+
+impl Source for Tuned {
+    fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
+        self.0.prepare(&key.point)
+    }
+
+    fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        self.0.check(case, outputs)
+    }
+
+    fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
+        self.0.reference()
+    }
+
+    fn learn(&mut self, outputs: Vec<Vec<u8>>) {
+        self.0.learn(outputs);
     }
 }
 

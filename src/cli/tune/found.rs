@@ -1,0 +1,147 @@
+//! What a search found: said, and kept in files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+
+use super::arguments::Tune;
+use super::race::{Race, Trial};
+use crate::cli::voice::Voice;
+use crate::measure::{Measured, Stop};
+use crate::model::{AxisValue, Failure, Metric, Point, Status};
+use crate::output::Staged;
+use crate::stats::Interval;
+use crate::tuning::answer::{self, Answer, Timing};
+use crate::tuning::{DeviceId, DriverId, Entry, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, t4};
+
+/// As rows have it.
+const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+/// The answer, with what its files say besides.
+pub struct Found {
+    answer: Answer,
+    /// How it was found, in words.
+    effort: String,
+    entry: Entry,
+}
+
+impl Found {
+    /// What follows from a search; nothing where no configuration has a time.
+    pub fn of(race: &Race) -> Option<Self> {
+        let trials: Vec<answer::Trial> = race.trials().values().map(trial).collect();
+        let answer = Answer::new(race.space(), &trials, race.written_point().as_ref())?;
+        let (time, samples) = race.spent();
+        let (tried, all, seconds) = (trials.len(), race.space().len(), time.as_secs_f64());
+        let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
+        let device = race.device();
+        let entry = Entry {
+            kernel: KernelId { name: race.kernel().subject().name.clone(), hash: race.hash().to_owned() },
+            device: DeviceId::from(device),
+            driver: DriverId::from(&device.driver),
+            size: race.kernel().size(),
+            configuration: values(&answer.best.point),
+            time_ns: answer.best.timing.time,
+            ci_low_ns: answer.best.timing.low,
+            ci_high_ns: answer.best.timing.high,
+            when: SystemTime::now(),
+            tool_version: TOOL_VERSION.to_owned(),
+        };
+        Some(Self { answer, effort, entry })
+    }
+
+    /// Says it, and adds the best configuration to the table that is asked for.
+    ///
+    /// # Errors
+    /// Where the table can't be read or written.
+    pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<()> {
+        let note = |line: &str| voice.progress.note(line);
+        note("");
+        self.answer.to_string().lines().for_each(note);
+        note(&self.effort);
+        if let Some(path) = &arguments.save_table {
+            let mut table = Table::default();
+            table.insert(self.entry);
+            table.save(path)?;
+        }
+        Ok(())
+    }
+}
+
+fn trial(trial: &Trial) -> answer::Trial {
+    let failed = || Failure::new(Status::Error, "it wasn't measured");
+    let outcome = match (&trial.measured, &trial.failure) {
+        (Some(measured), _) => Ok(timing(measured)),
+        (None, failure) => Err(failure.clone().unwrap_or_else(failed)),
+    };
+    answer::Trial { point: trial.point.clone(), outcome }
+}
+
+/// What a configuration takes. Too few rounds for an interval have the range of their samples.
+fn timing(measured: &Measured) -> Timing {
+    let time = measured.value();
+    match measured.interval() {
+        Some(interval) if measured.stop != Stop::Beaten => Timing::precise(time, interval),
+        Some(interval) => Timing::rough(time, interval),
+        None => {
+            let summary = measured.summary();
+            Timing::rough(time, Interval { low: summary.min, high: summary.max })
+        }
+    }
+}
+
+fn values(point: &Point) -> BTreeMap<String, AxisValue> {
+    point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
+/// Writes all results as T4.
+///
+/// # Errors
+/// Where the file can't be written.
+pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
+    let device = race.device();
+    let (spent, _) = race.spent();
+    let session = T4Session {
+        device: device.name.clone(),
+        driver: device.driver.label().to_owned(),
+        tool_version: TOOL_VERSION.to_owned(),
+        began: SystemTime::now().checked_sub(spent).unwrap_or(SystemTime::UNIX_EPOCH),
+        objective: "time".to_owned(),
+    };
+    let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
+    let text = serde_json::to_string_pretty(&t4(&session, &results))? + "\n";
+    let staged = Staged::new(path);
+    std::fs::write(staged.path(), text).with_context(|| format!("can't write {}", path.display()))?;
+    staged.finish().with_context(|| format!("can't write {}", path.display()))
+}
+
+fn result(trial: &Trial) -> Option<T4Result> {
+    let status = trial.failure.as_ref().map_or(Status::Ok, |failure| failure.status);
+    let measured = trial.measured.as_ref();
+    let measurement =
+        |name: &str, value: f64, unit: &str| T4Measurement { name: name.to_owned(), value, unit: unit.to_owned() };
+    let mut measurements: Vec<T4Measurement> =
+        measured.map(|of| measurement("time", of.value() / 1e6, "ms")).into_iter().collect();
+    if let (Some(of), Some(case)) = (measured, trial.case()) {
+        let headline = case.headline;
+        let amount = match headline.metric {
+            Metric::Bandwidth => case.work.bytes,
+            Metric::Flops => case.work.flops,
+            _ => None,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "rates have few digits")]
+        measurements.extend(amount.map(|amount| measurement(headline.name, amount as f64 / of.value(), headline.unit)));
+    }
+    Some(T4Result {
+        when: trial.when,
+        configuration: values(&trial.point),
+        validity: T4Validity::of(status)?,
+        times: T4Times {
+            compilation: measured.map_or(Duration::ZERO, |of| of.pipeline_time),
+            runtimes_ns: measured.map(|of| of.rounds.medians()).unwrap_or_default(),
+            ..T4Times::default()
+        },
+        measurements,
+    })
+}

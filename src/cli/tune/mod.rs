@@ -1,0 +1,136 @@
+//! `lanescope tune`: the fastest configuration of a user's own shader.
+
+mod arguments;
+mod found;
+mod race;
+mod subject;
+
+use std::ffi::OsString;
+
+use sha2::{Digest, Sha256};
+
+use super::args::Run;
+use super::sink::{Beside, Sink};
+use super::target::Targets;
+use super::voice::Voice;
+use super::{interrupt, outputs, run};
+use crate::digest::label;
+use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
+use crate::model::{DeviceInfo, Failure, Point};
+use crate::output;
+use crate::record::{Header, Record};
+use crate::tuning::search::Strategy;
+use crate::tuning::space::{Space, SpaceError};
+use crate::tuning::{CONSTANT_AXIS, Kernel};
+use found::Found;
+use race::Race;
+
+use arguments::Budget;
+pub use arguments::Tune;
+
+/// The largest space that is searched whole unless the user says otherwise.
+const SMALL: usize = 512;
+
+/// Tunes a kernel on a device and writes rows and the answer.
+pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
+    interrupt::listen()?;
+    let arguments = arguments.with_manifest(typed)?;
+    let run = arguments.as_run();
+    let voice = Voice::new(run.mode());
+    let mut subject = subject::subject(&arguments)?;
+    let targets = Targets::resolve(&run, &voice)?;
+    let place = targets.device(0);
+    let mut kernel = Kernel::new(subject.clone(), place.info.clone());
+    if let Some(text) = &arguments.reference {
+        subject.reference = subject::reference(text, &mut kernel)?;
+        kernel = Kernel::new(subject.clone(), place.info.clone());
+    }
+    let space = space(&arguments, &mut kernel, &place.info)?;
+    // Whatever the user has to mend shows here, before anything is measured.
+    kernel.reference().map_err(|failure| usage(&failure))?;
+    let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()));
+    let _locks = run::locks(&run, &targets)?;
+    let outputs = output::open(&outputs::targets(&run.output, run.format, true)?, &header)?;
+    let template = template(&run, &targets, &kernel, &space);
+    introduce(&arguments, &voice, &mut kernel, &space)?;
+    let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
+    let strategy = strategy(&arguments, &space);
+    let mut race = Race::new(&arguments, &run, &targets, kernel, (&space, strategy), &template, &sink);
+    let raced = race.run();
+    let found = Found::of(&race);
+    let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
+    // Whatever ended the search, the rows so far are written whole.
+    drop(race);
+    let finished = sink.finish();
+    raced.and(finished.map(drop)).and(kept)?;
+    let is_found = found.is_some();
+    if let Some(found) = found {
+        found.tell(&arguments, &voice)?;
+    }
+    Ok(match interrupt::is_asked() {
+        true => EXIT_INTERRUPTED,
+        false if is_found && !voice.has_faults() => EXIT_OK,
+        false => EXIT_FAILED,
+    })
+}
+
+fn usage(failure: &Failure) -> Error {
+    Error::Usage(failure.reason.clone())
+}
+
+/// The configurations that may be.
+fn space(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<Space, Error> {
+    let axes = subject::axes(arguments, kernel, device)?;
+    // A restriction that can't be evaluated ends all, and not with the first configuration that happens to ask for it.
+    let allows = |point: &Point| kernel.allows(point, &arguments.restrict).map_err(|failure| usage(&failure));
+    Space::new(axes, allows).map_err(|error| match error {
+        SpaceError::Restriction(error) => error,
+        other => Error::Usage(other.to_string()),
+    })
+}
+
+fn strategy(arguments: &Tune, space: &Space) -> Strategy {
+    let usual = if space.len() <= SMALL { Strategy::Exhaustive } else { Strategy::HillClimbing };
+    arguments.strategy.unwrap_or(usual)
+}
+
+/// Says what is searched, and what could be.
+fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space) -> Result<(), Error> {
+    let held: Vec<String> = kernel
+        .candidates()
+        .map_err(|failure| usage(&failure))?
+        .iter()
+        .filter(|constant| !space.axes().iter().any(|axis| axis.name.strip_prefix(CONSTANT_AXIS) == Some(&constant.name)))
+        .map(|constant| format!("{} ({} = {})", constant.name, constant.ty, constant.default))
+        .collect();
+    let axes: Vec<String> = space.axes().iter().map(|axis| format!("{} x{}", axis.name, axis.values.len())).collect();
+    let strategy = strategy(arguments, space);
+    let budget = match arguments.budget.unwrap_or(Budget::usual(strategy, space.len())) {
+        Budget::Count(count) if count < space.len() => format!(", {count} of them"),
+        Budget::Count(_) => String::new(),
+        Budget::Time(time) => format!(", for {}", humantime::format_duration(time)),
+    };
+    let (name, count, axes) = (kernel.name(), space.len(), axes.join(", "));
+    voice.progress.note(&format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str()));
+    if let Some(note) = kernel.note().map_err(|failure| usage(&failure))? {
+        voice.progress.note(&format!("note: {note}"));
+    }
+    if !held.is_empty() {
+        voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));
+    }
+    Ok(())
+}
+
+/// A row with all that is the same in this device's rows.
+fn template(arguments: &Run, targets: &Targets, kernel: &Kernel, space: &Space) -> Record {
+    let device = &targets.device(0).info;
+    // Two runs over the same configurations have the same plan.
+    let mut plan = Sha256::new_with_prefix(kernel.name());
+    space.axes().iter().for_each(|axis| plan.update(format!("\n{}={:?}", axis.name, axis.values)));
+    plan.update(format!("\n{} seed={}", space.len(), arguments.seed));
+    Record {
+        plan_id: label('p', plan),
+        plan_cases: Some(space.len() as u64),
+        ..run::device_row(run::run_row(targets), arguments, targets, device)
+    }
+}

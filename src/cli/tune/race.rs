@@ -1,0 +1,408 @@
+//! Measures the configurations that a search asks for, writes their rows, and keeps what the answer needs.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::anyhow;
+
+use super::arguments::{Budget, Tune};
+use crate::cli::args::Run;
+use crate::cli::device_run::{show, warm_up};
+use crate::cli::interrupt;
+use crate::cli::sink::Sink;
+use crate::cli::target::Targets;
+use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
+use crate::model::{Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
+use crate::output::Bar;
+use crate::plan::case_id;
+use crate::record::{Described, Record};
+use crate::tuning::Kernel;
+use crate::tuning::search::{Strategy, search_from};
+use crate::tuning::space::Space;
+use crate::worker::{Identity, Opening};
+
+/// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
+const NEAR: f64 = 1.1;
+
+/// What became of a configuration.
+pub struct Trial {
+    /// Where it lies on the axes.
+    pub point: Point,
+    /// Its row, until it is written.
+    row: Option<Record>,
+    /// What was measured, where anything was.
+    pub measured: Option<Measured>,
+    /// Why nothing was.
+    pub failure: Option<Failure>,
+    /// When that was.
+    pub when: SystemTime,
+    /// Its case, where the device's limits allow it.
+    case: Option<Case>,
+}
+
+impl Trial {
+    /// The time that a search compares.
+    pub fn cost(&self) -> Option<f64> {
+        self.measured.as_ref().map(Measured::value)
+    }
+
+    /// Its case, where the device's limits allow it.
+    pub fn case(&self) -> Option<&Case> {
+        self.case.as_ref()
+    }
+
+    /// Whether it was measured as precisely as the best.
+    pub fn is_finalist(&self) -> bool {
+        self.measured.as_ref().is_some_and(|measured| measured.stop != Stop::Beaten)
+    }
+}
+
+/// A search under way.
+pub struct Race<'r> {
+    arguments: &'r Tune,
+    run: &'r Run,
+    targets: &'r Targets,
+    kernel: Kernel,
+    space: &'r Space,
+    strategy: Strategy,
+    budget: Budget,
+    template: &'r Record,
+    sink: &'r Sink,
+    bar: Bar,
+    started: Instant,
+    /// What was tried, by configuration.
+    trials: BTreeMap<usize, Trial>,
+    /// The configuration that is the shader as it is written.
+    written: Option<usize>,
+    /// The hash of the shader.
+    hash: String,
+    /// Blocks so far.
+    blocks: usize,
+    /// Samples so far, those of measurements that were replaced included.
+    samples: usize,
+}
+
+impl<'r> Race<'r> {
+    /// A search that begins now.
+    pub fn new(
+        arguments: &'r Tune,
+        run: &'r Run,
+        targets: &'r Targets,
+        mut kernel: Kernel,
+        (space, strategy): (&'r Space, Strategy),
+        template: &'r Record,
+        sink: &'r Sink,
+    ) -> Self {
+        let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
+        let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
+        let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
+        let hash = kernel.hash().unwrap_or_default();
+        let total = match budget {
+            Budget::Count(count) => count.min(space.len()),
+            Budget::Time(_) => space.len(),
+        };
+        let bar = sink.voice.progress.bar("", total as u64);
+        let (started, trials) = (Instant::now(), BTreeMap::new());
+        Self {
+            arguments,
+            run,
+            targets,
+            kernel,
+            space,
+            strategy,
+            budget,
+            template,
+            sink,
+            bar,
+            started,
+            trials,
+            written,
+            hash,
+            blocks: 0,
+            samples: 0,
+        }
+    }
+
+    /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
+    ///
+    /// # Errors
+    /// Where rows can't be written, and where the device can't be measured on at all.
+    pub fn run(&mut self) -> anyhow::Result<()> {
+        let mut session = self.session().map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))?;
+        self.introduce(&session);
+        let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
+        while self.goes_on() && session.given_up().is_none() {
+            let asked = search.ask(self.room());
+            if asked.is_empty() {
+                break;
+            }
+            self.block(&mut session, &asked)?;
+            for configuration in asked {
+                // What isn't there was broken off, and so is the search.
+                if let Some(trial) = self.trials.get(&configuration) {
+                    search.tell(configuration, trial.cost());
+                }
+            }
+        }
+        if self.blocks > 1 && !interrupt::is_asked() && session.given_up().is_none() {
+            self.finals(&mut session)?;
+        }
+        if let Some(Failure { status, reason }) = session.given_up() {
+            self.sink.voice.fault(&format!("given up: {status}: {reason}"));
+        }
+        self.write_rest()
+    }
+
+    /// What was tried, by configuration.
+    pub fn trials(&self) -> &BTreeMap<usize, Trial> {
+        &self.trials
+    }
+
+    /// The configurations.
+    pub fn space(&self) -> &Space {
+        self.space
+    }
+
+    /// The device.
+    pub fn device(&self) -> &DeviceInfo {
+        &self.targets.device(0).info
+    }
+
+    /// The configuration that is the shader as it is written, if that is one of the space.
+    pub fn written_point(&self) -> Option<Point> {
+        self.written.map(|written| self.space.point(written))
+    }
+
+    /// The hash of the shader's source, or of its SPIR-V.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// What is tuned.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// How long it has taken, and how many samples.
+    pub fn spent(&self) -> (Duration, usize) {
+        (self.started.elapsed(), self.samples)
+    }
+
+    // ---- how far --------------------------------------------------------------------------------------------------------------
+
+    fn goes_on(&self) -> bool {
+        !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room() > 0
+    }
+
+    fn is_late(&self) -> bool {
+        matches!(self.budget, Budget::Time(time) if self.started.elapsed() >= time)
+    }
+
+    /// How many may be measured in the next block, beside the best so far.
+    fn room(&self) -> usize {
+        let block = BLOCK_CASES - 1;
+        match self.budget {
+            Budget::Count(count) => count.saturating_sub(self.trials.len()).min(block),
+            Budget::Time(_) => block,
+        }
+    }
+
+    /// The fastest so far of those that were measured to the end.
+    pub fn best(&self) -> Option<usize> {
+        let finalists = self.trials.iter().filter(|(_, trial)| trial.is_finalist());
+        let costs = finalists.filter_map(|(configuration, trial)| Some((*configuration, trial.cost()?)));
+        costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(configuration, _)| configuration)
+    }
+
+    // ---- measuring ------------------------------------------------------------------------------------------------------------
+
+    fn session(&self) -> Result<Session<'r>, Failure> {
+        let (max_noise, max_time) = match self.arguments.preset {
+            Preset::Quick => (0.05, Duration::from_millis(500)),
+            Preset::Default => (0.01, Duration::from_secs(2)),
+            Preset::Thorough => (0.005, Duration::from_secs(10)),
+        };
+        let options = Options {
+            max_noise: self.arguments.max_noise.unwrap_or(max_noise),
+            max_time: self.arguments.max_time.unwrap_or(max_time),
+            seed: self.arguments.seed,
+            rule: if self.arguments.no_race { Rule::Each } else { Rule::Race },
+        };
+        Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options))
+    }
+
+    fn opener(&self, max_time: Duration) -> Opener<'r> {
+        let (run, targets, deadlines) = (self.run, self.targets, self.run.deadlines());
+        let place = targets.device(0);
+        let subject = self.kernel.subject().clone();
+        let mut process = 0;
+        Box::new(move |timer| {
+            process += 1;
+            let opening = Opening {
+                device: Identity::of(&place.info, place.index),
+                queue: run.queue,
+                detail: run.detail(),
+                seed: run.seed,
+                preset: run.preset(),
+                evict_bytes: None,
+                warm_up: warm_up(&place.info),
+                max_time,
+                deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+                timer,
+                process,
+                subject: Some(Box::new(subject.clone())),
+            };
+            targets.open(place, opening).map(|bench| bench as _)
+        })
+    }
+
+    fn introduce(&self, session: &Session) {
+        let instrument = session.instrument();
+        instrument.note.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
+        let said = format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor);
+        self.sink.voice.progress.detail(&said);
+    }
+
+    /// Measures configurations beside the best so far. Rows of those that aren't in the running any more are written.
+    fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
+        self.blocks += 1;
+        let champion = self.best().filter(|best| !asked.contains(best));
+        for &configuration in asked {
+            let trial = self.prepared(configuration);
+            self.trials.insert(configuration, trial);
+        }
+        let runnable = |configuration: &&usize| self.trials[*configuration].case.is_some();
+        let those: Vec<usize> = champion.iter().chain(asked).filter(runnable).copied().collect();
+        self.bar.advance((asked.len() + usize::from(champion.is_some()) - those.len()) as u64);
+        self.measure(session, &those);
+        // What was broken off was never tried.
+        self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
+        self.write_beaten()
+    }
+
+    /// A configuration that wasn't measured yet.
+    fn prepared(&mut self, configuration: usize) -> Trial {
+        let point = self.space.point(configuration);
+        let trial = Trial { point, row: None, measured: None, failure: None, when: SystemTime::now(), case: None };
+        match self.kernel.prepare(&trial.point) {
+            Ok(prepared) => Trial { case: Some(prepared.case), ..trial },
+            Err(failure) => {
+                let row = self.row(configuration, &trial.point, Err(&failure));
+                Trial { row: Some(row), failure: Some(failure), ..trial }
+            }
+        }
+    }
+
+    /// A row before anything is measured.
+    fn row(&self, configuration: usize, point: &Point, case: Result<&Case, &Failure>) -> Record {
+        let name = self.kernel.name();
+        let case_id = case_id(&name, "", &[], point, Cache::Warm);
+        let skip = case.err().map(|failure| Skip::new(failure.reason.clone()));
+        let described = Described {
+            experiment: &name,
+            variant: "",
+            point,
+            cache: Cache::Warm,
+            case_id: &case_id,
+            index: Some(configuration as u64),
+            case: match (case, &skip) {
+                (Ok(case), _) => Ok(case),
+                (Err(_), skip) => Err(skip.as_ref().unwrap_or(&NO_REASON)),
+            },
+        };
+        let mut row = self.template.clone();
+        row.describe(&described, &self.targets.device(0).info);
+        if let Err(failure) = case {
+            row.fail(failure);
+        }
+        row
+    }
+
+    fn measure(&mut self, session: &mut Session, those: &[usize]) {
+        let cases: Vec<(usize, Case)> = those.iter().filter_map(|i| Some((*i, self.trials[i].case.clone()?))).collect();
+        let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
+        let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
+        // A search that is late is broken off once there is anything to tell.
+        let may_be_late = self.best().is_some();
+        let outcomes = session.measure(&tasks, &mut |event| {
+            show(&self.bar, event);
+            let ends = interrupt::is_asked() || (may_be_late && self.is_late());
+            if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        for ((configuration, case), outcome) in cases.into_iter().zip(outcomes) {
+            if let Some(outcome) = outcome {
+                self.take(configuration, &case, outcome);
+            }
+        }
+    }
+
+    /// Takes what came of a configuration.
+    fn take(&mut self, configuration: usize, case: &Case, Outcome { shader, result }: Outcome) {
+        let Some(known) = self.trials.get(&configuration) else { return };
+        // The best so far was measured before: a try that failed is no reason to doubt that, unless it was wrong.
+        if let (Some(_), Err(failure)) = (&known.measured, &result) {
+            if failure.status != Status::WrongResult {
+                return;
+            }
+        }
+        let mut row = self.row(configuration, &known.point, Ok(case));
+        if let Some(shader) = &shader {
+            row.describe_shader(shader);
+            if self.targets.are_mock() {
+                row.compile_ms = None; // the one figure that the simulation doesn't simulate
+            }
+        }
+        let (measured, failure) = match result {
+            Ok(measured) => {
+                self.samples += measured.samples();
+                row.measure(case, &measured);
+                (Some(measured), None)
+            }
+            Err(failure) => {
+                row.fail(&failure);
+                (None, Some(failure))
+            }
+        };
+        if let Some(trial) = self.trials.get_mut(&configuration) {
+            (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, SystemTime::now());
+        }
+    }
+
+    /// Measures those of several blocks that may be the best beside each other.
+    fn finals(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        let Some(best) = self.best().and_then(|best| self.trials[&best].cost()) else { return Ok(()) };
+        let near = |trial: &Trial| trial.is_finalist() && trial.cost().is_some_and(|cost| cost <= NEAR * best);
+        let mut finalists: Vec<(usize, f64)> =
+            self.trials.iter().filter(|(_, trial)| near(trial)).filter_map(|(i, trial)| Some((*i, trial.cost()?))).collect();
+        finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let those: Vec<usize> = finalists.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
+        if those.len() > 1 {
+            self.measure(session, &those);
+        }
+        self.write_beaten()
+    }
+
+    // ---- rows -----------------------------------------------------------------------------------------------------------------
+
+    /// Writes the rows of what can't be the best any more.
+    fn write_beaten(&mut self) -> anyhow::Result<()> {
+        self.write(|trial| !trial.is_finalist())
+    }
+
+    fn write_rest(&mut self) -> anyhow::Result<()> {
+        self.write(|_| true)
+    }
+
+    fn write(&mut self, is_due: impl Fn(&Trial) -> bool) -> anyhow::Result<()> {
+        for trial in self.trials.values_mut().filter(|trial| is_due(trial)) {
+            if let Some(row) = trial.row.take() {
+                self.sink.write(row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a configuration isn't measured that nothing was said of.
+static NO_REASON: Skip = Skip { reason: String::new() };

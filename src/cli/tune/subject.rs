@@ -1,0 +1,242 @@
+//! From flags to what is tuned, and to the axes that it is tuned along.
+
+use std::path::{Path, PathBuf};
+
+use super::arguments::Tune;
+use crate::error::Error;
+use crate::experiments::powers_of_two;
+use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
+use crate::plan::{parse_number, parse_values};
+use crate::tuning::space::Dimension;
+use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance};
+
+/// What flags say of the kernel itself.
+///
+/// # Errors
+/// What can't be read of them.
+pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
+    let usage = |flag: &str, words: String| Error::Usage(format!("--{flag}: {words}"));
+    let shader = arguments.shader.clone().ok_or_else(|| Error::Usage("a shader is needed".to_owned()))?;
+    let name = arguments.name.clone().unwrap_or_else(|| stem(&shader));
+    let buffers = arguments
+        .buffer
+        .iter()
+        .map(|text| BufferSpec::parse(text).map_err(|words| usage("buffer", format!("`{text}`: {words}"))));
+    let members = arguments.push.iter().map(|text| {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| usage("push", format!("`{text}`: NAME=EXPRESSION is needed")))?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    });
+    let macros = arguments.define.iter().map(|define| macro_of(define).map(|(name, values)| (name, values[0].clone())));
+    let three = |flag: &str, text: &Option<String>| {
+        text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
+    };
+    Ok(Subject {
+        name,
+        shader,
+        include_folders: arguments.include.clone(),
+        macros: macros.collect::<Result<_, _>>()?,
+        target: arguments.target_env.target(),
+        entry: arguments.entry.clone(),
+        n: arguments.n,
+        buffers: buffers.collect::<Result<_, _>>()?,
+        members: members.collect::<Result<_, Error>>()?,
+        threads: three("threads", &arguments.threads)?,
+        groups: three("groups", &arguments.groups)?,
+        bytes: arguments.bytes.clone(),
+        flops: arguments.flops.clone(),
+        reference: Reference::Untouched,
+        tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
+        is_idempotent: arguments.idempotent,
+        seed: arguments.seed,
+    })
+}
+
+/// A file's name without its ending, in what a row's name may have.
+fn stem(shader: &Path) -> String {
+    let name = shader.file_stem().map_or_else(|| "shader".into(), |name| name.to_string_lossy());
+    name.chars().map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect()
+}
+
+/// Up to three expressions, separated by commas that no bracket encloses; the others are 1.
+fn directions(text: &str) -> Result<[String; 3], String> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut().into_iter().for_each(|part| part.push(c));
+    }
+    if parts.len() > 3 {
+        return Err(format!("`{text}` has more than three directions"));
+    }
+    parts.resize(3, "1".to_owned());
+    let mut parts = parts.into_iter().map(|part| part.trim().to_owned());
+    Ok(std::array::from_fn(|_| parts.next().unwrap_or_default()))
+}
+
+/// `NAME`, which is 1, or `NAME=VALUE,VALUE`.
+fn macro_of(define: &str) -> Result<(String, Vec<String>), Error> {
+    let (name, values) = define.split_once('=').unwrap_or((define, "1"));
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
+        return Err(Error::Usage(format!("`{define}` defines no macro: NAME or NAME=VALUES is needed")));
+    }
+    Ok((name.to_owned(), values.split(',').map(|value| value.trim().to_owned()).collect()))
+}
+
+// ---- axes -----------------------------------------------------------------------------------------------------------------
+
+/// The axes that it is tuned along, those of the workgroup size first.
+///
+/// # Errors
+/// Names that nothing bears, and values that can't be.
+pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<Vec<Dimension>, Error> {
+    let mut given: Vec<(String, Vec<AxisValue>)> = Vec::new();
+    for text in &arguments.axis {
+        let (name, values) =
+            text.split_once('=').ok_or_else(|| Error::Usage(format!("axis `{text}`: NAME=VALUES is needed")))?;
+        let (name, values) = axis(name.trim(), values, kernel)?;
+        // The command line's stand behind the manifest's.
+        given.retain(|(known, _)| *known != name);
+        given.push((name, values));
+    }
+    for define in &arguments.define {
+        let (name, values) = macro_of(define)?;
+        if values.len() > 1 {
+            given.push((format!("{MACRO_AXIS}{name}"), values.iter().map(|value| value_of(value)).collect()));
+        }
+    }
+    let written = kernel.local_size().map_err(|failure| Error::Usage(failure.reason))?;
+    let defaults = default_sizes(written, device);
+    let mut all = Vec::new();
+    for (name, values) in LOCAL_SIZE_AXES.iter().zip(defaults) {
+        let said = given.iter().position(|(known, _)| known == name).map(|at| given.remove(at).1);
+        let values = said.unwrap_or(values);
+        if !values.is_empty() {
+            all.push(Dimension::new(*name, values));
+        }
+    }
+    all.extend(given.into_iter().map(|(name, values)| Dimension::new(name, values)));
+    Ok(all)
+}
+
+/// An axis by the name that the user gives it: of the workgroup size, or of a constant.
+fn axis(name: &str, values: &str, kernel: &mut Kernel) -> Result<(String, Vec<AxisValue>), Error> {
+    if LOCAL_SIZE_AXES.contains(&name) {
+        return numbers(name, values, 1).map(|values| (name.to_owned(), values));
+    }
+    let plain = name.strip_prefix(CONSTANT_AXIS).unwrap_or(name);
+    let constant = kernel.constant(plain).map_err(|failure| Error::Usage(failure.reason))?;
+    let name = format!("{CONSTANT_AXIS}{}", constant.name);
+    if constant.is_count && !values.contains('-') {
+        return numbers(&name, values, 0).map(|values| (name, values));
+    }
+    let items: Vec<&str> = values.split(',').map(str::trim).collect();
+    match items.iter().find(|item| !constant.accepts(item)) {
+        Some(wrong) => Err(Error::Usage(format!("axis `{plain}` is {}, and can't be `{wrong}`", constant.ty))),
+        None => Ok((name, items.into_iter().map(|item| AxisValue::Choice(item.to_owned().into())).collect())),
+    }
+}
+
+fn numbers(name: &str, values: &str, least: u64) -> Result<Vec<AxisValue>, Error> {
+    let axis = Axis::new("", "", AxisKind::AtLeast(least), [least]);
+    parse_values(&Axis { name: name.to_owned().into(), ..axis }, values)
+}
+
+fn value_of(text: &str) -> AxisValue {
+    parse_number(text).map_or_else(|| AxisValue::Choice(text.to_owned().into()), AxisValue::Integer)
+}
+
+/// Where subgroups are smaller, as on processors, multiples of one would be many, and no better than others.
+const LEAST_SUBGROUP: u32 = 32;
+
+/// In each direction that the shader has: powers of two, and for the first one multiples of a subgroup, as far as the device goes.
+/// In those where it is 1 it stays so.
+fn default_sizes(written: [u32; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] {
+    let limits = &device.limits;
+    let first = written.iter().position(|size| *size > 1).unwrap_or(0);
+    std::array::from_fn(|direction| {
+        if written[direction] <= 1 && direction != first {
+            return Vec::new();
+        }
+        let most = u64::from(limits.workgroup_size[direction].min(limits.workgroup_invocations).max(1));
+        let mut sizes: Vec<u64> = powers_of_two(1, most).collect();
+        if direction == first {
+            let subgroup = u64::from(device.subgroup.size.max(LEAST_SUBGROUP));
+            sizes.extend((1..=most / subgroup).map(|count| count * subgroup));
+        }
+        // What the shader has is one of them.
+        sizes.push(u64::from(written[direction]).min(most));
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.into_iter().map(AxisValue::from).collect()
+    })
+}
+
+// ---- the reference --------------------------------------------------------------------------------------------------------
+
+/// What outputs are compared with.
+///
+/// # Errors
+/// What is none of the three.
+pub fn reference(text: &str, kernel: &mut Kernel) -> Result<Reference, Error> {
+    let path = PathBuf::from(text);
+    let is_shader = path.extension().is_some_and(|ending| ["comp", "glsl", "spv"].iter().any(|known| ending == *known));
+    if is_shader && !text.contains('=') {
+        return Ok(Reference::Shader(path));
+    }
+    if path.is_file() {
+        return Ok(Reference::Files(vec![(String::new(), path)]));
+    }
+    let pairs: Option<Vec<(&str, &str)>> = text.split(',').map(|pair| pair.trim().split_once('=')).collect();
+    let Some(pairs) = pairs else {
+        return Err(Error::Usage(format!(
+            "--reference: there is no file `{text}`, and it is no configuration (NAME=VALUE,...)"
+        )));
+    };
+    if pairs.iter().all(|(_, path)| Path::new(path).is_file()) {
+        return Ok(Reference::Files(pairs.iter().map(|(name, path)| ((*name).to_owned(), PathBuf::from(path))).collect()));
+    }
+    let mut values = Vec::new();
+    for (name, value) in pairs {
+        let is_macro = kernel.subject().macros.iter().any(|(known, _)| known == name);
+        let (name, value) =
+            if is_macro { (format!("{MACRO_AXIS}{name}"), vec![value_of(value)]) } else { axis(name, value, kernel)? };
+        values.extend(value.into_iter().next().map(|value| (name.into(), value)));
+    }
+    Ok(Reference::Configuration(Point::new(values)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_are_separated_by_open_commas() {
+        assert_eq!(directions("n").unwrap(), ["n", "1", "1"]);
+        assert_eq!(directions("min(a, b), c").unwrap(), ["min(a, b)", "c", "1"]);
+        assert!(directions("1,2,3,4").is_err());
+    }
+
+    #[test]
+    fn a_workgroup_is_swept_where_the_shader_has_extent() {
+        let device = DeviceInfo::mock();
+        let numbers =
+            |written| default_sizes(written, &device).map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let [x, y, z] = numbers([1, 24, 1]);
+        assert!(x.is_empty() && z.is_empty());
+        assert!(["1", "2", "24", "32"].iter().all(|size| y.contains(&(*size).to_owned())), "{y:?}");
+        let [x, y, _] = numbers([16, 16, 1]);
+        assert!(x.len() > y.len() && !y.is_empty(), "subgroups in the first direction alone");
+        assert!(numbers([1, 1, 1])[1].is_empty());
+    }
+}

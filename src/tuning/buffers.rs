@@ -1,0 +1,188 @@
+//! The user's buffers: how large they are, and what they hold.
+
+use super::subject::BufferSpec;
+use super::{scalars, variables::Variables};
+use crate::model::Failure;
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, StructLayout, TypeLayout};
+
+use super::kernel::{said, skipped};
+
+/// A buffer under one configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sized {
+    /// What its bytes are.
+    pub(super) layout: StructLayout,
+    /// Its size, a multiple of four.
+    pub(super) bytes: u64,
+    /// How many elements it has; those of its runtime array, if it has one.
+    pub(super) elements: u64,
+}
+
+/// What a user may call a binding: by the names that the shader has for it, its members included, which a block without a name makes
+/// global; or by its numbers.
+pub(super) fn is_meant(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
+    let has_member = |block: &BlockInfo| block.layout.members.iter().any(|member| member.name == place);
+    place == info.name
+        || block(info, blocks).is_some_and(has_member)
+        || (info.set == 0 && place.parse() == Ok(info.binding))
+        || place
+            .split_once(':')
+            .is_some_and(|(set, binding)| (set.parse(), binding.parse()) == (Ok(info.set), Ok(info.binding)))
+}
+
+/// How a binding is called in messages and rows.
+pub(super) fn called(info: &BindingInfo) -> String {
+    match (info.name.as_str(), info.set) {
+        ("", 0) => info.binding.to_string(),
+        ("", set) => format!("{set}:{}", info.binding),
+        (name, _) => name.to_owned(),
+    }
+}
+
+/// The block of a binding.
+pub(super) fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInfo> {
+    let (set, binding) = (info.set, info.binding);
+    let place = match info.kind {
+        BindingKind::StorageBuffer => BlockPlace::StorageBuffer { set, binding },
+        BindingKind::UniformBuffer => BlockPlace::UniformBuffer { set, binding },
+        _ => return None,
+    };
+    blocks.iter().find(|block| block.place == place)
+}
+
+impl Sized {
+    /// The size of a binding's buffer.
+    ///
+    /// # Errors
+    /// What can't be bound, and counts that are none.
+    pub(super) fn of(
+        info: &BindingInfo,
+        block: Option<&BlockInfo>,
+        spec: Option<&BufferSpec>,
+        variables: &Variables,
+    ) -> Result<Self, Failure> {
+        let name = called(info);
+        let block = block.filter(|_| info.count == 1).ok_or_else(|| {
+            let what = if info.count == 1 { "no buffer" } else { "an array of descriptors" };
+            said(format!("binding `{name}` is {what}: only single storage and uniform buffers can be tuned with so far"))
+        })?;
+        let count = spec.and_then(|spec| spec.count.as_deref());
+        let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
+        let elements = asked.unwrap_or_else(|| variables.n());
+        if elements == 0 {
+            return Err(skipped(format!("buffer `{name}` would have no elements")));
+        }
+        let too_large =
+            || skipped(format!("buffer `{name}` would have {elements} elements: more bytes than there are numbers for"));
+        match spec.and_then(|spec| spec.ty.as_deref()) {
+            Some(ty) => {
+                let (scalar, components) = element(ty).ok_or_else(|| {
+                    said(format!(
+                        "`{ty}` is no type of buffer `{name}`: a GLSL scalar or vector is needed, such as float, uint or vec4"
+                    ))
+                })?;
+                let element = scalar.bytes() * components;
+                let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(block.layout.bytes);
+                Ok(Self { layout: scalars::plain(scalar), bytes: whole_words(bytes).ok_or_else(too_large)?, elements })
+            }
+            None if block.runtime_stride().is_none() => {
+                if asked.is_some() {
+                    return Err(said(format!("buffer `{name}` has the size that the shader declares: it takes no count")));
+                }
+                let bytes = whole_words(block.layout.bytes).ok_or_else(too_large)?;
+                Ok(Self { layout: block.layout.clone(), bytes, elements: bytes / 4 })
+            }
+            None => {
+                let bytes = block.bytes_with(elements).and_then(whole_words).ok_or_else(too_large)?;
+                Ok(Self { layout: block.layout.clone(), bytes, elements })
+            }
+        }
+    }
+}
+
+fn whole_words(bytes: u64) -> Option<u64> {
+    bytes.max(4).checked_next_multiple_of(4)
+}
+
+/// A scalar or a vector by its GLSL name: its numbers' type, and how many it has.
+fn element(name: &str) -> Option<(ScalarType, u64)> {
+    const SCALARS: [(&str, ScalarType); 11] = [
+        ("float", ScalarType::F32),
+        ("double", ScalarType::F64),
+        ("float16_t", ScalarType::F16),
+        ("int", ScalarType::I32),
+        ("uint", ScalarType::U32),
+        ("int8_t", ScalarType::I8),
+        ("uint8_t", ScalarType::U8),
+        ("int16_t", ScalarType::I16),
+        ("uint16_t", ScalarType::U16),
+        ("int64_t", ScalarType::I64),
+        ("uint64_t", ScalarType::U64),
+    ];
+    const VECTORS: [(&str, ScalarType); 5] = [
+        ("vec", ScalarType::F32),
+        ("dvec", ScalarType::F64),
+        ("f16vec", ScalarType::F16),
+        ("ivec", ScalarType::I32),
+        ("uvec", ScalarType::U32),
+    ];
+    let scalar = SCALARS.iter().find(|(known, _)| *known == name).map(|(_, scalar)| (*scalar, 1));
+    scalar.or_else(|| {
+        let (_, scalar) = VECTORS.iter().find(|(known, _)| name.strip_prefix(known).is_some_and(|rest| rest.len() == 1))?;
+        let components = name.chars().next_back()?.to_digit(10).filter(|components| (2..=4).contains(components))?;
+        Some((*scalar, components.into()))
+    })
+}
+
+/// The bytes of a block whose members are given by name: whole numbers are `n` where nothing is said, floats 1.
+pub(super) fn members(
+    layout: &StructLayout,
+    block: &str,
+    bytes: u64,
+    given: &[(String, String)],
+    variables: &Variables,
+) -> Result<Vec<u8>, Failure> {
+    let mut filled = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+    for member in &layout.members {
+        let names = [member.name.clone(), format!("{block}.{}", member.name)];
+        let text = given.iter().find(|(name, _)| names.contains(name)).map(|(_, text)| text.as_str());
+        let what = format!("`{}`", member.name);
+        let mut values = text.map(|text| text.split(',').map(str::trim)).into_iter().flatten();
+        let mut last = None;
+        let single = StructLayout { members: vec![member.clone()], ..layout.clone() };
+        let mut failed = None;
+        scalars::for_each(&single, bytes, &mut |at, scalar| {
+            last = values.next().or(last);
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            let width = usize::try_from(scalar.bytes()).unwrap_or(0);
+            match number(scalar, last, &what, variables) {
+                Ok(value) => filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]),
+                Err(failure) => failed = Some(failure),
+            }
+        });
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        if values.next().is_some() {
+            return Err(said(format!("{what} is {}: it is given more values than that has", member.ty)));
+        }
+        let _: &TypeLayout = &member.ty;
+    }
+    Ok(filled)
+}
+
+/// The bits of a member's number.
+fn number(scalar: ScalarType, text: Option<&str>, what: &str, variables: &Variables) -> Result<u64, Failure> {
+    if scalar.is_float() {
+        let real = text.map_or(Ok(1.0), |text| variables.number(text, what))?;
+        #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
+        return Ok(match scalar {
+            ScalarType::F64 => real.to_bits(),
+            ScalarType::F32 => (real as f32).to_bits().into(),
+            ScalarType::F16 => half::f16::from_f64(real).to_bits().into(),
+            _ => half::bf16::from_f64(real).to_bits().into(),
+        });
+    }
+    let whole = text.map_or(Ok(i128::from(variables.n())), |text| variables.whole(text, what))?;
+    scalar.parse(&whole.to_string()).ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))
+}

@@ -1,0 +1,149 @@
+//! What a configuration computed, beside what it should have.
+
+use serde::{Deserialize, Serialize};
+
+use super::scalars;
+use crate::shader::{ScalarType, StructLayout};
+use crate::validate::Mismatch;
+
+/// How far a float may be from the reference's: by `absolute`, or by `relative` of the larger of the two. Whole numbers are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// In the values' own unit; `None` for what suits the type.
+    pub absolute: Option<f64>,
+    /// A share; `None` for what suits the type.
+    pub relative: Option<f64>,
+}
+
+impl Tolerance {
+    /// By type: a few hundred steps of the last digit, as sums in another order have them.
+    fn of(self, scalar: ScalarType) -> (f64, f64) {
+        let (absolute, relative) = match scalar {
+            ScalarType::F64 => (1e-12, 1e-10),
+            ScalarType::F32 => (1e-6, 1e-4),
+            _ => (1e-3, 2e-2),
+        };
+        (self.absolute.unwrap_or(absolute), self.relative.unwrap_or(relative))
+    }
+
+    fn accepts(self, scalar: ScalarType, got: f64, expected: f64) -> bool {
+        let (absolute, relative) = self.of(scalar);
+        let apart = (got - expected).abs();
+        (got.is_nan() && expected.is_nan())
+            || got == expected
+            || apart <= absolute
+            || (apart.is_finite() && apart <= relative * got.abs().max(expected.abs()))
+    }
+}
+
+/// The first number that differs and how many do; nothing where all are right.
+pub(super) fn compare(
+    name: &str,
+    layout: &StructLayout,
+    [got, expected]: [&[u8]; 2],
+    tolerance: Tolerance,
+) -> Option<Mismatch> {
+    if got == expected {
+        return None;
+    }
+    if got.len() != expected.len() {
+        let bytes = |bytes: &[u8]| format!("{} bytes", bytes.len());
+        let (wrong, total) = (1, 1);
+        return Some(Mismatch { output: name.to_owned(), index: 0, got: bytes(got), expected: bytes(expected), wrong, total });
+    }
+    let mut found: Option<Mismatch> = None;
+    let mut total = 0_u64;
+    scalars::for_each(layout, got.len() as u64, &mut |at, scalar| {
+        let [own, right] = [got, expected].map(|bytes| part(bytes, at, scalar));
+        if own != right && !is_near(scalar, own, right, tolerance) {
+            match &mut found {
+                Some(mismatch) => mismatch.wrong += 1,
+                None => {
+                    let (output, index) = (name.to_owned(), total);
+                    let [got, expected] = [own, right].map(|bytes| shown(scalar, bytes));
+                    found = Some(Mismatch { output, index, got, expected, wrong: 1, total: 0 });
+                }
+            }
+        }
+        total += 1;
+    });
+    found.map(|mismatch| Mismatch { total, ..mismatch })
+}
+
+fn part(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
+    let start = usize::try_from(at).unwrap_or(usize::MAX);
+    let length = usize::try_from(scalar.bytes()).unwrap_or(0);
+    bytes.get(start..start.saturating_add(length)).unwrap_or_default()
+}
+
+fn is_near(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> bool {
+    match (real(scalar, got), real(scalar, expected)) {
+        (Some(got), Some(expected)) => tolerance.accepts(scalar, got, expected),
+        _ => false,
+    }
+}
+
+/// A float's value; nothing for whole numbers, and for floats of 8 bits, whose encoding isn't known.
+fn real(scalar: ScalarType, bytes: &[u8]) -> Option<f64> {
+    Some(match scalar {
+        ScalarType::F64 => f64::from_ne_bytes(bytes.try_into().ok()?),
+        ScalarType::F32 => f32::from_ne_bytes(bytes.try_into().ok()?).into(),
+        ScalarType::F16 => half::f16::from_ne_bytes(bytes.try_into().ok()?).to_f64(),
+        ScalarType::OtherFloat(2) => half::bf16::from_ne_bytes(bytes.try_into().ok()?).to_f64(),
+        _ => return None,
+    })
+}
+
+fn shown(scalar: ScalarType, bytes: &[u8]) -> String {
+    if let Some(real) = real(scalar, bytes) {
+        return format!("{real:?}");
+    }
+    let mut wide = [0; 8];
+    let length = bytes.len().min(8);
+    if cfg!(target_endian = "big") {
+        wide[8 - length..].copy_from_slice(&bytes[..length]);
+    } else {
+        wide[..length].copy_from_slice(&bytes[..length]);
+    }
+    scalar.shown(u64::from_ne_bytes(wide))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
+        compare("out", &scalars::plain(scalar), [got, expected], tolerance)
+    }
+
+    fn floats(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_and_the_first_wrong_one_is_named() {
+        let words = |words: &[i32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let mismatch = found(ScalarType::I32, &words(&[1, -2, 4]), &words(&[1, 2, 3]), Tolerance::default()).unwrap();
+        assert_eq!(mismatch.to_string(), "out[1] is -2, should be 2 (2 of 3 elements are wrong)");
+        assert_eq!(found(ScalarType::I32, &words(&[1]), &words(&[1]), Tolerance::default()), None);
+    }
+
+    #[test]
+    fn floats_may_be_a_little_off() {
+        let exact = Tolerance { absolute: Some(0.0), relative: Some(0.0) };
+        let (one, other) = (floats(&[1.0, f32::NAN, f32::INFINITY]), floats(&[1.000_01, f32::NAN, f32::INFINITY]));
+        assert_eq!(found(ScalarType::F32, &one, &other, Tolerance::default()), None);
+        assert_eq!(found(ScalarType::F32, &one, &other, exact).unwrap().wrong, 1);
+        let half = Tolerance { absolute: Some(0.5), relative: Some(0.0) };
+        assert_eq!(found(ScalarType::F32, &floats(&[8.5]), &floats(&[8.0]), half), None);
+        for wrong in [8.6, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
+            assert!(found(ScalarType::F32, &floats(&[wrong]), &floats(&[8.0]), half).is_some(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn another_size_is_no_match() {
+        let mismatch = found(ScalarType::U32, &[0; 8], &[0; 4], Tolerance::default()).unwrap();
+        assert_eq!((mismatch.got.as_str(), mismatch.expected.as_str()), ("8 bytes", "4 bytes"));
+    }
+}

@@ -1,0 +1,229 @@
+//! What a user's buffer holds before anything runs.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use half::{bf16, f16};
+use serde::{Deserialize, Serialize};
+
+use super::scalars;
+use crate::model::{Sequence, Skip};
+use crate::shader::{ScalarType, StructLayout};
+
+/// What a buffer is filled with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Seeded: floats of 0 to 1, whole numbers below the count of the buffer's elements, so that those that are indexes stay within.
+    Random,
+    /// Zeros.
+    Zero,
+    /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
+    Iota,
+    /// One number.
+    Constant(f64),
+    /// The bytes of a file, which has to have as many.
+    File(PathBuf),
+}
+
+impl FromStr for Fill {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let constant = |value: &str| value.trim().parse().map_err(|_| format!("`{value}` is no number")).map(Self::Constant);
+        match text.split_once('=') {
+            Some(("constant", value)) => constant(value),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
+            None if text == "random" => Ok(Self::Random),
+            None if text == "zero" => Ok(Self::Zero),
+            None if text == "iota" => Ok(Self::Iota),
+            _ => Err(format!("`{text}` is no fill: random, zero, iota, constant=VALUE or file=PATH is needed")),
+        }
+    }
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.write_str("random"),
+            Self::Zero => f.write_str("zero"),
+            Self::Iota => f.write_str("iota"),
+            Self::Constant(value) => write!(f, "constant={value}"),
+            Self::File(path) => write!(f, "file={}", path.display()),
+        }
+    }
+}
+
+impl Fill {
+    /// The bytes of a buffer of this layout. `elements` is what whole random numbers stay below.
+    ///
+    /// # Errors
+    /// A file that can't be read, or is of another size; a buffer that is larger than the host's memory.
+    pub(super) fn bytes(&self, layout: &StructLayout, bytes: u64, elements: u64, seed: u64) -> Result<Vec<u8>, Skip> {
+        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if let Self::File(path) = self {
+            return file(path, bytes);
+        }
+        let mut filled = Vec::new();
+        filled
+            .try_reserve_exact(length)
+            .map_err(|_| Skip::new(format!("the host has no {bytes} bytes to fill a buffer with")))?;
+        filled.resize(length, 0);
+        if *self == Self::Zero {
+            return Ok(filled);
+        }
+        let mut index = 0;
+        scalars::for_each(layout, bytes, &mut |at, scalar| {
+            let value = self.number(scalar, index, elements, seed);
+            index += 1;
+            let start = usize::try_from(at).unwrap_or(usize::MAX);
+            write(&mut filled[start..], scalar, value);
+        });
+        Ok(filled)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "test data: what a type can't hold is rounded")]
+    fn number(&self, scalar: ScalarType, index: u64, elements: u64, seed: u64) -> Number {
+        match self {
+            Self::Random if scalar.is_float() => Number::Real(unit(seed, index)),
+            Self::Random => Number::Whole(wide(seed, index) % most(scalar).min(elements).max(1)),
+            Self::Iota if scalar.is_float() => Number::Real(index as f64),
+            Self::Iota => Number::Whole(index),
+            Self::Constant(value) => Number::of(*value, scalar),
+            Self::Zero | Self::File(_) => Number::Whole(0),
+        }
+    }
+}
+
+/// A number before it takes a type.
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(u64),
+    Real(f64),
+}
+
+impl Number {
+    #[expect(clippy::cast_possible_truncation, reason = "what a type can't hold is cut off")]
+    fn of(value: f64, scalar: ScalarType) -> Self {
+        if scalar.is_float() { Self::Real(value) } else { Self::Whole(u64::from_ne_bytes((value as i64).to_ne_bytes())) }
+    }
+}
+
+/// A number of 0 to 1, of 24 bits: all floats but those of 16 bits and less hold it exactly.
+fn unit(seed: u64, index: u64) -> f64 {
+    f64::from(Sequence::Words { seed }.word(index) >> 8) / f64::from(1 << 24)
+}
+
+fn wide(seed: u64, index: u64) -> u64 {
+    let words = Sequence::Words { seed };
+    u64::from(words.word(2 * index)) << 32 | u64::from(words.word(2 * index + 1))
+}
+
+/// How many whole numbers from 0 on a type has.
+fn most(scalar: ScalarType) -> u64 {
+    match scalar {
+        ScalarType::U8 => 1 << 8,
+        ScalarType::I8 => 1 << 7,
+        ScalarType::U16 => 1 << 16,
+        ScalarType::I16 => 1 << 15,
+        ScalarType::Bool => 2,
+        ScalarType::I32 => 1 << 31,
+        ScalarType::U32 => 1 << 32,
+        _ => 1 << 63,
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a number takes its type"
+)]
+fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
+    let (whole, real) = match number {
+        Number::Whole(whole) => (whole, whole as f64),
+        Number::Real(real) => (real as u64, real),
+    };
+    match scalar {
+        ScalarType::F64 => target[..8].copy_from_slice(&real.to_ne_bytes()),
+        ScalarType::F32 => target[..4].copy_from_slice(&(real as f32).to_ne_bytes()),
+        ScalarType::F16 => target[..2].copy_from_slice(&f16::from_f64(real).to_ne_bytes()),
+        ScalarType::OtherFloat(2) => target[..2].copy_from_slice(&bf16::from_f64(real).to_ne_bytes()),
+        // Floats of 8 bits: patterns of numbers from 0 to about 1, in both encodings.
+        ScalarType::OtherFloat(_) => target[0] = (real * 56.0) as u8,
+        _ => {
+            let bytes = usize::try_from(scalar.bytes()).unwrap_or(8);
+            let low = if cfg!(target_endian = "big") {
+                whole.to_be_bytes().split_at(8 - bytes).1.to_vec()
+            } else {
+                whole.to_le_bytes()[..bytes].to_vec()
+            };
+            target[..bytes].copy_from_slice(&low);
+        }
+    }
+}
+
+fn file(path: &PathBuf, bytes: u64) -> Result<Vec<u8>, Skip> {
+    let read = fs::read(path).map_err(|error| Skip::new(format!("can't read {}: {error}", path.display())))?;
+    if read.len() as u64 == bytes {
+        return Ok(read);
+    }
+    Err(Skip::new(format!("{} has {} bytes, the buffer {bytes}", path.display(), read.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(fill: &str, scalar: ScalarType, bytes: u64, elements: u64) -> Vec<u8> {
+        fill.parse::<Fill>().unwrap().bytes(&scalars::plain(scalar), bytes, elements, 7).unwrap()
+    }
+
+    fn floats(bytes: &[u8]) -> Vec<f32> {
+        bytes.chunks_exact(4).map(|word| f32::from_ne_bytes(word.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn fills_say_what_they_are() {
+        for text in ["random", "zero", "iota", "constant=1.5", "file=a b.bin"] {
+            assert_eq!(text.parse::<Fill>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "ones", "constant", "constant=x", "file=", "random=1"] {
+            assert!(wrong.parse::<Fill>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_take_their_types() {
+        assert_eq!(floats(&filled("iota", ScalarType::F32, 12, 3)), [0.0, 1.0, 2.0]);
+        assert_eq!(floats(&filled("constant=-0.5", ScalarType::F32, 8, 2)), [-0.5, -0.5]);
+        assert_eq!(filled("iota", ScalarType::U8, 4, 4), [0, 1, 2, 3]);
+        assert_eq!(filled("constant=-1", ScalarType::I16, 4, 2), [255; 4]);
+        assert_eq!(filled("constant=2", ScalarType::F16, 2, 1), f16::from_f32(2.0).to_ne_bytes());
+        assert_eq!(filled("zero", ScalarType::F64, 8, 1), [0; 8]);
+    }
+
+    #[test]
+    fn random_floats_are_within_one_and_whole_numbers_within_the_buffer() {
+        let random = floats(&filled("random", ScalarType::F32, 4000, 1000));
+        assert!(random.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = random.iter().sum::<f32>() / 1000.0;
+        assert!((0.45..0.55).contains(&mean), "{mean}");
+        let indexes = filled("random", ScalarType::U32, 4000, 10);
+        let indexes: Vec<u32> = indexes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+        assert!((0..10).all(|value| indexes.contains(&value)) && indexes.iter().all(|value| *value < 10));
+        assert_ne!(filled("random", ScalarType::F32, 64, 16)[..], filled("random", ScalarType::F32, 128, 32)[64..]);
+    }
+
+    #[test]
+    fn a_file_must_fit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), [1, 2, 3, 4]).unwrap();
+        let fill = Fill::File(file.path().to_owned());
+        let layout = scalars::plain(ScalarType::U32);
+        assert_eq!(fill.bytes(&layout, 4, 1, 1), Ok(vec![1, 2, 3, 4]));
+        assert!(fill.bytes(&layout, 8, 2, 1).unwrap_err().reason.contains("has 4 bytes, the buffer 8"));
+    }
+}

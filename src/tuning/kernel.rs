@@ -1,0 +1,631 @@
+//! A kernel of the user's, configuration by configuration, as cases.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::sync::Arc;
+
+use super::buffers::{self, Sized};
+use super::compare::compare;
+use super::expression::Value;
+use super::fill::Fill;
+use super::module::{self, Source};
+use super::subject::{BufferSpec, Reference, Subject};
+use super::variables::Variables;
+use crate::model::{
+    AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, POISON,
+    Point, Repeat, Resource, Shape, Status, Step, Work,
+};
+use crate::plan::{check_limits, parse_number};
+use crate::shader::{
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Prepared, ScalarType, SpecValues, StructLayout, specialize_kernel,
+};
+use crate::validate::{Mismatch, Verdict};
+
+/// The axes of the workgroup size.
+pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
+/// How an axis begins that is a specialization constant; its name in the shader follows, or its id.
+pub const CONSTANT_AXIS: &str = "spec_";
+/// How an axis begins that is a macro.
+pub const MACRO_AXIS: &str = "def_";
+
+/// What the user has to mend.
+pub(super) fn said(reason: String) -> Failure {
+    Failure::new(Status::Error, reason)
+}
+
+/// What this configuration can't have.
+pub(super) fn skipped(reason: String) -> Failure {
+    Failure::new(Status::Skipped, reason)
+}
+
+/// A subject on a device.
+pub struct Kernel {
+    subject: Subject,
+    device: DeviceInfo,
+    /// By their macros.
+    sources: HashMap<Vec<(String, String)>, Arc<Source>>,
+    /// What was filled before.
+    fills: HashMap<FillKey, Data>,
+    /// What the outputs must be, in the order of the case's check.
+    expected: Option<Vec<Vec<u8>>>,
+}
+
+/// What a buffer's first bytes depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct FillKey {
+    set: u32,
+    binding: u32,
+    bytes: u64,
+    elements: u64,
+    layout: String,
+}
+
+/// A configuration's case, and what it is made from.
+struct Made {
+    case: Case,
+    source: Arc<Source>,
+    values: SpecValues,
+    blocks: Vec<BlockInfo>,
+    /// Of each output, in the order of the case's check: its name, and what its bytes are.
+    outputs: Vec<(String, StructLayout)>,
+}
+
+/// A binding's buffer while a case is made.
+struct Bound {
+    sized: Sized,
+    /// Its first bytes, where they follow from the configuration; none where they are filled in once for all.
+    contents: Vec<u8>,
+    /// Whether all of them are zeros.
+    is_zero: bool,
+}
+
+impl Kernel {
+    /// A subject on a device. Nothing is read yet.
+    pub fn new(subject: Subject, device: DeviceInfo) -> Self {
+        Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None }
+    }
+
+    /// What is tuned.
+    pub fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// The name of its rows' experiment.
+    pub fn name(&self) -> String {
+        format!("tune/{}", self.subject.name)
+    }
+
+    /// The shader under a configuration's macros.
+    ///
+    /// # Errors
+    /// `compile_error` where it doesn't compile or can't be described.
+    pub(super) fn source(&mut self, point: &Point) -> Result<Arc<Source>, Failure> {
+        let mut macros = self.subject.macros.clone();
+        for (name, value) in point.iter().filter_map(|(name, value)| Some((name.strip_prefix(MACRO_AXIS)?, value))) {
+            macros.retain(|(known, _)| known != name);
+            macros.push((name.to_owned(), value.to_string()));
+        }
+        macros.sort();
+        if let Some(source) = self.sources.get(&macros) {
+            return Ok(Arc::clone(source));
+        }
+        let source = Arc::new(Source::read(&self.subject, macros.clone())?);
+        self.sources.insert(macros, Arc::clone(&source));
+        Ok(source)
+    }
+
+    /// The names that expressions may use under a configuration.
+    fn variables_of(&self, source: &Source, point: &Point, values: &SpecValues) -> Variables {
+        let mut variables = Variables::new(self.subject.n);
+        for (name, size) in LOCAL_SIZE_AXES.iter().zip(local_size(source, point)) {
+            variables.add(name, Value::from(u64::from(size)));
+        }
+        for constant in source.constants() {
+            let bits = values.get(&constant.id).copied().unwrap_or(constant.default_bits);
+            let shown = constant.ty.shown(bits);
+            let value = match constant.ty {
+                ScalarType::Bool => Value::Truth(bits != 0),
+                ty if ty.is_float() => Value::Real(shown.parse().unwrap_or(f64::NAN)),
+                _ => word_value(&shown),
+            };
+            let name = module::called(constant);
+            variables.add(&name, value.clone());
+            variables.add(&format!("{CONSTANT_AXIS}{name}"), value);
+        }
+        for (name, value) in point.iter() {
+            let value = axis_value(value);
+            variables.add(name.strip_prefix(MACRO_AXIS).unwrap_or(name), value.clone());
+            variables.add(name, value);
+        }
+        for (name, value) in &self.subject.macros {
+            variables.add(name, word_value(value));
+        }
+        variables
+    }
+
+    /// The values of the constants that a configuration names.
+    fn constants(&self, source: &Source, point: &Point) -> Result<SpecValues, Failure> {
+        let named = point.iter().filter_map(|(name, value)| Some((name.strip_prefix(CONSTANT_AXIS)?, value)));
+        let value_of = |(name, value): (&str, &AxisValue)| {
+            let constant = source.constant(name);
+            let constant = constant.ok_or_else(|| said(format!("the shader has no specialization constant `{name}`")))?;
+            Ok((constant.id, module::bits(constant, &value.to_string())?))
+        };
+        named.map(value_of).collect()
+    }
+
+    /// Compiles a configuration.
+    ///
+    /// # Errors
+    /// `skipped` where the device's limits don't allow it, `compile_error` where it doesn't compile, `error` for what the user has
+    /// to mend.
+    pub fn prepare(&mut self, point: &Point) -> Result<Prepared, Failure> {
+        let Made { case, source, values, .. } = self.make(point)?;
+        check_limits(&case, &self.device).map_err(|skip| skipped(skip.reason))?;
+        let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values)
+            .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
+        // What functions do with a buffer, which its declaration may not tell.
+        for info in &mut specialized.bindings {
+            let used = source.reflection().bindings.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
+            info.access = used.map_or(info.access, |used| used.access);
+        }
+        let limit = u64::from(self.device.limits.shared_bytes);
+        if specialized.shared_bytes > limit {
+            let needed = specialized.shared_bytes;
+            return Err(skipped(format!("maxComputeSharedMemorySize is {limit}, the configuration needs {needed}")));
+        }
+        Ok(Prepared { case, kernels: vec![specialized] })
+    }
+
+    fn make(&mut self, point: &Point) -> Result<Made, Failure> {
+        let source = self.source(point)?;
+        let local_size = local_size(&source, point);
+        let mut values = self.constants(&source, point)?;
+        let variables = self.variables_of(&source, point, &values);
+        values.extend(source.size_values(local_size));
+        let reflection = source.reflection();
+        let described = |error: crate::shader::ReflectError| Failure::new(Status::CompileError, error.to_string());
+        let infos = reflection.bindings_under(&values).map_err(described)?;
+        let blocks = reflection.blocks(&values).map_err(described)?;
+        self.check_names(&infos, &blocks)?;
+        let mut resources = Vec::new();
+        let (mut bindings, mut reset, mut outputs, mut layouts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut reads_own = false;
+        // What functions do with a buffer, which those of the specialization don't tell.
+        for (info, used) in infos.iter().zip(&reflection.bindings) {
+            let name = buffers::called(info);
+            let Bound { sized, contents, is_zero } = self.bound(info, &blocks, &variables)?;
+            let shape = Shape::Buffer { bytes: sized.bytes, memory: MemoryKind::DeviceLocal };
+            let resource = resources.len();
+            bindings.push(Binding { set: info.set, binding: info.binding, resource });
+            let own =
+                |contents| Resource { name: Cow::Owned(format!("{name} ({}:{})", info.set, info.binding)), shape, contents };
+            match used.access {
+                Access::ReadOnly => {
+                    resources.push(own(Contents::Data(self.data(info, &blocks, &sized, contents)?)));
+                    continue;
+                }
+                Access::WriteOnly => {
+                    resources.push(own(Contents::Undefined));
+                    reset.push(Step::Fill { resource, word: POISON });
+                }
+                Access::ReadWrite if is_zero => {
+                    resources.push(own(Contents::Undefined));
+                    reset.push(Step::Fill { resource, word: 0 });
+                    reads_own = true;
+                }
+                Access::ReadWrite => {
+                    resources.push(own(Contents::Undefined));
+                    let before = Contents::Data(self.data(info, &blocks, &sized, contents)?);
+                    let name = Cow::Owned(format!("{name} ({}:{}), before", info.set, info.binding));
+                    resources.push(Resource { name, shape, contents: before });
+                    reset.push(Step::Copy { from: resource + 1, to: resource });
+                    reads_own = true;
+                }
+            }
+            outputs.push(resource);
+            layouts.push((name, sized.layout));
+        }
+        if outputs.is_empty() {
+            return Err(said("the shader writes no buffer: there is nothing to compare".to_owned()));
+        }
+        let mut pass = vec![Step::Bind { kernel: 0 }];
+        if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
+            let bytes =
+                buffers::members(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
+            pass.push(Step::Push { bytes });
+        }
+        pass.push(Step::Dispatch { groups: self.groups(&source, local_size, &variables)? });
+        let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
+        let work = Work {
+            bytes: work(&self.subject.bytes, "--bytes")?,
+            flops: work(&self.subject.flops, "--flops")?,
+            ..Work::default()
+        };
+        let headline = match work {
+            Work { flops: Some(_), .. } => Headline::FLOPS,
+            Work { bytes: Some(_), .. } => Headline::BANDWIDTH,
+            _ => Headline::TIME,
+        };
+        let kernel = ModelKernel {
+            source: Cow::Owned(self.subject.shader.to_string_lossy().into_owned()),
+            macros: Vec::new(),
+            target: self.subject.target,
+            local_size,
+            constants: Vec::new(),
+            required_subgroup_size: None,
+            bindings,
+        };
+        let repeat = if reads_own && !self.subject.is_idempotent { Repeat::AfterReset } else { Repeat::Overwrites };
+        let case = Case {
+            kernels: vec![kernel],
+            resources,
+            reset,
+            pass,
+            repeat,
+            work,
+            headline,
+            check: Check::Twin(outputs),
+            ..Case::new(&self.name(), point)
+        };
+        Ok(Made { case, source, values, blocks, outputs: layouts })
+    }
+
+    /// A binding's buffer, and what it holds at first.
+    fn bound(&self, info: &BindingInfo, blocks: &[BlockInfo], variables: &Variables) -> Result<Bound, Failure> {
+        let spec = self.spec(info, blocks).cloned();
+        let block = buffers::block(info, blocks);
+        let sized = Sized::of(info, block, spec.as_ref(), variables)?;
+        let fill = spec.and_then(|spec| spec.fill);
+        let is_zero = fill == Some(Fill::Zero);
+        let contents = match (&fill, info.kind) {
+            (None, BindingKind::UniformBuffer) => {
+                buffers::members(&sized.layout, &buffers::called(info), sized.bytes, &self.subject.members, variables)?
+            }
+            // Filled once, and kept: see `data`.
+            _ => Vec::new(),
+        };
+        Ok(Bound { sized, contents, is_zero })
+    }
+
+    /// What a buffer holds at first: the bytes, where they are given, or what the user fills it with.
+    fn data(&mut self, info: &BindingInfo, blocks: &[BlockInfo], sized: &Sized, contents: Vec<u8>) -> Result<Data, Failure> {
+        if !contents.is_empty() {
+            return Ok(Data::new(contents));
+        }
+        let key = FillKey {
+            set: info.set,
+            binding: info.binding,
+            bytes: sized.bytes,
+            elements: sized.elements,
+            layout: format!("{:?}", sized.layout),
+        };
+        if let Some(data) = self.fills.get(&key) {
+            return Ok(data.clone());
+        }
+        let fill = self.spec(info, blocks).and_then(|spec| spec.fill.clone()).unwrap_or(Fill::Random);
+        let seed = self.subject.seed ^ u64::from(info.set) << 32 ^ u64::from(info.binding).wrapping_mul(0x9E37_79B9);
+        let filled = fill.bytes(&sized.layout, sized.bytes, sized.elements, seed);
+        let data = Data::new(filled.map_err(|skip| said(format!("buffer `{}`: {}", buffers::called(info), skip.reason)))?);
+        self.fills.insert(key, data.clone());
+        Ok(data)
+    }
+
+    fn spec(&self, info: &BindingInfo, blocks: &[BlockInfo]) -> Option<&BufferSpec> {
+        // The last one wins: the command line's stand behind the manifest's.
+        self.subject.buffers.iter().rfind(|spec| buffers::is_meant(&spec.place, info, blocks))
+    }
+
+    /// What the user names must be there.
+    fn check_names(&self, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
+        let names = || infos.iter().map(buffers::called).collect::<Vec<_>>().join(", ");
+        let is_known = |spec: &&BufferSpec| infos.iter().any(|info| buffers::is_meant(&spec.place, info, blocks));
+        if let Some(spec) = self.subject.buffers.iter().find(|spec| !is_known(spec)) {
+            return Err(said(format!("the shader has no buffer `{}`; it has {}", spec.place, names())));
+        }
+        let members = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
+        let known: Vec<String> = members
+            .flat_map(|block| block.layout.members.iter().flat_map(|m| [m.name.clone(), format!("{}.{}", block.name, m.name)]))
+            .collect();
+        match self.subject.members.iter().find(|(name, _)| !known.contains(name)) {
+            Some((name, _)) if known.is_empty() => {
+                Err(said(format!("`{name}` is given a value, but the shader has neither push constants nor uniform blocks")))
+            }
+            Some((name, _)) => {
+                let plain: Vec<&str> = known.iter().step_by(2).map(String::as_str).collect();
+                Err(said(format!("no push constant or uniform is called `{name}`; there are {}", plain.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Workgroups: as many as are asked for, or as cover the invocations that are.
+    fn groups(&self, source: &Source, local_size: [u32; 3], variables: &Variables) -> Result<[u32; 3], Failure> {
+        let number = |text: &String, what: &str| variables.integer(text, what);
+        let counts = if let Some(groups) = &self.subject.groups {
+            groups.iter().map(|text| number(text, "--groups")).collect::<Result<Vec<_>, _>>()?
+        } else {
+            let threads = match &self.subject.threads {
+                Some(threads) => threads.iter().map(|text| number(text, "--threads")).collect::<Result<Vec<_>, _>>()?,
+                None => even_threads(self.subject.n, source.local_size).to_vec(),
+            };
+            threads.iter().zip(local_size).map(|(threads, size)| threads.div_ceil(u64::from(size.max(1)))).collect()
+        };
+        let mut groups = [1; 3];
+        for (group, count) in groups.iter_mut().zip(counts) {
+            if count == 0 {
+                return Err(skipped("there would be no workgroup".to_owned()));
+            }
+            *group = u32::try_from(count).unwrap_or(u32::MAX);
+        }
+        Ok(groups)
+    }
+
+    // ---- results ----------------------------------------------------------------------------------------------------------
+
+    /// The case whose outputs all others are compared with; nothing where files hold them.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`]; for a shader that is the reference, what is wrong with that.
+    pub fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
+        match self.subject.reference.clone() {
+            Reference::Untouched => self.prepare(&Point::default()).map(Some),
+            Reference::Configuration(point) => self.prepare(&point).map(Some),
+            Reference::Shader(shader) => {
+                let subject = Subject { shader, reference: Reference::Untouched, ..self.subject.clone() };
+                Kernel::new(subject, self.device.clone()).prepare(&Point::default()).map(Some)
+            }
+            Reference::Files(files) => {
+                let made = self.make(&Point::default())?;
+                self.expected = Some(expected_in(&files, &made)?);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes what the reference's outputs held.
+    pub fn learn(&mut self, outputs: Vec<Vec<u8>>) {
+        self.expected = Some(outputs);
+    }
+
+    /// Compares the outputs of a configuration with the reference's.
+    pub fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        let wrong = |output: &str, got: String, expected: &str| {
+            let (output, expected) = (output.to_owned(), expected.to_owned());
+            Verdict::Wrong(Mismatch { output, index: 0, got, expected, wrong: 1, total: 1 })
+        };
+        let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
+        if expected.iter().eq(outputs) {
+            return Verdict::Right;
+        }
+        if expected.len() != outputs.len() {
+            return wrong(
+                "the outputs",
+                format!("{} buffers", outputs.len()),
+                &format!("{} as the reference has", expected.len()),
+            );
+        }
+        let expected = expected.clone();
+        let made = match self.make(&case.point) {
+            Ok(made) => made,
+            Err(failure) => return wrong("the case", failure.reason, "as it was"),
+        };
+        let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
+        let mut found = pairs
+            .filter_map(|((name, layout), (got, expected))| compare(name, layout, [got, expected], self.subject.tolerance));
+        found.next().map_or(Verdict::Right, Verdict::Wrong)
+    }
+}
+
+/// The bytes of files that hold what outputs must be.
+fn expected_in(files: &[(String, std::path::PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
+    let names = || made.outputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let infos = &made.source.reflection().bindings;
+    let of_output = |resource: &usize| {
+        let bound = made.case.kernels[0].bindings.iter().find(|binding| binding.resource == *resource);
+        let info = bound.and_then(|bound| infos.iter().find(|info| (info.set, info.binding) == (bound.set, bound.binding)));
+        let info = info.ok_or_else(|| said("an output is bound to nothing".to_owned()))?;
+        let is_it = |place: &str| buffers::is_meant(place, info, &made.blocks) || (place.is_empty() && made.outputs.len() == 1);
+        let file = files.iter().find(|(place, _)| is_it(place)).ok_or_else(|| {
+            said(format!(
+                "no reference file for `{}`: name one for each of {}, as in NAME=FILE",
+                buffers::called(info),
+                names()
+            ))
+        })?;
+        let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
+        let needed = made.case.resources[*resource].bytes();
+        if bytes.len() as u64 == needed {
+            return Ok(bytes);
+        }
+        Err(said(format!("{} has {} bytes, `{}` has {needed}", file.1.display(), bytes.len(), buffers::called(info))))
+    };
+    made.case.check.outputs().iter().map(of_output).collect()
+}
+
+/// The workgroup size of a configuration: what it doesn't say is as the shader is written.
+pub(super) fn local_size(source: &Source, point: &Point) -> [u32; 3] {
+    let mut size = source.local_size;
+    for (extent, axis) in size.iter_mut().zip(LOCAL_SIZE_AXES) {
+        if let Some(AxisValue::Integer(value)) = point.get(axis) {
+            *extent = u32::try_from(*value).unwrap_or(u32::MAX);
+        }
+    }
+    size
+}
+
+/// Invocations where nothing is said of them: `n` in all, as many in each direction that the shader has.
+fn even_threads(n: u64, local_size: [u32; 3]) -> [u64; 3] {
+    let directions = local_size.iter().filter(|size| **size > 1).count().max(1);
+    let root = match directions {
+        1 => n,
+        2 => n.isqrt(),
+        _ => (1..=u64::from(u32::MAX).isqrt() * 32)
+            .take_while(|side| side.checked_pow(3).is_some_and(|cube| cube <= n))
+            .last()
+            .unwrap_or(1),
+    };
+    let is_flat = local_size.iter().all(|size| *size <= 1);
+    let mut threads = [1; 3];
+    for (i, (thread, size)) in threads.iter_mut().zip(local_size).enumerate() {
+        if size > 1 || (is_flat && i == 0) {
+            *thread = root;
+        }
+    }
+    threads
+}
+
+fn axis_value(value: &AxisValue) -> Value {
+    match value {
+        AxisValue::Integer(n) => Value::from(*n),
+        AxisValue::Choice(word) => word_value(word),
+    }
+}
+
+/// A word as expressions see it: a number where it is one.
+fn word_value(word: &str) -> Value {
+    match (parse_number(word), word.parse::<i64>(), word.parse::<f64>()) {
+        (Some(n), ..) => Value::from(n),
+        (_, Ok(whole), _) => Value::Integer(whole.into()),
+        (_, _, Ok(real)) => Value::Real(real),
+        _ => Value::Word(word.to_owned()),
+    }
+}
+
+/// A specialization constant that may be an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// Its name, or its id where it has none.
+    pub name: String,
+    /// Its type.
+    pub ty: ScalarType,
+    /// Its default, in words.
+    pub default: String,
+    /// Whether it is a whole number, whose values axes hold as numbers.
+    pub is_count: bool,
+}
+
+impl Constant {
+    /// Whether it can take a value in words.
+    pub fn accepts(&self, value: &str) -> bool {
+        self.ty.parse(value).is_some()
+    }
+}
+
+impl Kernel {
+    /// Its constants, but for those that are the workgroup size.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`] of the shader as it is written.
+    pub fn candidates(&mut self) -> Result<Vec<Constant>, Failure> {
+        let source = self.source(&Point::default())?;
+        let constants = source.constants().map(|constant| Constant {
+            name: module::called(constant),
+            ty: constant.ty,
+            default: constant.ty.shown(constant.default_bits),
+            is_count: module::is_count(constant.ty),
+        });
+        Ok(constants.collect())
+    }
+
+    /// The constant of this name or id.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`], and where there is none.
+    pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
+        let source = self.source(&Point::default())?;
+        let called = source.constant(name).map(module::called);
+        let all = self.candidates()?;
+        let found = all.iter().find(|constant| Some(&constant.name) == called.as_ref()).cloned();
+        found.ok_or_else(|| {
+            let names: Vec<&str> =
+                LOCAL_SIZE_AXES.into_iter().chain(all.iter().map(|constant| constant.name.as_str())).collect();
+            said(format!("there is no axis `{name}`: the shader has {} (macros come by --define)", names.join(", ")))
+        })
+    }
+
+    /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn hash(&mut self) -> Result<String, Failure> {
+        let source = self.source(&Point::default())?;
+        let module = &source.module;
+        Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
+    }
+
+    /// The problem's size: `n`, and the members of push constants and uniform blocks that are whole numbers whatever the
+    /// configuration.
+    pub fn size(&self) -> BTreeMap<String, u64> {
+        let variables = Variables::new(self.subject.n);
+        let whole = |(name, text): &(String, String)| Some((name.clone(), variables.integer(text, name).ok()?));
+        let members = self.subject.members.iter().filter_map(whole);
+        members.chain([("n".to_owned(), self.subject.n)]).collect()
+    }
+
+    /// What doesn't follow where the workgroup size is changed.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn note(&mut self) -> Result<Option<String>, Failure> {
+        Ok(self.source(&Point::default())?.note.clone())
+    }
+
+    /// The workgroup size that the shader is written with.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn local_size(&mut self) -> Result<[u32; 3], Failure> {
+        Ok(self.source(&Point::default())?.local_size)
+    }
+
+    /// The shader as it is written, in the words of some axes.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
+        let source = self.source(&Point::default())?;
+        let constants = self.candidates()?;
+        let value = |axis: &str| {
+            if let Some(direction) = LOCAL_SIZE_AXES.iter().position(|name| *name == axis) {
+                return Some(AxisValue::from(source.local_size[direction]));
+            }
+            let text = match axis.strip_prefix(MACRO_AXIS) {
+                Some(name) => self.subject.macros.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),
+                None => {
+                    let name = axis.strip_prefix(CONSTANT_AXIS)?;
+                    constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
+                }
+            }?;
+            Some(parse_number(&text).map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
+        };
+        Ok(Point::new(axes.iter().filter_map(|axis| Some(((*axis).to_owned().into(), value(axis)?)))))
+    }
+
+    /// Whether a configuration keeps restrictions, and the device's limits to a workgroup's size and memory.
+    ///
+    /// # Errors
+    /// A restriction that can't be evaluated.
+    pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
+        // A macro of this value may not compile, which is for its own row to say.
+        let Ok(source) = self.source(point) else { return Ok(true) };
+        let size = local_size(&source, point);
+        let limits = &self.device.limits;
+        let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));
+        let fits = size.iter().zip(limits.workgroup_size).all(|(size, limit)| *size <= limit);
+        if !fits || invocations > limits.workgroup_invocations.into() {
+            return Ok(false);
+        }
+        let mut values = self.constants(&source, point)?;
+        let variables = self.variables_of(&source, point, &values);
+        for restriction in restrictions {
+            if !variables.truth(restriction, "--restrict")? {
+                return Ok(false);
+            }
+        }
+        values.extend(source.size_values(size));
+        let shared = source.reflection().shared_bytes(&values);
+        Ok(shared.is_ok_and(|bytes| bytes <= self.device.limits.shared_bytes.into()))
+    }
+}

@@ -1,0 +1,169 @@
+//! The user's shader, compiled, with a workgroup size that can be specialized.
+
+use std::sync::Arc;
+
+use super::subject::Subject;
+use crate::error::nearest;
+use crate::model::{Failure, Status};
+use crate::shader::{
+    EntryPoint, Extent, LocalSizeIds, Module, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
+    specializable,
+};
+
+/// A module under some macros.
+pub(super) struct Source {
+    /// The module, its storage buffers' access narrowed to what it does with them.
+    pub(super) module: Arc<Module>,
+    entry: usize,
+    /// Its workgroup size as it is written.
+    pub(super) local_size: [u32; 3],
+    /// What doesn't follow where that is changed.
+    pub(super) note: Option<String>,
+}
+
+impl Source {
+    /// Reads and compiles the subject's shader.
+    ///
+    /// # Errors
+    /// `compile_error` with what is wrong with it.
+    pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
+        let refused = |reason: String| Failure::new(Status::CompileError, reason);
+        let said = |words: String| refused(format!("{}: {words}", subject.shader.display()));
+        let Subject { include_folders, target, entry, .. } = subject;
+        let reading = Reading {
+            include_folders: include_folders.clone(),
+            macros,
+            target: *target,
+            entry: entry.clone(),
+            ..Reading::default()
+        };
+        let written = from_file(&subject.shader, &reading).map_err(|error| refused(error.to_string()))?;
+        let point = named(&written.reflection, entry.as_deref()).map_err(said)?;
+        let (name, local_size) = (point.name.clone(), written.reflection.local_size(point, &SpecValues::new()));
+        let local_size = local_size.map_err(|error| said(error.to_string()))?;
+        let (words, size) = specializable(&written.words, &name).map_err(|error| said(error.to_string()))?;
+        let (words, note) = Self::following(subject, reading, &written, &name, (words, size))?;
+        let mut reflection = Reflection::of_entry(&words, &name).map_err(|error| said(error.to_string()))?;
+        reflection.bindings = reflection.used_bindings().to_vec();
+        let entry = reflection.entry_points.iter().position(|entry| entry.name == name).unwrap_or_default();
+        let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
+        let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
+        let module = Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection });
+        Ok(Self { module, entry, local_size, note })
+    }
+
+    /// The words in which every use of the workgroup size follows. In SPIR-V, uses of a literal size are plain numbers that nobody can
+    /// tell from others; so GLSL is compiled once more, with a size that can be specialized from the start.
+    fn following(
+        subject: &Subject,
+        reading: Reading,
+        written: &Module,
+        name: &str,
+        (words, size): (Vec<u32>, LocalSizeIds),
+    ) -> Result<(Vec<u32>, Option<String>), Failure> {
+        let ids: [Option<u32>; 3] = std::array::from_fn(|i| size.added[i].then_some(size.ids[i]));
+        if ids.iter().all(Option::is_none) {
+            return Ok((words, None));
+        }
+        if written.source_hash.is_empty() {
+            let note = "the SPIR-V has a literal workgroup size: where code computes with it, that doesn't follow other sizes";
+            return Ok((words, Some(note.to_owned())));
+        }
+        match from_file(&subject.shader, &Reading { local_size_ids: ids, ..reading }) {
+            Ok(module) => {
+                let (words, _) = specializable(&module.words, name)
+                    .map_err(|error| Failure::new(Status::CompileError, format!("{}: {error}", subject.shader.display())))?;
+                Ok((words, None))
+            }
+            Err(error) => {
+                let note = format!(
+                    "with a workgroup size that can be specialized, the shader doesn't compile ({error}): where \
+                                    it computes with gl_WorkGroupSize, that doesn't follow other sizes"
+                );
+                Ok((words, Some(note)))
+            }
+        }
+    }
+
+    /// What it declares.
+    pub(super) fn reflection(&self) -> &Reflection {
+        &self.module.reflection
+    }
+
+    /// The entry point that is run.
+    pub(super) fn entry(&self) -> &EntryPoint {
+        &self.reflection().entry_points[self.entry]
+    }
+
+    /// The constants that a user may give values: those that aren't the workgroup size.
+    pub(super) fn constants(&self) -> impl Iterator<Item = &SpecConstant> {
+        let sizes: Vec<u32> = self.size_constants().collect();
+        self.reflection().spec_constants.iter().filter(move |constant| !sizes.contains(&constant.id))
+    }
+
+    fn size_constants(&self) -> impl Iterator<Item = u32> {
+        let extents = self.entry().local_size;
+        extents.into_iter().filter_map(|extent| match extent {
+            Extent::Specialized { constant_id, .. } => Some(constant_id),
+            Extent::Literal(_) | Extent::Derived { .. } => None,
+        })
+    }
+
+    /// The values that make the workgroup so large, beside others.
+    pub(super) fn size_values(&self, local_size: [u32; 3]) -> impl Iterator<Item = (u32, u64)> {
+        self.entry().local_size.into_iter().zip(local_size).filter_map(|(extent, size)| match extent {
+            Extent::Specialized { constant_id, .. } => Some((constant_id, u64::from(size))),
+            Extent::Literal(_) | Extent::Derived { .. } => None,
+        })
+    }
+
+    /// The constant of this name, or of this `constant_id`.
+    pub(super) fn constant(&self, name: &str) -> Option<&SpecConstant> {
+        let mut constants = self.constants();
+        constants.find(|constant| constant.name == name || name.parse() == Ok(constant.id))
+    }
+}
+
+/// How a constant is called on axes: by its name, or by its id where it has none.
+pub(super) fn called(constant: &SpecConstant) -> String {
+    if constant.name.is_empty() { constant.id.to_string() } else { constant.name.clone() }
+}
+
+/// The entry point of this name, or the only one.
+fn named<'r>(reflection: &'r Reflection, asked: Option<&str>) -> Result<&'r EntryPoint, String> {
+    let names = || reflection.entry_points.iter().map(|entry| entry.name.as_str());
+    match (asked, &reflection.entry_points[..]) {
+        (None, [only]) => Ok(only),
+        (None, _) => {
+            Err(format!("the module has several entry points: name one of {}", names().collect::<Vec<_>>().join(", ")))
+        }
+        (Some(asked), all) => all.iter().find(|entry| entry.name == asked).ok_or_else(|| {
+            let near = nearest(asked, names());
+            let near = if near.is_empty() { names().map(str::to_owned).collect() } else { near };
+            format!("the module has no compute entry point `{asked}`; it has {}", near.join(", "))
+        }),
+    }
+}
+
+/// The bits of what an axis says, as a constant takes them.
+pub(super) fn bits(constant: &SpecConstant, value: &str) -> Result<u64, Failure> {
+    constant.ty.parse(value).ok_or_else(|| {
+        let reason = format!("specialization constant `{}` is {}, and can't be `{value}`", called(constant), constant.ty);
+        Failure::new(Status::CompileError, reason)
+    })
+}
+
+/// Whether a constant's values are numbers from 0 on, as axes hold them.
+pub(super) fn is_count(ty: ScalarType) -> bool {
+    matches!(
+        ty,
+        ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::I8
+            | ScalarType::I16
+            | ScalarType::I32
+            | ScalarType::I64
+    )
+}

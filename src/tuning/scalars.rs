@@ -1,0 +1,112 @@
+//! The numbers in a buffer, one by one.
+
+use crate::shader::{MatrixOrder, ScalarType, StructLayout, TypeLayout};
+
+/// Calls for each number of a block in a buffer of so many bytes: its offset, and its type. A runtime array ends with the buffer, with
+/// its last whole element; padding and addresses are left out.
+pub(super) fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+    for member in &layout.members {
+        of_type(&member.ty, member.offset.into(), bytes, visit);
+    }
+}
+
+fn of_type(ty: &TypeLayout, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+    match ty {
+        TypeLayout::Scalar { scalar } => one(*scalar, at, end, visit),
+        TypeLayout::Vector { scalar, components } => vector(*scalar, u64::from(*components), at, end, visit),
+        TypeLayout::Matrix { scalar, columns, rows, stride, order } => {
+            let (vectors, length) = match order {
+                MatrixOrder::ColumnMajor => (*columns, *rows),
+                MatrixOrder::RowMajor => (*rows, *columns),
+            };
+            for place in offsets(at, *stride, vectors.into()) {
+                vector(*scalar, length.into(), place, end, visit);
+            }
+        }
+        TypeLayout::Array { length, stride, element } => {
+            for place in offsets(at, *stride, *length).take_while(|place| *place < end) {
+                of_type(element, place, end, visit);
+            }
+        }
+        TypeLayout::RuntimeArray { stride, element } => {
+            let length = end.saturating_sub(at).checked_div(u64::from(*stride)).unwrap_or(0);
+            for place in offsets(at, *stride, length) {
+                of_type(element, place, end, visit);
+            }
+        }
+        TypeLayout::Struct(layout) => {
+            for member in &layout.members {
+                of_type(&member.ty, at.saturating_add(member.offset.into()), end, visit);
+            }
+        }
+        TypeLayout::Pointer { .. } => {}
+    }
+}
+
+fn offsets(at: u64, stride: u32, count: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |i| at.saturating_add(i.saturating_mul(stride.into())))
+}
+
+fn vector(scalar: ScalarType, components: u64, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+    for i in 0..components {
+        one(scalar, at.saturating_add(i * scalar.bytes()), end, visit);
+    }
+}
+
+fn one(scalar: ScalarType, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
+    if at.checked_add(scalar.bytes()).is_some_and(|after| after <= end) {
+        visit(at, scalar);
+    }
+}
+
+/// A block that is nothing but numbers of one type, up to the buffer's end.
+pub(super) fn plain(scalar: ScalarType) -> StructLayout {
+    let stride = u32::try_from(scalar.bytes()).unwrap_or(u32::MAX);
+    let ty = TypeLayout::RuntimeArray { stride, element: Box::new(TypeLayout::Scalar { scalar }) };
+    StructLayout {
+        type_name: String::new(),
+        bytes: 0,
+        members: vec![crate::shader::MemberLayout { name: String::new(), offset: 0, ty }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::MemberLayout;
+
+    fn visited(layout: &StructLayout, bytes: u64) -> Vec<(u64, ScalarType)> {
+        let mut all = Vec::new();
+        for_each(layout, bytes, &mut |at, scalar| all.push((at, scalar)));
+        all
+    }
+
+    #[test]
+    fn every_number_is_met_once_and_padding_never() {
+        use ScalarType::{F32, U32};
+        let member = |offset, ty| MemberLayout { name: String::new(), offset, ty };
+        let particle = StructLayout {
+            type_name: "Particle".into(),
+            bytes: 16,
+            members: vec![
+                member(0, TypeLayout::Vector { scalar: F32, components: 3 }),
+                member(12, TypeLayout::Scalar { scalar: U32 }),
+            ],
+        };
+        let matrix = TypeLayout::Matrix { scalar: F32, columns: 2, rows: 3, stride: 16, order: MatrixOrder::ColumnMajor };
+        let block = StructLayout {
+            type_name: "Block".into(),
+            bytes: 48,
+            members: vec![
+                member(0, TypeLayout::Scalar { scalar: U32 }),
+                member(16, matrix),
+                member(48, TypeLayout::RuntimeArray { stride: 16, element: Box::new(TypeLayout::Struct(particle)) }),
+            ],
+        };
+        let head = [0, 16, 20, 24, 32, 36, 40];
+        let places: Vec<u64> = visited(&block, 48 + 16 + 15).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(places, [&head[..], &[48, 52, 56, 60]].concat());
+        assert_eq!(visited(&block, 48 + 16).last(), Some(&(60, U32)));
+        assert_eq!(visited(&plain(F32), 11), [(0, F32), (4, F32)]);
+    }
+}

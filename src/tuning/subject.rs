@@ -1,0 +1,148 @@
+//! What is tuned, as data: a shader of the user's, what it works on, and what its results are compared with.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::compare::Tolerance;
+use super::fill::Fill;
+use crate::model::{Point, SpirvTarget};
+
+/// A kernel to be tuned. Every process that measures it makes the same cases of it. Expressions are texts here: see
+/// [`Expression`](super::Expression) for what they may say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// What rows call it, behind `tune/`.
+    pub name: String,
+    /// The shader: GLSL or SPIR-V.
+    pub shader: PathBuf,
+    /// Where `#include` looks after the including file's own folder.
+    pub include_folders: Vec<PathBuf>,
+    /// Macros with their values, where an axis doesn't say otherwise.
+    pub macros: Vec<(String, String)>,
+    /// What GLSL is compiled for.
+    pub target: SpirvTarget,
+    /// The entry point; `None` for the only one.
+    pub entry: Option<String>,
+    /// The problem's size, `n` in expressions.
+    pub n: u64,
+    /// What the user says of buffers.
+    pub buffers: Vec<BufferSpec>,
+    /// Members of push constants and of uniform blocks: the name and an expression.
+    pub members: Vec<(String, String)>,
+    /// How many invocations there are to be, in x, y and z: rounded up to whole workgroups.
+    pub threads: Option<[String; 3]>,
+    /// How many workgroups, where that is said instead.
+    pub groups: Option<[String; 3]>,
+    /// Useful bytes that a pass moves.
+    pub bytes: Option<String>,
+    /// Floating-point operations of a pass.
+    pub flops: Option<String>,
+    /// What outputs are compared with.
+    pub reference: Reference,
+    /// How exactly.
+    pub tolerance: Tolerance,
+    /// Whether a pass that reads what it writes may follow itself all the same.
+    pub is_idempotent: bool,
+    /// Selects test data.
+    pub seed: u64,
+}
+
+/// What the outputs of every configuration are compared with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reference {
+    /// Those of the shader as it is written.
+    #[default]
+    Untouched,
+    /// Those of a configuration.
+    Configuration(Point),
+    /// Those of another shader with the same bindings, as it is written.
+    Shader(PathBuf),
+    /// These files: the buffer's name or binding, and where its bytes are.
+    Files(Vec<(String, PathBuf)>),
+}
+
+/// What the user says of a buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BufferSpec {
+    /// Its name, its binding, or set and binding with a colon between.
+    pub place: String,
+    /// What its numbers are, where the shader's declaration isn't to count: a GLSL name such as `float` or `uvec2`.
+    pub ty: Option<String>,
+    /// How many elements it has: an expression.
+    pub count: Option<String>,
+    /// What it holds.
+    pub fill: Option<Fill>,
+}
+
+impl BufferSpec {
+    /// Reads `PLACE=TYPE[COUNT]:FILL`, of which everything behind `=` may be left out in part.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (place, rest) = text.split_once('=').ok_or("PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;
+        let place = place.trim().to_owned();
+        if place.is_empty() {
+            return Err("the buffer's name or binding is missing before `=`".to_owned());
+        }
+        let (shape, fill) = split_fill(rest);
+        let fill = fill.map(str::parse).transpose()?;
+        let (ty, count) = match shape.split_once('[') {
+            None => (shape.trim(), None),
+            Some((ty, count)) => {
+                let count = count.trim_end().strip_suffix(']').ok_or("the `[` before the count isn't closed")?;
+                (ty.trim(), Some(count.trim().to_owned()).filter(|count| !count.is_empty()))
+            }
+        };
+        let ty = Some(ty.to_owned()).filter(|ty| !ty.is_empty());
+        Ok(Self { place, ty, count, fill })
+    }
+}
+
+/// What stands before and behind the colon that follows the count; one within it belongs to it.
+fn split_fill(text: &str) -> (&str, Option<&str>) {
+    // A path may have brackets and colons: the first colon outside of the count is meant.
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ':' if depth == 0 => return (&text[..at], Some(&text[at + 1..])),
+            _ => {}
+        }
+    }
+    (text, None)
+}
+
+impl fmt::Display for BufferSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.place, self.ty.as_deref().unwrap_or_default())?;
+        if let Some(count) = &self.count {
+            write!(f, "[{count}]")?;
+        }
+        self.fill.iter().try_for_each(|fill| write!(f, ":{fill}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_may_be_said_in_part() {
+        for text in
+            ["data=float[n * 4]:random", "0=:zero", "1:2=[n]", "a=uvec2", "b=:file=/tmp/a[1]:b.bin", "c=int[a ? b : c]:iota"]
+        {
+            let spec = BufferSpec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(spec.to_string(), text);
+        }
+        let spec = BufferSpec::parse("data=float[n ? 1 : 2]:constant=3").unwrap();
+        assert_eq!((spec.count.as_deref(), spec.fill), (Some("n ? 1 : 2"), Some(Fill::Constant(3.0))));
+        for wrong in ["data", "=float", "data=float[n:zero", "data=float[n]:ones"] {
+            assert!(BufferSpec::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

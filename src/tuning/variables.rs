@@ -1,0 +1,65 @@
+//! The names that expressions may use under one configuration.
+
+use std::collections::BTreeMap;
+
+use super::expression::{Expression, ExpressionError, Value};
+use super::kernel::said;
+use crate::model::Failure;
+
+/// Names and what they stand for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Variables {
+    n: u64,
+    values: BTreeMap<String, Value>,
+}
+
+impl Variables {
+    /// With `n` alone.
+    pub(super) fn new(n: u64) -> Self {
+        Self { n, values: BTreeMap::from([("n".to_owned(), Value::from(n))]) }
+    }
+
+    /// The problem's size.
+    pub(super) fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// Adds one; a name that is there already stays.
+    pub(super) fn add(&mut self, name: &str, value: Value) {
+        self.values.entry(name.to_owned()).or_insert(value);
+    }
+
+    /// A whole number from 0 on.
+    pub(super) fn integer(&self, text: &str, what: &str) -> Result<u64, Failure> {
+        self.evaluate(text, what, Expression::integer)
+    }
+
+    /// A whole number.
+    pub(super) fn whole(&self, text: &str, what: &str) -> Result<i128, Failure> {
+        let value = self.evaluate(text, what, Expression::value)?;
+        match value {
+            Value::Integer(whole) => Ok(whole),
+            _ => Err(said(format!("{what}: `{text}` is no whole number"))),
+        }
+    }
+
+    /// A number.
+    pub(super) fn number(&self, text: &str, what: &str) -> Result<f64, Failure> {
+        self.evaluate(text, what, Expression::number)
+    }
+
+    /// Whether something holds.
+    pub(super) fn truth(&self, text: &str, what: &str) -> Result<bool, Failure> {
+        self.evaluate(text, what, Expression::truth)
+    }
+
+    fn evaluate<T>(
+        &self,
+        text: &str,
+        what: &str,
+        as_what: impl Fn(&Expression, &dyn Fn(&str) -> Option<Value>) -> Result<T, ExpressionError>,
+    ) -> Result<T, Failure> {
+        let expression = Expression::parse(text).map_err(|error| said(format!("{what}: {error}")))?;
+        as_what(&expression, &|name| self.values.get(name).cloned()).map_err(|error| said(format!("{what}: {error}")))
+    }
+}
