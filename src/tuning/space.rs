@@ -341,7 +341,7 @@ mod tests {
         fn every_configuration_is_found_where_it_stands(sizes in prop::collection::vec(1_u64..5, 0..5), modulus in 1_u64..4) {
             let names = ["a", "b", "c", "d", "e"];
             let axes = sizes.iter().zip(names).map(|(size, name)| Dimension::new(name, 0..*size));
-            let sum = |point: &Point| point.iter().filter_map(|(name, _)| Some(point.integer(name))).sum::<u64>();
+            let sum = |point: &Point| point.iter().map(|(name, _)| point.integer(name)).sum::<u64>();
             let space = Space::new(axes, |point| Ok::<_, Infallible>(sum(point) % modulus == 0)).unwrap();
             for configuration in 0..space.len() {
                 let point = space.point(configuration);
