@@ -88,13 +88,13 @@ fn replay(recorded: &Recorded, request: &Request) {
         recorded.within(1.02),
         recorded.within(1.1),
     );
-    let heads = SHARES.map(|share| format!("{:>17}", format!("{} %: {}", share * 100.0, recorded.share(share))));
+    let heads = SHARES.map(|share| format!("{:>20}", format!("{} %: {}", share * 100.0, recorded.share(share))));
     println!("  {:14}{}", "", heads.concat());
     for strategy in &request.strategies {
         let reached = recorded.replays(*strategy, request.seeds, request.batch, &SHARES);
-        let cells = reached.iter().map(|over| {
-            let text = format!("{:.3} ({:.3})", stats::median(over), stats::quantile(over, 0.9));
-            format!("{text:>17}")
+        let cells = reached.iter().zip(SHARES).map(|(over, share)| match recorded.share(share) {
+            0 => format!("{:>20}", "-"),
+            _ => format!("{:>20}", format!("{:.3} ({:.3})", stats::median(over), stats::quantile(over, 0.9))),
         });
         println!("  {:14}{}", strategy.as_str(), cells.collect::<String>());
     }

@@ -1,8 +1,6 @@
 //! How well each strategy of `lanescope tune` searches: replayed on made-up spaces whose every time is known. Exact by its seeds.
 //! `cargo bench --bench replay` prints more, and takes recorded spaces.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod recorded;
 
 use std::fmt::Write as _;

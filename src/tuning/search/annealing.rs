@@ -29,7 +29,8 @@ pub(super) struct Annealing<'s> {
     sampling: usize,
     samples: Vec<usize>,
     at: Option<usize>,
-    /// The neighbours of where it is.
+    /// The neighbours of where it is: those next to it, and all.
+    near: Vec<usize>,
     around: Vec<usize>,
     heat: f64,
     /// What the heat is multiplied by at each step.
@@ -39,8 +40,16 @@ pub(super) struct Annealing<'s> {
 impl<'s> Annealing<'s> {
     pub fn new(space: &'s Space, seed: u64, start: Option<usize>) -> Self {
         let book = Book::new(space, seed, start);
-        let mut this =
-            Self { book, sampling: FIRST, samples: Vec::new(), at: None, around: Vec::new(), heat: HOT, cooling: 1.0 };
+        let mut this = Self {
+            book,
+            sampling: FIRST,
+            samples: Vec::new(),
+            at: None,
+            near: Vec::new(),
+            around: Vec::new(),
+            heat: HOT,
+            cooling: 1.0,
+        };
         this.heat_to(HOT);
         this
     }
@@ -56,6 +65,7 @@ impl<'s> Annealing<'s> {
     fn go(&mut self, to: usize) {
         if self.at != Some(to) {
             self.at = Some(to);
+            self.near = self.book.space.adjacent(to);
             self.around = self.book.space.neighbours(to);
         }
     }
@@ -78,7 +88,9 @@ impl<'s> Annealing<'s> {
     /// A neighbour that wasn't seen yet; those that were are stepped to, or not, on the way.
     fn neighbour(&mut self) -> Option<usize> {
         for _ in 0..IDLE {
-            let to = self.around.choose(&mut self.book.rng).copied()?;
+            // Long axes have many values far off and few near by, which are more alike.
+            let nearby = self.book.rng.random::<bool>();
+            let to = if nearby { &self.near } else { &self.around }.choose(&mut self.book.rng).copied()?;
             if self.book.ask(to) {
                 return Some(to);
             }

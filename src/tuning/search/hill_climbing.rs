@@ -17,7 +17,7 @@ const AGAIN: usize = 8;
 const BATCH: usize = 8;
 /// Jumps from one local optimum without a better one, before it begins anew.
 const PATIENCE: u32 = 12;
-/// Axes that a jump changes at most.
+/// Steps to an adjacent configuration that a jump has at most: far jumps lose what the optimum has found.
 const JUMP: usize = 3;
 
 /// Where the search stands.
@@ -54,8 +54,11 @@ impl<'s> HillClimbing<'s> {
             at = better;
             neighbours = self.book.space.neighbours(at);
         }
+        // Long axes have many values far off and few near by, which are more alike: those are tried first, and so stand last.
+        let near = self.book.space.adjacent(at);
         neighbours.retain(|neighbour| !self.book.is_seen(*neighbour));
         neighbours.shuffle(&mut self.book.rng);
+        neighbours.sort_by_key(|neighbour| near.contains(neighbour));
         self.phase = Phase::Climbing { at, untried: neighbours };
     }
 
@@ -85,7 +88,7 @@ impl<'s> HillClimbing<'s> {
         for _ in 0..64 {
             let mut there = from;
             for _ in 0..self.book.rng.random_range(2..=JUMP) {
-                there = space.neighbours(there).choose(&mut self.book.rng).copied()?;
+                there = space.adjacent(there).choose(&mut self.book.rng).copied()?;
             }
             if !self.book.is_seen(there) {
                 return Some(there);
