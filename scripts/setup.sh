@@ -48,6 +48,7 @@ test_packages() {
   need lavapipe_file mesa-vulkan-drivers mesa-vulkan-drivers vulkan-swrast
   need has_validation vulkan-validationlayers vulkan-validation-layers vulkan-validation-layers
   need 'has_command spirv-val' spirv-tools spirv-tools spirv-tools
+  need 'has_command spirv-cross' spirv-cross spirv-cross spirv-cross
 }
 
 # The suffix of apt's Rust packages that are new enough: none (rustc, cargo), -web (Debian's stable releases build their

@@ -43,3 +43,30 @@ impl Inquiry {
         specialize_entry(&module, entry, &values).map_err(|error| failed(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn a_large_module_comes_in_parts_and_the_inquiry_last() {
+        let device = Identity::of(&DeviceInfo::mock(), 0);
+        let inquiry = Inquiry { device, entry: "main".into(), values: vec![(1, 2)], detail: PipelineDetail::Statistics };
+        let words: Vec<u32> = (0..).take(WORDS_AT_A_TIME + 1).collect();
+        let requests: Vec<Request> = inquiry.clone().requests(&words).collect();
+        let [Request::Words(first), Request::Words(rest), Request::Inquire(last)] = &requests[..] else {
+            panic!("{} requests", requests.len());
+        };
+        assert_eq!((first.len(), rest.len(), &**last), (WORDS_AT_A_TIME, 1, &inquiry));
+        assert!(first.iter().chain(rest).eq(&words));
+    }
+
+    #[test]
+    fn what_is_no_module_is_said() {
+        let device = Identity::of(&DeviceInfo::mock(), 0);
+        let inquiry = Inquiry { device, entry: "main".into(), values: Vec::new(), detail: PipelineDetail::Statistics };
+        let failure = inquiry.specialized(vec![1, 2, 3]).unwrap_err();
+        assert!(failure.status == Status::Error && failure.reason.contains("header"), "{failure:?}");
+    }
+}
