@@ -107,6 +107,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         device: Identity::of(&device, 0),
         queue: None,
         detail: PipelineDetail::Code,
+        compile_threads: 2,
         seed: 1,
         preset: Preset::Quick,
         evict_bytes: None,
@@ -117,6 +118,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         process: 1,
         subject: None,
     };
+    let anticipated = vec![key.clone()];
     let job = Job { key: key.clone(), base: Some(key.clone()), sizes: None, is_checked: true };
     let unknown = Job { key: CaseKey { variant: "no such".to_owned(), ..key }, ..job.clone() };
     let call = Call {
@@ -127,7 +129,8 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         most_samples: Some(5),
     };
     let orders = [
-        Order::Load { jobs: vec![job, unknown], share: Some(2) },
+        Order::Load { jobs: vec![job, unknown], share: Some(2), is_ahead: true },
+        Order::Anticipate { keys: anticipated },
         Order::Size { calls: vec![call], is_race: true },
         Order::BeginRound { is_busy: true },
         Order::Visit { calls: vec![call, call] },

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
+#[path = "gpu/ahead.rs"]
+mod ahead;
 #[path = "gpu/commands.rs"]
 mod commands;
 #[path = "gpu/local_sizes.rs"]
@@ -15,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanescope::gpu::{Device, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
+use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
 use lanescope::model::{
     Binding, Case, Contents, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status, Step,
 };
@@ -25,6 +27,10 @@ use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Speci
 
 /// Runs a test on every usable device, and hands back what validation said in all that time, destruction included.
 fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
+    messages_with(DeviceOptions::default(), test)
+}
+
+fn messages_with(options: DeviceOptions, test: impl Fn(&mut Device)) -> Vec<String> {
     let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
     let log: MessageLog = instance.message_log();
     let (usable, others): (Vec<_>, Vec<_>) = instance.devices().into_iter().partition(|device| device.unusable.is_none());
@@ -32,7 +38,7 @@ fn messages_of(test: impl Fn(&mut Device)) -> Vec<String> {
     assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
     for info in usable {
         eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
-        let mut device = instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}"));
+        let mut device = instance.open_with(info.index, options).unwrap_or_else(|error| panic!("{error}"));
         test(&mut device);
     }
     drop(instance);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Loaded, Loading, Loss, Options, Order, Pool, Rule,
+    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Job, Loaded, Loading, Loss, Options, Order, Pool, Rule,
     Session, Sizes, Task, Timer, Visit, Visited,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
@@ -39,6 +39,8 @@ struct Log {
     lost_at_check: Option<u32>,
     /// A process dies as soon as it has loaded something and has nothing to do.
     dies_when_idle: bool,
+    /// Benches compile ahead, and crash on the case at this index: at once where they do, else when they come to it.
+    crashing: Option<u32>,
     /// The sample that fails, of all that are ordered one by one.
     failing_sample: Option<u32>,
 }
@@ -90,6 +92,10 @@ impl Bench for Scripted {
         &self.instrument
     }
 
+    fn compiles_ahead(&self) -> bool {
+        self.script.0.borrow().crashing.is_some()
+    }
+
     fn is_alive(&mut self) -> bool {
         self.loaded == 0 || !self.script.0.borrow().dies_when_idle
     }
@@ -97,10 +103,18 @@ impl Bench for Scripted {
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         let log = &mut *self.script.0.borrow_mut();
         match order {
-            Order::Load { jobs, .. } => {
+            Order::Load { jobs, is_ahead, .. } => {
                 let _ = answer(Answer::Ready(Ok(())));
+                let crashes = |job: &Job| log.crashing.is_some_and(|size| job.key.point.u32("local_size_x") == size);
+                let crash = jobs.iter().position(crashes);
+                if is_ahead && crash.is_some() {
+                    return Self::lost();
+                }
                 let fits = log.fitting.get(self.process as usize - 1).copied().unwrap_or(usize::MAX);
-                for _ in jobs.iter().take(fits.saturating_sub(self.loaded)) {
+                for (i, _) in jobs.iter().enumerate().take(fits.saturating_sub(self.loaded)) {
+                    if crash == Some(i) {
+                        return Self::lost();
+                    }
                     let (pipeline_time, memory_types) = (Duration::from_millis(1), String::new());
                     let loaded = Loaded { pipeline_time, statistics: None, memory_types, unpaired: None };
                     let loading = Loading { place: self.loaded, shader: None, result: Ok(loaded) };
@@ -138,7 +152,7 @@ impl Bench for Scripted {
                 }
             }
             Order::Unload => self.loaded = 0,
-            Order::BeginRound { .. } => {}
+            Order::BeginRound { .. } | Order::Anticipate { .. } => {}
             Order::Work { .. } => {
                 let _ = answer(Answer::Ready(Ok(())));
             }
@@ -173,13 +187,22 @@ enum Pairing {
     There(Log),
 }
 
-/// What comes of four cases: rounds, or the status of the failure.
-fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Status>> {
+/// The workgroup sizes of the four cases.
+fn sizes() -> Vec<u32> {
+    cases().iter().map(|case| case.point.u32("local_size_x")).collect()
+}
+
+fn cases() -> Vec<Case> {
     let device = DeviceInfo::mock();
     let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
     let request = Request { filters: vec!["workgroup/linear".to_owned()], ..Request::default() };
     let plan = Plan::new(&request, setting).unwrap();
-    let cases: Vec<Case> = plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect();
+    plan.iter().filter_map(|planned| planned.case.ok()).take(4).collect()
+}
+
+/// What comes of four cases: rounds, or the status of the failure.
+fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Status>> {
+    let cases = cases();
     let options = Options { rule: Rule::Each, max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
     let script = |log| Script(Rc::new(RefCell::new(log)));
     let mut session = Session::new(pool(&script(log), 0), options);
@@ -205,6 +228,20 @@ fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Stat
 fn a_sound_bench_measures_everything() {
     assert!(measured(Log::default(), Pairing::None, 2000).iter().all(Result::is_ok));
     assert!(measured(Log::default(), Pairing::There(Log::default()), 2000).iter().all(Result::is_ok));
+}
+
+/// Whatever case a thread is compiling while a bench does something else.
+#[test]
+fn a_case_that_crashes_while_it_is_compiled_ahead_is_the_one_that_fails() {
+    let ended = measured(Log::default(), Pairing::None, 2000);
+    let sizes = sizes();
+    assert_eq!(ended.len(), sizes.len());
+    for (place, size) in sizes.into_iter().enumerate() {
+        let ended = measured(Log { crashing: Some(size), ..Log::default() }, Pairing::None, 2000);
+        for (i, ended) in ended.into_iter().enumerate() {
+            assert_eq!(ended.err(), (i == place).then_some(Status::Crashed), "case {i} where case {place} crashes");
+        }
+    }
 }
 
 #[test]

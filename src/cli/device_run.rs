@@ -137,6 +137,8 @@ impl<'r> DeviceRun<'r> {
                 device: Identity::of(&place.info, place.index),
                 queue: *queue,
                 detail,
+                // What making a pipeline takes is a figure here, which other threads would disturb.
+                compile_threads: 0,
                 seed: *seed,
                 preset,
                 evict_bytes,

@@ -12,6 +12,7 @@ use crate::model::{
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
 
+use super::ahead::Ahead;
 use super::check;
 use super::command::Sampling;
 use super::error::{Context, Error};
@@ -20,7 +21,7 @@ use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::memory::{self, Buffer, Staging};
 use super::object::Owned;
-use super::pipeline::{BoundSource, Kernel};
+use super::pipeline::{BoundSource, Compiled, Kernel, Source};
 use super::resource::Resource;
 use super::submit::Queue;
 use super::timestamps::QueryPool;
@@ -51,6 +52,8 @@ pub struct DeviceOptions {
     pub queue_family: Option<u32>,
     /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
+    /// On how many threads pipelines are made ahead ([`Device::compile_ahead`]); 0 for not at all.
+    pub compile_threads: usize,
 }
 
 /// What loading a case gives.
@@ -82,6 +85,7 @@ pub struct Device {
     info: DeviceInfo,
     generation: u64,
     // What follows is dropped in this order: users before what they use.
+    ahead: Option<Ahead>,
     cases: Vec<LoadedCase>,
     shared: HashMap<model::Resource, Arc<Resource>>,
     staging: Staging,
@@ -175,6 +179,7 @@ impl Device {
             queue: Queue::new(&logical, family, info.kind)?,
             info,
             generation: 0,
+            ahead: (options.compile_threads > 0).then(|| Ahead::new(&logical, options.compile_threads)),
             cases: Vec::new(),
             shared: HashMap::new(),
             staging: Staging::default(),
@@ -213,7 +218,7 @@ impl Device {
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.inquirer.is_some().then(Vec::new);
         for bound in BoundSource::all(prepared) {
-            let kernel = Kernel::new(&self.logical, &bound, &loaded)?;
+            let kernel = Kernel::new(|| self.compiled(&bound.source), &bound, &loaded)?;
             if let Some(all) = &mut statistics {
                 all.extend(kernel.statistics(&bound.source.name)?);
             }
@@ -231,6 +236,31 @@ impl Device {
         let resources = loaded;
         self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources });
         Ok(Loaded { slot, pipeline_time, statistics, memory_types })
+    }
+
+    /// A pipeline: one that was made ahead, or a new one.
+    fn compiled(&self, source: &Source<'_>) -> Result<Compiled, Error> {
+        let made = self.ahead.as_ref().and_then(|ahead| ahead.take(source));
+        made.unwrap_or_else(|| Compiled::new(&self.logical, source))
+    }
+
+    /// Has the pipelines of a case made on other threads, for [`Device::load`] to take; nothing where the device was opened without.
+    /// A driver that crashes on it takes the process down at any time from now on. What [`Device::load`] would refuse isn't made.
+    pub fn compile_ahead(&self, prepared: &Prepared) {
+        let Some(ahead) = self.ahead.as_ref().filter(|_| self.logical.alive().is_ok()) else { return };
+        if check::case(prepared, &self.info).is_ok() {
+            BoundSource::all(prepared).for_each(|bound| ahead.make(&bound.source));
+        }
+    }
+
+    /// Drops the pipelines that were made ahead and not taken, and makes no more of them.
+    pub fn forget_compiled(&self) {
+        self.ahead.iter().for_each(Ahead::forget);
+    }
+
+    /// On how many threads pipelines are made ahead.
+    pub fn compile_threads(&self) -> usize {
+        self.ahead.as_ref().map_or(0, Ahead::threads)
     }
 
     /// As many events as the case's steps name.

@@ -1,5 +1,6 @@
 //! The Vulkan loader, the validation layer and its messages, and the devices of all drivers.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,6 +49,18 @@ impl MessageLog {
         std::mem::take(&mut *self.lock())
     }
 
+    /// Does something, and gives what is said meanwhile on this thread instead of adding it to any log.
+    pub(super) fn aside<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+        ASIDE.set(Some(Vec::new()));
+        let done = work();
+        (done, ASIDE.take().unwrap_or_default())
+    }
+
+    /// Adds what was said elsewhere.
+    pub(super) fn add(&self, messages: Vec<String>) {
+        self.lock().extend(messages);
+    }
+
     /// Whether nothing can be added any more: the instance and all its devices are destroyed, so nothing of them was leaked.
     pub fn is_closed(&self) -> bool {
         Arc::strong_count(&self.0) == 1
@@ -57,6 +70,11 @@ impl MessageLog {
     fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+thread_local! {
+    /// What is said on this thread, where that isn't to be added to the log.
+    static ASIDE: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
 /// Vulkan, loaded: the drivers' devices can be listed and opened.
@@ -363,7 +381,10 @@ unsafe extern "system" fn on_message(
     if let (Some(data), Some(log)) = (message, log) {
         // SAFETY: not null, and the structure's strings end with a zero.
         let text = unsafe { CStr::from_ptr(data.p_message) }.to_string_lossy().into_owned();
-        log.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        ASIDE.with_borrow_mut(|aside| match aside {
+            Some(messages) => messages.push(text),
+            None => log.lock().unwrap_or_else(PoisonError::into_inner).push(text),
+        });
     }
     vk::FALSE
 }

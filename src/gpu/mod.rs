@@ -21,6 +21,7 @@
 //! check         what a case must fulfil before Vulkan may see it
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
+//! ahead         pipelines made on other threads
 //! statistics    what the driver's compiler tells of pipelines
 //! ```
 //!
@@ -30,6 +31,7 @@
 
 #![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
 
+mod ahead;
 mod capabilities;
 mod check;
 mod command;
@@ -51,6 +53,7 @@ mod statistics;
 mod submit;
 mod timestamps;
 
+pub use ahead::compile_threads;
 pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

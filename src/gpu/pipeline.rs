@@ -157,10 +157,14 @@ impl Compiled {
 }
 
 impl Kernel {
-    /// Makes the kernel, with the resources of its case.
-    pub(super) fn new(logical: &Arc<Logical>, bound: &BoundSource<'_>, resources: &[Arc<Resource>]) -> Result<Self, Error> {
+    /// Makes the kernel from its pipeline and the resources of its case. The pipeline isn't asked for where these don't fit.
+    pub(super) fn new(
+        compiled: impl FnOnce() -> Result<Compiled, Error>,
+        bound: &BoundSource<'_>,
+        resources: &[Arc<Resource>],
+    ) -> Result<Self, Error> {
         let placed = placed(bound)?;
-        let compiled = Compiled::new(logical, &bound.source)?;
+        let compiled = compiled()?;
         let (pool, sets) = descriptor_sets(&compiled, &placed, resources, &bound.source.name)?;
         Ok(Self { compiled, sets, _pool: pool })
     }

@@ -54,7 +54,7 @@ impl Block<'_, '_, '_> {
             }
             let (mut done, mut is_ready, mut unready) = (0, false, None);
             let observing = &mut self.observing;
-            let result = pool.carry_out(slot, Order::Load { jobs, share }, &mut |answer| {
+            let result = pool.carry_out(slot, Order::Load { jobs, share, is_ahead: false }, &mut |answer| {
                 match answer {
                     Answer::Ready(Ok(())) => is_ready = true,
                     Answer::Ready(Err(failure)) => unready = Some(failure),

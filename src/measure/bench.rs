@@ -84,6 +84,15 @@ pub enum Order {
         jobs: Vec<Job>,
         /// Among how many benches the device's memory is shared; `None` where another one has seen to it that they fit.
         share: Option<u32>,
+        /// Whether those that follow may be compiled meanwhile on other threads, where the bench does that.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_ahead: bool,
+    },
+    /// Have cases that are to be loaded later compiled on other threads, where the bench does that, and forget those that aren't
+    /// among them. Answers nothing.
+    Anticipate {
+        /// The cases, in the order in which they will be loaded.
+        keys: Vec<CaseKey>,
     },
     /// Choose how the cases at these places are sampled. Answers [`Answer::Sized`] for each.
     Size {
@@ -258,6 +267,11 @@ pub trait Bench {
     /// Whether it is still there, as far as can be told without asking it.
     fn is_alive(&mut self) -> bool {
         true
+    }
+
+    /// Whether cases may be compiled on other threads while it does something else: then what it was lost at needn't be to blame.
+    fn compiles_ahead(&self) -> bool {
+        false
     }
 
     /// Does what is ordered, answering item by item. Where the answers' taker doesn't want to go on, the items left are left out.

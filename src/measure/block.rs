@@ -63,9 +63,22 @@ impl Block<'_, '_, '_> {
         self.load(0, &mut entries);
         self.load_bases(0, &mut entries);
         self.size(&mut entries);
+        self.anticipate();
         self.time(&mut entries);
         self.unload();
         entries.into_iter().map(|entry| self.outcome(entry)).collect()
+    }
+
+    /// Has what comes next compiled while this block is timed.
+    fn anticipate(&mut self) {
+        let keys = mem::take(&mut self.session.anticipated);
+        if keys.is_empty() || self.session.is_careful || !self.session.pool.compiles_ahead(0) || !self.observing.goes_on {
+            return;
+        }
+        let order = Order::Anticipate { keys };
+        if let Err(loss) = self.session.pool.carry_out(0, order, &mut |_| ControlFlow::Continue(())) {
+            self.lose(0, Stage::Loading, &loss, None);
+        }
     }
 
     fn outcome(&self, mut entry: Entry) -> Option<Outcome> {
@@ -132,9 +145,10 @@ impl Block<'_, '_, '_> {
         let share = is_first.then(|| self.session.share());
         let begins = |case| if is_first { Event::Loading(case) } else { Event::Working(case) };
         let (mut done, mut is_ready, mut unready) = (0, false, None);
+        let order = Order::Load { jobs, share, is_ahead: !self.session.is_careful };
         self.observing.see(begins(entries[wanted[0]].case()));
         let observing = &mut self.observing;
-        let result = self.session.pool.carry_out(slot, Order::Load { jobs, share }, &mut |answer| {
+        let result = self.session.pool.carry_out(slot, order, &mut |answer| {
             match answer {
                 Answer::Ready(Ok(())) => is_ready = true,
                 Answer::Ready(Err(failure)) => unready = Some(failure),
@@ -231,9 +245,16 @@ impl Block<'_, '_, '_> {
     }
 
     /// A bench was lost; with it this entry, if it was at one. One that was paired is first tried alone: its base may be to blame,
-    /// unless the results of the case itself were being checked.
+    /// unless the results of the case itself were being checked. Nor is an entry to blame for a crash where others were compiled
+    /// meanwhile: what the next bench is lost at, which compiles them one by one, is.
     pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, entry: Option<&mut Entry>) {
+        let is_crash = loss.0.status == Status::Crashed;
+        let may_be_another = is_crash && self.session.pool.compiles_ahead(slot) && !self.session.is_careful;
         self.session.pool.lose(slot, at, loss);
+        if may_be_another {
+            self.session.is_careful = true;
+            return;
+        }
         match entry {
             Some(entry) if entry.base_here().is_some() && entry.suspected_at.is_none() && at != Stage::Checking => {
                 entry.suspected_at = Some(at);

@@ -28,6 +28,19 @@ pub trait Dispatcher {
     /// What loading this case would add to what is loaded.
     fn footprint(&self, prepared: &Prepared) -> Footprint;
 
+    /// On how many threads it compiles cases before they are loaded; 0 where it doesn't.
+    fn compile_threads(&self) -> usize {
+        0
+    }
+
+    /// Has a case compiled on other threads until it is loaded, where it does that.
+    fn compile_ahead(&mut self, prepared: &Prepared) {
+        let _ = prepared;
+    }
+
+    /// Drops what was compiled so far and not loaded.
+    fn forget_compiled(&mut self) {}
+
     /// Makes resources and pipelines.
     ///
     /// # Errors
@@ -92,6 +105,18 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
 
     fn footprint(&self, prepared: &Prepared) -> Footprint {
         (**self).footprint(prepared)
+    }
+
+    fn compile_threads(&self) -> usize {
+        (**self).compile_threads()
+    }
+
+    fn compile_ahead(&mut self, prepared: &Prepared) {
+        (**self).compile_ahead(prepared);
+    }
+
+    fn forget_compiled(&mut self) {
+        (**self).forget_compiled();
     }
 
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {

@@ -1,5 +1,6 @@
 //! A bench whose device this process owns.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,8 +41,8 @@ pub struct LocalOptions {
 
 /// A bench whose device this process owns.
 pub struct LocalBench<'a> {
-    rig: Rig<'a>,
-    source: Box<dyn Source + 'a>,
+    pub(super) rig: Rig<'a>,
+    pub(super) source: Box<dyn Source + 'a>,
     max_time: Duration,
     /// By place; nothing where a case failed.
     cases: Vec<Option<LoadedCase>>,
@@ -49,6 +50,8 @@ pub struct LocalBench<'a> {
     has_tools: bool,
     /// The shortest pass of those that were sized.
     fastest: Option<Duration>,
+    /// Cases that were prepared before they are loaded.
+    pub(super) foreseen: HashMap<CaseKey, Result<Rc<Prepared>, Failure>>,
     /// What cases may still take of memory.
     room: Footprint,
     round_started: Duration,
@@ -104,6 +107,7 @@ impl<'a> LocalBench<'a> {
             bases: Vec::new(),
             has_tools: false,
             fastest: None,
+            foreseen: HashMap::new(),
             room: Footprint::default(),
             round_started: Duration::ZERO,
             begun: (Duration::ZERO, None),
@@ -137,7 +141,7 @@ impl<'a> LocalBench<'a> {
     }
 
     fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
-        let prepared = Rc::new(self.source.prepare(&job.key)?);
+        let prepared = self.prepared(&job.key)?;
         *shader = ShaderFacts::of(&prepared);
         let base = job.base.as_ref().map(|key| self.prepare_base(key));
         self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
@@ -390,13 +394,16 @@ impl<'a> LocalBench<'a> {
         self.rig.device.unload();
     }
 
-    fn load_all(&mut self, jobs: &[Job], share: Option<u32>, answer: &mut Answering) -> Result<(), Loss> {
+    fn load_all(&mut self, jobs: &[Job], share: Option<u32>, is_ahead: bool, answer: &mut Answering) -> Result<(), Loss> {
         let ready = survived(self.ready(share))?;
         let is_ready = ready.is_ok();
         if answer(Answer::Ready(ready)).is_break() || !is_ready {
             return Ok(());
         }
-        for job in jobs {
+        for (i, job) in jobs.iter().enumerate() {
+            if is_ahead {
+                self.look_ahead(&jobs[i..]);
+            }
             let (mut shader, place) = (None, self.cases.len());
             let result = match self.load(job, &mut shader) {
                 Ok(loaded) => Ok(loaded),
@@ -453,9 +460,17 @@ impl Bench for LocalBench<'_> {
         &self.rig.instrument
     }
 
+    fn compiles_ahead(&self) -> bool {
+        self.rig.device.compile_threads() > 0
+    }
+
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
         match order {
-            Order::Load { jobs, share } => self.load_all(&jobs, share, answer),
+            Order::Load { jobs, share, is_ahead } => self.load_all(&jobs, share, is_ahead, answer),
+            Order::Anticipate { keys } => {
+                self.anticipate(&keys);
+                Ok(())
+            }
             Order::Size { calls, is_race } => each(calls, answer, Answer::Sized, |call| self.size(call, is_race)),
             Order::BeginRound { is_busy } => {
                 self.round_started = self.rig.device.now();

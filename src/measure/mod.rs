@@ -8,6 +8,7 @@
 //! most of them after a first visit of a few samples.
 
 mod across;
+mod ahead;
 mod bench;
 mod block;
 mod dispatcher;

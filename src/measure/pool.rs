@@ -98,6 +98,11 @@ impl<'a> Pool<'a> {
         self.slots[slot].bench.is_some()
     }
 
+    /// Whether a bench is there that compiles cases while it does something else.
+    pub(super) fn compiles_ahead(&self, slot: usize) -> bool {
+        self.slots[slot].bench.as_ref().is_some_and(|bench| bench.compiles_ahead())
+    }
+
     /// The bench at a slot, opened if need be.
     ///
     /// # Errors

@@ -101,6 +101,11 @@ pub struct Session<'a> {
     pub(super) rng: ChaCha8Rng,
     /// When the device last ended a round, whichever bench it was on.
     pub(super) last_round: Option<Instant>,
+    /// What comes after the next block.
+    pub(super) anticipated: Vec<CaseKey>,
+    /// Whether cases are compiled one by one, since a bench was lost that compiled others meanwhile: so that it shows which one it
+    /// is lost at. Until the end of the block.
+    pub(super) is_careful: bool,
 }
 
 impl<'a> Session<'a> {
@@ -113,6 +118,8 @@ impl<'a> Session<'a> {
             options,
             rng: ChaCha8Rng::seed_from_u64(options.seed),
             last_round: None,
+            anticipated: Vec::new(),
+            is_careful: false,
         }
     }
 
@@ -144,12 +151,19 @@ impl<'a> Session<'a> {
         self.pool.given_up()
     }
 
+    /// Says which cases come after those that are measured next: benches that compile on other threads do so while these are timed.
+    /// Of no effect where none does, and on what is measured.
+    pub fn anticipate(&mut self, keys: Vec<CaseKey>) {
+        self.anticipated = keys;
+    }
+
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each, in
     /// their order; `None` for those that weren't measured because the observer didn't want to go on, or the device was given up.
     pub fn measure(&mut self, tasks: &[Task], observe: &mut Observer) -> Vec<Option<Outcome>> {
         let mut outcomes: Vec<Option<Outcome>> = vec![None; tasks.len()];
         let mut pending: VecDeque<usize> = (0..tasks.len()).collect();
         let mut goes_on = true;
+        self.is_careful = false;
         while !pending.is_empty() && goes_on && self.given_up().is_none() {
             let those: Vec<&Task> = pending.iter().map(|&i| &tasks[i]).collect();
             let mut block = Block { session: self, observing: Observing { observe, goes_on } };

@@ -61,6 +61,18 @@ impl Dispatcher for Vulkan {
         self.device.footprint(prepared)
     }
 
+    fn compile_threads(&self) -> usize {
+        self.device.compile_threads()
+    }
+
+    fn compile_ahead(&mut self, prepared: &Prepared) {
+        self.device.compile_ahead(prepared);
+    }
+
+    fn forget_compiled(&mut self) {
+        self.device.forget_compiled();
+    }
+
     fn load(&mut self, prepared: &Prepared) -> Result<Loaded, Failure> {
         let result = self.device.load(prepared);
         self.done(result)

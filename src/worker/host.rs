@@ -55,6 +55,8 @@ pub struct Opening {
     pub detail: PipelineDetail,
     /// Selects test data.
     pub seed: u64,
+    /// On how many threads pipelines are made before they are needed; 0 for one by one, as they are.
+    pub compile_threads: usize,
     /// How much is measured.
     pub preset: Preset,
     /// In cold mode, how many bytes to evict with.
@@ -164,7 +166,8 @@ impl Host {
                 Ok(Box::new(mock.with_detail(opening.detail)))
             }
             Self::Vulkan(instance) => {
-                let options = DeviceOptions { queue_family: opening.queue, detail: opening.detail };
+                let Opening { queue: queue_family, detail, compile_threads, .. } = *opening;
+                let options = DeviceOptions { queue_family, detail, compile_threads };
                 let mut opened = instance
                     .open_with(device.index, options)
                     .map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;

@@ -146,7 +146,7 @@ mod tests {
         let point = Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]);
         let key = CaseKey { experiment: "memory/stream".into(), variant: String::new(), point };
         let job = Job { key: key.clone(), base: Some(key), sizes: None, is_checked: true };
-        let request = Request::Order(Order::Load { jobs: vec![job], share: Some(3) });
+        let request = Request::Order(Order::Load { jobs: vec![job], share: Some(3), is_ahead: true });
         let mut pipe = Vec::new();
         write(&mut pipe, &request).unwrap();
         assert_eq!(read(&mut pipe.as_slice()).unwrap(), Some(Line::Message(request)));

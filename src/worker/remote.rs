@@ -65,11 +65,20 @@ impl Isolated {
     /// What the driver refused, or that the worker died of it.
     pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
         let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
+        let compiles_ahead = opening.compile_threads > 0;
         self.worker.say(&Request::Open(Box::new(opening)));
         match self.worker.hear(waited) {
             Ok(Reply::Opened(instrument)) => {
                 let Self { worker, listener, deadlines, .. } = self;
-                Ok(RemoteBench { worker, listener, deadlines, info: device.clone(), instrument: *instrument, is_lost: false })
+                Ok(RemoteBench {
+                    worker,
+                    listener,
+                    deadlines,
+                    info: device.clone(),
+                    instrument: *instrument,
+                    compiles_ahead,
+                    is_lost: false,
+                })
             }
             Ok(Reply::Refused(failure)) => Err(Loss(failure)),
             Ok(other) => Err(Loss(out_of_turn(&other))),
@@ -102,6 +111,7 @@ pub struct RemoteBench {
     deadlines: Deadlines,
     info: DeviceInfo,
     instrument: Instrument,
+    compiles_ahead: bool,
     is_lost: bool,
 }
 
@@ -111,7 +121,7 @@ impl RemoteBench {
         let Deadlines { first, usual } = self.deadlines;
         match order {
             // Compiling, the first dispatch, and comparing results, which the processor does.
-            Order::Load { .. } | Order::Check { .. } => first + usual,
+            Order::Load { .. } | Order::Anticipate { .. } | Order::Check { .. } => first + usual,
             Order::Size { calls, .. } | Order::Visit { calls } => {
                 usual + calls.get(answered).map_or(Duration::ZERO, |call| call.expected)
             }
@@ -151,6 +161,10 @@ impl Bench for RemoteBench {
 
     fn is_alive(&mut self) -> bool {
         !self.is_lost && self.worker.is_alive()
+    }
+
+    fn compiles_ahead(&self) -> bool {
+        self.compiles_ahead
     }
 
     fn carry_out(&mut self, order: Order, answer: &mut Answering) -> Result<(), Loss> {
