@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::arguments::Tune;
 use super::race::{Race, Trial};
 use crate::cli::voice::Voice;
-use crate::measure::{Measured, Stop};
+use crate::measure::{Measured, Race as Standings, Stop};
 use crate::model::{AxisValue, Failure, Metric, Point, Status};
 use crate::output::Staged;
 use crate::stats::Interval;
@@ -78,15 +78,15 @@ fn trial(trial: &Trial) -> answer::Trial {
     answer::Trial { point: trial.point.clone(), outcome }
 }
 
-/// What a configuration takes. Too few rounds for an interval have the range of their samples.
+/// What a configuration takes. Too few rounds for an interval have the one by which races judge them.
 fn timing(measured: &Measured) -> Timing {
     let time = measured.value();
     match measured.interval() {
         Some(interval) if measured.stop != Stop::Beaten => Timing::precise(time, interval),
         Some(interval) => Timing::rough(time, interval),
         None => {
-            let summary = measured.summary();
-            Timing::rough(time, Interval { low: summary.min, high: summary.max })
+            let judged = Standings::new(std::slice::from_ref(&measured.rounds)).interval(0);
+            Timing::rough(time, judged.unwrap_or(Interval { low: 0.0, high: f64::INFINITY }))
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::cli::device_run::{show, warm_up};
 use crate::cli::interrupt;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
+use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
 use crate::model::{Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
@@ -132,10 +133,16 @@ impl<'r> Race<'r> {
         let mut session = self.session().map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))?;
         self.introduce(&session);
         let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
+        let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
-            let asked = search.ask(self.room());
+            let asked = if ahead.is_empty() { search.ask(self.room(0)) } else { std::mem::take(&mut ahead) };
             if asked.is_empty() {
                 break;
+            }
+            // What comes next depends on no answer: it is compiled while these are timed.
+            if matches!(self.strategy, Strategy::Exhaustive | Strategy::Random) {
+                ahead = search.ask(self.room(asked.len()));
+                session.anticipate(ahead.iter().map(|configuration| self.key(*configuration)).collect());
             }
             self.block(&mut session, &asked)?;
             for configuration in asked {
@@ -192,18 +199,18 @@ impl<'r> Race<'r> {
     // ---- how far --------------------------------------------------------------------------------------------------------------
 
     fn goes_on(&self) -> bool {
-        !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room() > 0
+        !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
     }
 
     fn is_late(&self) -> bool {
         matches!(self.budget, Budget::Time(time) if self.started.elapsed() >= time)
     }
 
-    /// How many may be measured in the next block, beside the best so far.
-    fn room(&self) -> usize {
+    /// How many may be measured in the next block, beside the best so far, once so many more are.
+    fn room(&self, pending: usize) -> usize {
         let block = BLOCK_CASES - 1;
         match self.budget {
-            Budget::Count(count) => count.saturating_sub(self.trials.len()).min(block),
+            Budget::Count(count) => count.saturating_sub(self.trials.len() + pending).min(block),
             Budget::Time(_) => block,
         }
     }
@@ -251,6 +258,7 @@ impl<'r> Race<'r> {
                 deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
                 timer,
                 process,
+                compile_threads: compile_threads(&place.info),
                 subject: Some(Box::new(subject.clone())),
             };
             targets.open(place, opening).map(|bench| bench as _)
@@ -279,6 +287,10 @@ impl<'r> Race<'r> {
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
         self.write_beaten()
+    }
+
+    fn key(&self, configuration: usize) -> CaseKey {
+        CaseKey { experiment: self.kernel.name(), variant: String::new(), point: self.space.point(configuration) }
     }
 
     /// A configuration that wasn't measured yet.
