@@ -265,7 +265,8 @@ fn session(rule: Rule, prepared: &[Prepared], wrong_from: usize) -> (Vec<Result<
     let source = Compared { cases: prepared, wrong_from, compared: 0 };
     let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
-    let mut session = Session::new(Pool::of(bench), Options { rule, max_noise: 0.01, max_time, seed: 1 });
+    let mut session = Session::new(Pool::of(bench), Options { rule, max_noise: 1.0, max_time, seed: 1 });
+    session.set_max_noise(0.01);
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let mut ended = 0;

@@ -151,6 +151,11 @@ impl<'a> Session<'a> {
         self.pool.given_up()
     }
 
+    /// Asks for another precision from the next block on: a search needs little until it knows its finalists.
+    pub fn set_max_noise(&mut self, max_noise: f64) {
+        self.options.max_noise = max_noise;
+    }
+
     /// Says which cases come after those that are measured next: benches that compile on other threads do so while these are timed.
     /// Of no effect where none does, and on what is measured.
     pub fn anticipate(&mut self, keys: Vec<CaseKey>) {
