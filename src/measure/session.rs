@@ -156,6 +156,11 @@ impl<'a> Session<'a> {
         self.options.max_noise = max_noise;
     }
 
+    /// From now on, which cases are measured precisely.
+    pub fn set_rule(&mut self, rule: Rule) {
+        self.options.rule = rule;
+    }
+
     /// Says which cases come after those that are measured next: benches that compile on other threads do so while these are timed.
     /// Of no effect where none does, and on what is measured.
     pub fn anticipate(&mut self, keys: Vec<CaseKey>) {

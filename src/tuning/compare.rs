@@ -1,8 +1,9 @@
 //! What a configuration computed, beside what it should have.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::scalars;
+use super::scalars::{self, Part};
 use crate::shader::{ScalarType, StructLayout};
 use crate::validate::Mismatch;
 
@@ -51,26 +52,43 @@ pub(super) fn compare(
         let (wrong, total) = (1, 1);
         return Some(Mismatch { output: name.to_owned(), index: 0, got: bytes(got), expected: bytes(expected), wrong, total });
     }
-    let mut found: Option<Mismatch> = None;
-    let mut total = 0_u64;
-    scalars::for_each(layout, got.len() as u64, &mut |at, scalar| {
-        let [own, right] = [got, expected].map(|bytes| part(bytes, at, scalar));
-        if own != right && !is_near(scalar, own, right, tolerance) {
-            match &mut found {
-                Some(mismatch) => mismatch.wrong += 1,
-                None => {
-                    let (output, index) = (name.to_owned(), total);
-                    let [got, expected] = [own, right].map(|bytes| shown(scalar, bytes));
-                    found = Some(Mismatch { output, index, got, expected, wrong: 1, total: 0 });
-                }
-            }
-        }
-        total += 1;
-    });
-    found.map(|mismatch| Mismatch { total, ..mismatch })
+    let parts = scalars::parts(layout, got.len() as u64);
+    let found: Vec<Compared> = parts.par_iter().map(|part| Compared::of(part, [got, expected], tolerance)).collect();
+    let wrong = found.iter().map(|part| part.wrong).sum();
+    let total = found.iter().map(|part| part.total).sum();
+    let at = found.iter().position(|part| part.first.is_some())?;
+    let before: u64 = found[..at].iter().map(|part| part.total).sum();
+    let (index, [got, expected]) = found.into_iter().nth(at)?.first?;
+    Some(Mismatch { output: name.to_owned(), index: before + index, got, expected, wrong, total })
 }
 
-fn part(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
+/// What came of a part of a buffer.
+#[derive(Default)]
+struct Compared {
+    /// The first wrong number: which one of the part it is, what it is, and what it should be.
+    first: Option<(u64, [String; 2])>,
+    wrong: u64,
+    total: u64,
+}
+
+impl Compared {
+    fn of(part: &Part, sides: [&[u8]; 2], tolerance: Tolerance) -> Self {
+        let mut found = Self::default();
+        part.for_each(&mut |at, scalar| {
+            let [own, right] = sides.map(|bytes| number(bytes, at, scalar));
+            if own != right && !is_near(scalar, own, right, tolerance) {
+                found.wrong += 1;
+                if found.first.is_none() {
+                    found.first = Some((found.total, [own, right].map(|bytes| shown(scalar, bytes))));
+                }
+            }
+            found.total += 1;
+        });
+        found
+    }
+}
+
+fn number(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
     let start = usize::try_from(at).unwrap_or(usize::MAX);
     let length = usize::try_from(scalar.bytes()).unwrap_or(0);
     bytes.get(start..start.saturating_add(length)).unwrap_or_default()

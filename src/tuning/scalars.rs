@@ -1,12 +1,52 @@
 //! The numbers in a buffer, one by one.
 
-use crate::shader::{MatrixOrder, ScalarType, StructLayout, TypeLayout};
+use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
 
 /// Calls for each number of a block in a buffer of so many bytes: its offset, and its type. A runtime array ends with the buffer, with
 /// its last whole element; padding and addresses are left out.
 pub(super) fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(u64, ScalarType)) {
-    for member in &layout.members {
-        of_type(&member.ty, member.offset.into(), bytes, visit);
+    for part in parts(layout, bytes) {
+        part.for_each(visit);
+    }
+}
+
+/// Elements of a runtime array in a part.
+const ELEMENTS: u64 = 1 << 16;
+
+/// A stretch of a buffer: all but the runtime array at its end, or some elements of that.
+pub(super) struct Part<'l> {
+    members: &'l [MemberLayout],
+    /// Of the runtime array: the element's type, where the first one is, from one to the next, and how many there are.
+    array: Option<(&'l TypeLayout, u64, u32, u64)>,
+    end: u64,
+}
+
+/// The parts of a buffer, in its order; each can be looked at by itself.
+pub(super) fn parts(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
+    let part = |members, array| Part { members, array, end: bytes };
+    match layout.members.split_last() {
+        Some((MemberLayout { offset, ty: TypeLayout::RuntimeArray { stride, element }, .. }, head)) => {
+            let (at, width) = (u64::from(*offset), u64::from(*stride));
+            let length = bytes.saturating_sub(at).checked_div(width).unwrap_or(0);
+            let starts = (0..length.div_ceil(ELEMENTS)).map(|i| i * ELEMENTS);
+            let arrays = starts.map(|first| (element.as_ref(), at + first * width, *stride, ELEMENTS.min(length - first)));
+            std::iter::once(part(head, None)).chain(arrays.map(|array| part(&[], Some(array)))).collect()
+        }
+        _ => vec![part(&layout.members[..], None)],
+    }
+}
+
+impl Part<'_> {
+    /// As [`for_each`], for this part.
+    pub(super) fn for_each(&self, visit: &mut dyn FnMut(u64, ScalarType)) {
+        for member in self.members {
+            of_type(&member.ty, member.offset.into(), self.end, visit);
+        }
+        if let Some((element, at, stride, count)) = self.array {
+            for place in offsets(at, stride, count) {
+                of_type(element, place, self.end, visit);
+            }
+        }
     }
 }
 
@@ -63,17 +103,12 @@ fn one(scalar: ScalarType, at: u64, end: u64, visit: &mut dyn FnMut(u64, ScalarT
 pub(super) fn plain(scalar: ScalarType) -> StructLayout {
     let stride = u32::try_from(scalar.bytes()).unwrap_or(u32::MAX);
     let ty = TypeLayout::RuntimeArray { stride, element: Box::new(TypeLayout::Scalar { scalar }) };
-    StructLayout {
-        type_name: String::new(),
-        bytes: 0,
-        members: vec![crate::shader::MemberLayout { name: String::new(), offset: 0, ty }],
-    }
+    StructLayout { type_name: String::new(), bytes: 0, members: vec![MemberLayout { name: String::new(), offset: 0, ty }] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shader::MemberLayout;
 
     fn visited(layout: &StructLayout, bytes: u64) -> Vec<(u64, ScalarType)> {
         let mut all = Vec::new();

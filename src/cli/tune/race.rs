@@ -26,6 +26,9 @@ use crate::worker::{Identity, Opening};
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
 
+/// The noise that is precise enough for telling who may be the best, where many are tried.
+const ROUGH: f64 = 0.05;
+
 /// What became of a configuration.
 pub struct Trial {
     /// Where it lies on the axes.
@@ -99,10 +102,7 @@ impl<'r> Race<'r> {
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
         let hash = kernel.hash().unwrap_or_default();
-        let total = match budget {
-            Budget::Count(count) => count.min(space.len()),
-            Budget::Time(_) => space.len(),
-        };
+        let total = if let Budget::Count(count) = budget { count.min(space.len()) } else { space.len() };
         let bar = sink.voice.progress.bar("", total as u64);
         let (started, trials) = (Instant::now(), BTreeMap::new());
         Self {
@@ -132,6 +132,10 @@ impl<'r> Race<'r> {
     pub fn run(&mut self) -> anyhow::Result<()> {
         let mut session = self.session().map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))?;
         self.introduce(&session);
+        // Blocks only tell who gets into the finals.
+        if self.room(0) < self.total() {
+            session.set_max_noise(self.max_noise().max(ROUGH));
+        }
         let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
@@ -152,8 +156,12 @@ impl<'r> Race<'r> {
                 }
             }
         }
-        if self.blocks > 1 && !interrupt::is_asked() && session.given_up().is_none() {
-            self.finals(&mut session)?;
+        if !interrupt::is_asked() && session.given_up().is_none() {
+            session.set_max_noise(self.max_noise());
+            if self.blocks > 1 {
+                self.finals(&mut session)?;
+            }
+            self.compare_written(&mut session)?;
         }
         if let Some(Failure { status, reason }) = session.given_up() {
             self.sink.voice.fault(&format!("given up: {status}: {reason}"));
@@ -198,6 +206,14 @@ impl<'r> Race<'r> {
 
     // ---- how far --------------------------------------------------------------------------------------------------------------
 
+    /// How many configurations may be tried in all, as far as that is known.
+    fn total(&self) -> usize {
+        match self.budget {
+            Budget::Count(count) => count.min(self.space.len()),
+            Budget::Time(_) => self.space.len(),
+        }
+    }
+
     fn goes_on(&self) -> bool {
         !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
     }
@@ -225,18 +241,28 @@ impl<'r> Race<'r> {
     // ---- measuring ------------------------------------------------------------------------------------------------------------
 
     fn session(&self) -> Result<Session<'r>, Failure> {
-        let (max_noise, max_time) = match self.arguments.preset {
-            Preset::Quick => (0.05, Duration::from_millis(500)),
-            Preset::Default => (0.01, Duration::from_secs(2)),
-            Preset::Thorough => (0.005, Duration::from_secs(10)),
+        let max_time = match self.arguments.preset {
+            Preset::Quick => Duration::from_millis(500),
+            Preset::Default => Duration::from_secs(2),
+            Preset::Thorough => Duration::from_secs(10),
         };
         let options = Options {
-            max_noise: self.arguments.max_noise.unwrap_or(max_noise),
+            max_noise: self.max_noise(),
             max_time: self.arguments.max_time.unwrap_or(max_time),
             seed: self.arguments.seed,
             rule: if self.arguments.no_race { Rule::Each } else { Rule::Race },
         };
         Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options))
+    }
+
+    /// The noise that is precise enough for an answer.
+    fn max_noise(&self) -> f64 {
+        let usual = match self.arguments.preset {
+            Preset::Quick => 0.05,
+            Preset::Default => 0.01,
+            Preset::Thorough => 0.005,
+        };
+        self.arguments.max_noise.unwrap_or(usual)
     }
 
     fn opener(&self, max_time: Duration) -> Opener<'r> {
@@ -395,19 +421,32 @@ impl<'r> Race<'r> {
         self.write_beaten()
     }
 
+    /// Measures the shader as it is written beside the best: how much that gains is the first thing that a user asks, and a race
+    /// drops what is slower before much is known of it.
+    fn compare_written(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        let rough =
+            |written: &usize| self.trials.get(written).is_some_and(|trial| trial.measured.is_some() && !trial.is_finalist());
+        if let (Some(written), Some(best)) = (self.written.filter(rough), self.best()) {
+            session.set_rule(Rule::Each);
+            self.measure(session, &[best, written]);
+        }
+        Ok(())
+    }
+
     // ---- rows -----------------------------------------------------------------------------------------------------------------
 
-    /// Writes the rows of what can't be the best any more.
+    /// Writes the rows of what won't be measured again.
     fn write_beaten(&mut self) -> anyhow::Result<()> {
-        self.write(|trial| !trial.is_finalist())
+        let written = self.written;
+        self.write(|configuration, trial| !trial.is_finalist() && Some(configuration) != written)
     }
 
     fn write_rest(&mut self) -> anyhow::Result<()> {
-        self.write(|_| true)
+        self.write(|_, _| true)
     }
 
-    fn write(&mut self, is_due: impl Fn(&Trial) -> bool) -> anyhow::Result<()> {
-        for trial in self.trials.values_mut().filter(|trial| is_due(trial)) {
+    fn write(&mut self, is_due: impl Fn(usize, &Trial) -> bool) -> anyhow::Result<()> {
+        for (_, trial) in self.trials.iter_mut().filter(|(configuration, trial)| is_due(**configuration, trial)) {
             if let Some(row) = trial.row.take() {
                 self.sink.write(row)?;
             }
