@@ -1,5 +1,5 @@
-//! How well each strategy of `lanescope tune` searches: replayed on made-up spaces whose every time is known. Exact by its seeds.
-//! `cargo bench --bench replay` prints more, and takes recorded spaces.
+//! How well each strategy of `lanescope tune` searches: replayed on spaces whose every time is known. Exact by its seeds.
+//! `cargo bench --bench replay` prints more, and takes other recorded spaces.
 
 mod recorded;
 
@@ -20,7 +20,19 @@ const BATCHES: [usize; 2] = [1, 16];
 /// What searches learn from what they measure.
 const LEARNING: [Strategy; 3] = [Strategy::HillClimbing, Strategy::Annealing, Strategy::Genetic];
 
-static SPACES: LazyLock<Vec<Recorded>> = LazyLock::new(models::all);
+/// Products of matrices on an NVIDIA H100 80GB HBM3, driver 580.159.04: `lanescope tune tests/tune/sgemm.comp -n 2^20
+/// --push size=1024 --groups '1024 / (local_size_x * TN), 1024 / (local_size_y * TM)' -a local_size_x=4,8,16,32,64
+/// -a local_size_y=4,8,16,32 -a TM=1,2,4,8 -a TN=1,2,4,8 -a BK=4,8,16,32 -a PAD=0,1,4 -a SPREAD=0,1 --restrict 'local_size_x *
+/// local_size_y >= 64' --restrict 'local_size_x * TN <= 256 && local_size_y * TM <= 256' --strategy exhaustive`, in 105 s; of its
+/// columns what a replay needs.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nvidia-h100-sgemm.csv");
+
+/// Made-up spaces, and the recorded one.
+static SPACES: LazyLock<Vec<Recorded>> = LazyLock::new(|| {
+    let mut spaces = models::all();
+    spaces.extend(rows::read(RECORDED.as_ref()).unwrap());
+    spaces
+});
 
 fn reached(space: &Recorded, strategy: Strategy, batch: usize) -> f64 {
     stats::median(&space.replays(strategy, SEEDS, batch, &[SHARE])[0])
