@@ -311,6 +311,19 @@ fn a_session_drops_what_is_beaten_and_measures_the_rest() {
 }
 
 #[test]
+fn one_look_is_one_short_visit() {
+    let cases = cases(&spread());
+    let (glanced, ended) = session(Rule::Glance, &cases, usize::MAX);
+    assert_eq!(ended, BLOCK_CASES);
+    for outcome in &glanced {
+        let Ok(measured) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((measured.stop, measured.rounds.samples.len()), (Stop::Glanced, 1));
+        assert!(measured.samples() <= 5 && measured.interval().is_none(), "{} samples", measured.samples());
+        assert!(!measured.flags.contains(&Flag::Noisy), "no precision was asked: {:?}", measured.flags);
+    }
+}
+
+#[test]
 fn what_computes_wrong_beats_nothing() {
     let mut times = spread();
     times[1] = 200.0;

@@ -202,7 +202,7 @@ impl Block<'_, '_, '_> {
             let calls = listed.iter().map(|(_, call)| *call).collect();
             let mut any = false;
             let observing = &mut self.observing;
-            let result = self.session.pool.carry_out(0, Order::Size { calls, is_race: rule == Rule::Race }, &mut |answer| {
+            let result = self.session.pool.carry_out(0, Order::Size { calls, is_race: rule != Rule::Each }, &mut |answer| {
                 let (Answer::Sized(sized), Some((i, _))) = (answer, listed.pop_front()) else { return observing.flow() };
                 match sized {
                     Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
@@ -302,8 +302,11 @@ impl Block<'_, '_, '_> {
             self.begin_round(slot);
             self.visit_all(slot, round, order, entries);
             self.end_round(slot, entries, &mut empty_passes);
-            if self.observing.goes_on && self.session.options.rule == Rule::Race {
-                self.race(slot, entries);
+            match self.session.options.rule {
+                _ if !self.observing.goes_on => {}
+                Rule::Each => {}
+                Rule::Race => self.race(slot, entries),
+                Rule::Glance => self.end_glanced(entries),
             }
             if self.observing.goes_on {
                 self.judge(entries);
@@ -361,7 +364,7 @@ impl Block<'_, '_, '_> {
     /// Visits the next entries up to one whose base is on another device. One on trial is visited first, and alone.
     fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let Options { max_time, rule, .. } = self.session.options;
-        let first = (rule == Rule::Race).then(|| FirstVisits::of(entries));
+        let first = (rule != Rule::Each).then(|| FirstVisits::of(entries));
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
             let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));

@@ -245,8 +245,8 @@ impl Session<'_> {
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Subject {
             noise: entry.noise_now(),
-            // Of what is beaten no precision was asked.
-            max_noise: if stop == Stop::Beaten { f64::INFINITY } else { self.options.max_noise },
+            // Of what left early no precision was asked.
+            max_noise: if stop.is_early() { f64::INFINITY } else { self.options.max_noise },
             passes: &passes,
             conditions: if entry.is_pass() { [&entry.conditions, &base_conditions] } else { [&[], &[]] },
         };

@@ -67,6 +67,14 @@ impl Block<'_, '_, '_> {
         }
     }
 
+    /// Ends what was visited. Its first pass was compared; what a timed batch leaves behind is compared of what is measured again.
+    pub(super) fn end_glanced(&mut self, entries: &mut [Entry]) {
+        for entry in entries.iter_mut().filter(|entry| entry.is_active() && !entry.visits.is_empty()) {
+            entry.ended = Some(Ok(Stop::Glanced));
+            self.observing.see_end(entry);
+        }
+    }
+
     /// What was measured to the end may, or may still be. A time that can't be right beats nothing.
     fn may_lead(&self, entry: &Entry) -> bool {
         let runs = match entry.ended {

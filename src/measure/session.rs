@@ -30,6 +30,8 @@ pub enum Rule {
     ///
     /// [`Race`]: super::Race
     Race,
+    /// None: each is visited once, and shortly. Enough to tell a search where to go on.
+    Glance,
 }
 
 /// How much to measure.

@@ -13,9 +13,16 @@ pub enum Stop {
     Budget,
     /// In a race, another case is faster for certain.
     Beaten,
+    /// One look was asked for.
+    Glanced,
 }
 
 impl Stop {
+    /// Whether it left a search before it was precise.
+    pub fn is_early(self) -> bool {
+        matches!(self, Self::Beaten | Self::Glanced)
+    }
+
     /// As written in a row.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -23,6 +30,7 @@ impl Stop {
             Self::Stable => "stable",
             Self::Budget => "budget",
             Self::Beaten => "beaten",
+            Self::Glanced => "glanced",
         }
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::arguments::Tune;
 use super::race::{Race, Trial};
 use crate::cli::voice::Voice;
-use crate::measure::{Measured, Race as Standings, Stop};
+use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Status};
 use crate::output::Staged;
 use crate::stats::Interval;
@@ -82,7 +82,7 @@ fn trial(trial: &Trial) -> answer::Trial {
 fn timing(measured: &Measured) -> Timing {
     let time = measured.value();
     match measured.interval() {
-        Some(interval) if measured.stop != Stop::Beaten => Timing::precise(time, interval),
+        Some(interval) if !measured.stop.is_early() => Timing::precise(time, interval),
         Some(interval) => Timing::rough(time, interval),
         None => {
             let judged = Standings::new(std::slice::from_ref(&measured.rounds)).interval(0);

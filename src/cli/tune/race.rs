@@ -58,7 +58,7 @@ impl Trial {
 
     /// Whether it was measured as precisely as the best.
     pub fn is_finalist(&self) -> bool {
-        self.measured.as_ref().is_some_and(|measured| measured.stop != Stop::Beaten)
+        self.measured.as_ref().is_some_and(|measured| !measured.stop.is_early())
     }
 }
 
@@ -136,6 +136,11 @@ impl<'r> Race<'r> {
         if self.room(0) < self.total() {
             session.set_max_noise(self.max_noise().max(ROUGH));
         }
+        // A search that goes by answers waits for them: one look at each is enough for it.
+        let is_glancing = !self.arguments.no_race && !self.asks_ahead();
+        if is_glancing {
+            session.set_rule(Rule::Glance);
+        }
         let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
@@ -144,7 +149,7 @@ impl<'r> Race<'r> {
                 break;
             }
             // What comes next depends on no answer: it is compiled while these are timed.
-            if matches!(self.strategy, Strategy::Exhaustive | Strategy::Random) {
+            if self.asks_ahead() {
                 ahead = search.ask(self.room(asked.len()));
                 session.anticipate(ahead.iter().map(|configuration| self.key(*configuration)).collect());
             }
@@ -158,7 +163,10 @@ impl<'r> Race<'r> {
         }
         if !interrupt::is_asked() && session.given_up().is_none() {
             session.set_max_noise(self.max_noise());
-            if self.blocks > 1 {
+            if is_glancing {
+                session.set_rule(Rule::Race);
+            }
+            if self.blocks > 1 || is_glancing {
                 self.finals(&mut session)?;
             }
             self.compare_written(&mut session)?;
@@ -216,6 +224,11 @@ impl<'r> Race<'r> {
 
     fn goes_on(&self) -> bool {
         !self.sink.is_closed() && !interrupt::is_asked() && !self.is_late() && self.room(0) > 0
+    }
+
+    /// Whether what comes next depends on no answer.
+    fn asks_ahead(&self) -> bool {
+        matches!(self.strategy, Strategy::Exhaustive | Strategy::Random)
     }
 
     fn is_late(&self) -> bool {
@@ -362,7 +375,7 @@ impl<'r> Race<'r> {
         let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
         // A search that is late is broken off once there is anything to tell.
-        let may_be_late = self.best().is_some();
+        let may_be_late = self.trials.values().any(|trial| trial.measured.is_some());
         let outcomes = session.measure(&tasks, &mut |event| {
             show(&self.bar, event);
             let ends = interrupt::is_asked() || (may_be_late && self.is_late());
@@ -409,15 +422,15 @@ impl<'r> Race<'r> {
 
     /// Measures those of several blocks that may be the best beside each other.
     fn finals(&mut self, session: &mut Session) -> anyhow::Result<()> {
-        let Some(best) = self.best().and_then(|best| self.trials[&best].cost()) else { return Ok(()) };
-        let near = |trial: &Trial| trial.is_finalist() && trial.cost().is_some_and(|cost| cost <= NEAR * best);
+        let may_win = |trial: &Trial| trial.measured.as_ref().is_some_and(|measured| measured.stop != Stop::Beaten);
+        let costs = self.trials.values().filter(|trial| may_win(trial)).filter_map(Trial::cost);
+        let best = costs.fold(f64::INFINITY, f64::min);
+        let near = |trial: &Trial| may_win(trial) && trial.cost().is_some_and(|cost| cost <= NEAR * best);
         let mut finalists: Vec<(usize, f64)> =
             self.trials.iter().filter(|(_, trial)| near(trial)).filter_map(|(i, trial)| Some((*i, trial.cost()?))).collect();
         finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
         let those: Vec<usize> = finalists.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
-        if those.len() > 1 {
-            self.measure(session, &those);
-        }
+        self.measure(session, &those);
         self.write_beaten()
     }
 
@@ -438,7 +451,8 @@ impl<'r> Race<'r> {
     /// Writes the rows of what won't be measured again.
     fn write_beaten(&mut self) -> anyhow::Result<()> {
         let written = self.written;
-        self.write(|configuration, trial| !trial.is_finalist() && Some(configuration) != written)
+        let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
+        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)
     }
 
     fn write_rest(&mut self) -> anyhow::Result<()> {
