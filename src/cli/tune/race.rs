@@ -285,8 +285,8 @@ impl<'r> Race<'r> {
     fn prepared(&mut self, configuration: usize) -> Trial {
         let point = self.space.point(configuration);
         let trial = Trial { point, row: None, measured: None, failure: None, when: SystemTime::now(), case: None };
-        match self.kernel.prepare(&trial.point) {
-            Ok(prepared) => Trial { case: Some(prepared.case), ..trial },
+        match self.kernel.describe(&trial.point) {
+            Ok(case) => Trial { case: Some(case), ..trial },
             Err(failure) => {
                 let row = self.row(configuration, &trial.point, Err(&failure));
                 Trial { row: Some(row), failure: Some(failure), ..trial }

@@ -8,7 +8,7 @@ use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
 use crate::plan::{parse_number, parse_values};
 use crate::tuning::space::Dimension;
-use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance};
+use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance, listed};
 
 /// What flags say of the kernel itself.
 ///
@@ -60,26 +60,12 @@ fn stem(shader: &Path) -> String {
 
 /// Up to three expressions, separated by commas that no bracket encloses; the others are 1.
 fn directions(text: &str) -> Result<[String; 3], String> {
-    let mut parts = vec![String::new()];
-    let mut depth = 0;
-    for c in text.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        parts.last_mut().into_iter().for_each(|part| part.push(c));
-    }
+    let mut parts = listed(text);
     if parts.len() > 3 {
         return Err(format!("`{text}` has more than three directions"));
     }
-    parts.resize(3, "1".to_owned());
-    let mut parts = parts.into_iter().map(|part| part.trim().to_owned());
-    Ok(std::array::from_fn(|_| parts.next().unwrap_or_default()))
+    parts.resize(3, "1");
+    Ok(std::array::from_fn(|direction| parts[direction].to_owned()))
 }
 
 /// `NAME`, which is 1, or `NAME=VALUE,VALUE`.
