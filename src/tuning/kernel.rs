@@ -19,8 +19,8 @@ use crate::model::{
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Prepared, ScalarType, SpecValues, Specialized, StructLayout,
-    specialize_kernel,
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Lack, Needs, Prepared, ScalarType, SpecValues, Specialized,
+    StructLayout, specialize_kernel,
 };
 use crate::validate::{Mismatch, Verdict};
 
@@ -147,15 +147,27 @@ impl Kernel {
         for (name, size) in source.size_names(local_size(source, point)) {
             variables.add(name, Value::from(u64::from(size)));
         }
+        self.add_known(&mut variables, point);
+        variables
+    }
+
+    /// What expressions may use of a configuration that has no module.
+    fn known_of(&self, point: &Point) -> Variables {
+        let mut variables = Variables::new(self.subject.n);
+        self.add_known(&mut variables, point);
+        variables
+    }
+
+    fn add_known(&self, variables: &mut Variables, point: &Point) {
         for (name, value) in point.iter() {
             let value = axis_value(value);
-            variables.add(name.strip_prefix(MACRO_AXIS).unwrap_or(name), value.clone());
+            let plain = name.strip_prefix(MACRO_AXIS).or_else(|| name.strip_prefix(CONSTANT_AXIS)).unwrap_or(name);
+            variables.add(plain, value.clone());
             variables.add(name, value);
         }
         for (name, value) in &self.subject.macros {
             variables.add(name, word_value(value));
         }
-        variables
     }
 
     /// The values of the constants that a configuration names.
@@ -193,6 +205,10 @@ impl Kernel {
     }
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
+        let needs = Needs::of(source.reflection(), source.entry(), &self.device);
+        if let Some(Lack { need, missing }) = needs.lacking.first() {
+            return Err(skipped(format!("the device lacks {missing}, which the shader needs for {need}")));
+        }
         check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
         let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone())
             .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
@@ -578,6 +594,13 @@ impl Constant {
     pub fn accepts(&self, value: &str) -> bool {
         self.ty.parse(value).is_some()
     }
+
+    /// The same value as its default is shown: `1.0` and `1` are one.
+    pub fn shown(&self, value: &str) -> String {
+        let shown = self.ty.parse(value).map(|bits| self.ty.shown(bits));
+        // Bits that are shown as such are no value that an axis could be given.
+        shown.filter(|shown| self.ty.parse(shown) == self.ty.parse(value)).unwrap_or_else(|| value.to_owned())
+    }
 }
 
 impl Kernel {
@@ -631,6 +654,13 @@ impl Kernel {
         members.chain([("n".to_owned(), self.subject.n)]).collect()
     }
 
+    /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
+    pub fn problem(&self) -> String {
+        let Subject { buffers, members, threads, groups, is_idempotent, .. } = &self.subject;
+        let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}")
+    }
+
     /// What doesn't follow where the workgroup size is changed.
     ///
     /// # Errors
@@ -665,7 +695,8 @@ impl Kernel {
                     constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
                 }
             }?;
-            Some(parse_number(&text).map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
+            let number = parse_number(&text).filter(|number| number.to_string() == text);
+            Some(number.map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
         };
         Ok(Point::new(axes.iter().filter_map(|axis| Some(((*axis).to_owned().into(), value(axis)?)))))
     }
@@ -675,8 +706,11 @@ impl Kernel {
     /// # Errors
     /// A restriction that can't be evaluated.
     pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
-        // A macro of this value may not compile, which is for its own row to say.
-        let Ok(source) = self.source(point) else { return Ok(true) };
+        // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
+        let Ok(source) = self.source(point) else {
+            let variables = self.known_of(point);
+            return Ok(restrictions.iter().all(|text| variables.truth(text, "--restrict").unwrap_or(true)));
+        };
         let size = local_size(&source, point);
         let limits = &self.device.limits;
         let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));

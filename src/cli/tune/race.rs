@@ -13,7 +13,7 @@ use crate::cli::interrupt;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
@@ -24,6 +24,9 @@ use crate::worker::{Identity, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
+
+/// The column of the problem's size, which is no axis: all configurations have the same.
+pub const SIZE: &str = "n";
 
 /// What became of a configuration.
 pub struct Trial {
@@ -129,7 +132,10 @@ impl<'r> Race<'r> {
     /// # Errors
     /// Where rows can't be written, and where the device can't be measured on at all.
     pub fn run(&mut self) -> anyhow::Result<()> {
-        let mut session = self.session().map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))?;
+        let mut session = self.session().map_err(|Failure { status, reason }| {
+            let when = "the device was opened, and the reference was run there";
+            anyhow!("{status}: {reason} ({when}: if the reference is the reason, --reference names another one)")
+        })?;
         self.introduce(&session);
         let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
         while self.goes_on() && session.given_up().is_none() {
@@ -297,7 +303,10 @@ impl<'r> Race<'r> {
     /// A row before anything is measured.
     fn row(&self, configuration: usize, point: &Point, case: Result<&Case, &Failure>) -> Record {
         let name = self.kernel.name();
-        let case_id = case_id(&name, "", &[], point, Cache::Warm);
+        // A row says what size its time is for.
+        let size = (SIZE.into(), AxisValue::from(self.kernel.subject().n));
+        let point = &Point::new(point.iter().map(|(name, value)| (name.to_owned().into(), value.clone())).chain([size]));
+        let case_id = case_id(&name, &self.kernel.problem(), &[], point, Cache::Warm);
         let skip = case.err().map(|failure| Skip::new(failure.reason.clone()));
         let described = Described {
             experiment: &name,
