@@ -24,6 +24,7 @@ fn cases(device: &DeviceInfo, filter: &str, axes: &[&str]) -> Vec<Case> {
 fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Case]]) -> (Vec<Measured>, Duration) {
     let max_time = Duration::from_millis(30);
     let opening = Opening {
+        subject: None,
         device: Identity::of(device, device.index),
         queue: None,
         detail: PipelineDetail::None,

@@ -1,5 +1,6 @@
 //! The user's buffers: how large they are, and what they hold.
 
+use super::expression::listed;
 use super::subject::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
@@ -21,9 +22,9 @@ pub(super) struct Sized {
 /// What a user may call a binding: by the names that the shader has for it, its members included, which a block without a name makes
 /// global; or by its numbers.
 pub(super) fn is_meant(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) -> bool {
-    let has_member = |block: &BlockInfo| block.layout.members.iter().any(|member| member.name == place);
+    let has_name = |block: &BlockInfo| block.name == place || block.layout.members.iter().any(|member| member.name == place);
     place == info.name
-        || block(info, blocks).is_some_and(has_member)
+        || at(info, blocks).any(has_name)
         || (info.set == 0 && place.parse() == Ok(info.binding))
         || place
             .split_once(':')
@@ -39,15 +40,41 @@ pub(super) fn called(info: &BindingInfo) -> String {
     }
 }
 
-/// The block of a binding.
-pub(super) fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInfo> {
+/// The blocks of a binding: several where the shader declares it several times, to see its bytes as other types.
+fn at<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> impl Iterator<Item = &'b BlockInfo> + use<'b> {
     let (set, binding) = (info.set, info.binding);
     let place = match info.kind {
-        BindingKind::StorageBuffer => BlockPlace::StorageBuffer { set, binding },
-        BindingKind::UniformBuffer => BlockPlace::UniformBuffer { set, binding },
-        _ => return None,
+        BindingKind::StorageBuffer => Some(BlockPlace::StorageBuffer { set, binding }),
+        BindingKind::UniformBuffer => Some(BlockPlace::UniformBuffer { set, binding }),
+        _ => None,
     };
-    blocks.iter().find(|block| block.place == place)
+    blocks.iter().filter(move |block| Some(block.place) == place)
+}
+
+/// The block of a binding; of several the one that sees most of it.
+fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInfo> {
+    at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
+}
+
+/// Whether a type has an address in it, which nobody could fill in.
+fn has_address(ty: &TypeLayout) -> bool {
+    match ty {
+        TypeLayout::Pointer { .. } => true,
+        TypeLayout::Array { element, .. } | TypeLayout::RuntimeArray { element, .. } => has_address(element),
+        TypeLayout::Struct(layout) => layout.members.iter().any(|member| has_address(&member.ty)),
+        TypeLayout::Scalar { .. } | TypeLayout::Vector { .. } | TypeLayout::Matrix { .. } => false,
+    }
+}
+
+/// Blocks must hold nothing but numbers.
+///
+/// # Errors
+/// The member that is an address.
+pub(super) fn check_numbers(blocks: &[BlockInfo]) -> Result<(), Failure> {
+    let addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
+    addresses.map(|member| member.name.as_str()).next().map_or(Ok(()), |name| {
+        Err(said(format!("`{name}` holds a buffer's address: only buffers that are bound can be tuned with so far")))
+    })
 }
 
 impl Sized {
@@ -57,12 +84,14 @@ impl Sized {
     /// What can't be bound, and counts that are none.
     pub(super) fn of(
         info: &BindingInfo,
-        block: Option<&BlockInfo>,
+        blocks: &[BlockInfo],
         spec: Option<&BufferSpec>,
         variables: &Variables,
     ) -> Result<Self, Failure> {
         let name = called(info);
-        let block = block.filter(|_| info.count == 1).ok_or_else(|| {
+        // As large as each of its declarations asks for.
+        let least = at(info, blocks).map(|block| block.layout.bytes).max().unwrap_or(0);
+        let block = block(info, blocks).filter(|_| info.count == 1).ok_or_else(|| {
             let what = if info.count == 1 { "no buffer" } else { "an array of descriptors" };
             said(format!("binding `{name}` is {what}: only single storage and uniform buffers can be tuned with so far"))
         })?;
@@ -82,8 +111,11 @@ impl Sized {
                     ))
                 })?;
                 let element = scalar.bytes() * components;
-                let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(block.layout.bytes);
-                Ok(Self { layout: scalars::plain(scalar), bytes: whole_words(bytes).ok_or_else(too_large)?, elements })
+                let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(least);
+                // A uniform block keeps its members: they are given by name.
+                let is_block = info.kind == BindingKind::UniformBuffer && spec.is_some_and(|spec| spec.fill.is_none());
+                let layout = if is_block { block.layout.clone() } else { scalars::plain(scalar) };
+                Ok(Self { layout, bytes: whole_words(bytes).ok_or_else(too_large)?, elements })
             }
             None if block.runtime_stride().is_none() => {
                 if asked.is_some() {
@@ -93,7 +125,8 @@ impl Sized {
                 Ok(Self { layout: block.layout.clone(), bytes, elements: bytes / 4 })
             }
             None => {
-                let bytes = block.bytes_with(elements).and_then(whole_words).ok_or_else(too_large)?;
+                let bytes =
+                    block.bytes_with(elements).map(|bytes| bytes.max(least)).and_then(whole_words).ok_or_else(too_large)?;
                 Ok(Self { layout: block.layout.clone(), bytes, elements })
             }
         }
@@ -145,9 +178,10 @@ pub(super) fn members(
     let mut filled = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
     for member in &layout.members {
         let names = [member.name.clone(), format!("{block}.{}", member.name)];
-        let text = given.iter().find(|(name, _)| names.contains(name)).map(|(_, text)| text.as_str());
+        // The last one wins: the command line's stand behind the manifest's.
+        let text = given.iter().rfind(|(name, _)| names.contains(name)).map(|(_, text)| text.as_str());
         let what = format!("`{}`", member.name);
-        let mut values = text.map(|text| text.split(',').map(str::trim)).into_iter().flatten();
+        let mut values = text.map(listed).unwrap_or_default().into_iter();
         let mut last = None;
         let single = StructLayout { members: vec![member.clone()], ..layout.clone() };
         let mut failed = None;

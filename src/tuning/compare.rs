@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::scalars::{self, Part};
+use crate::model::POISON;
 use crate::shader::{ScalarType, StructLayout};
 use crate::validate::Mismatch;
 
@@ -76,7 +77,9 @@ impl Compared {
         let mut found = Self::default();
         part.for_each(&mut |at, scalar| {
             let [own, right] = sides.map(|bytes| number(bytes, at, scalar));
-            if own != right && !is_near(scalar, own, right, tolerance) {
+            // What was never written is a NaN of its own, and none that was computed.
+            let is_unwritten = [own, right].iter().any(|bytes| is_poison(bytes, at));
+            if own != right && (is_unwritten || !is_near(scalar, own, right, tolerance)) {
                 found.wrong += 1;
                 if found.first.is_none() {
                     found.first = Some((found.total, [own, right].map(|bytes| shown(scalar, bytes))));
@@ -92,6 +95,13 @@ fn number(bytes: &[u8], at: u64, scalar: ScalarType) -> &[u8] {
     let start = usize::try_from(at).unwrap_or(usize::MAX);
     let length = usize::try_from(scalar.bytes()).unwrap_or(0);
     bytes.get(start..start.saturating_add(length)).unwrap_or_default()
+}
+
+/// Whether a number still is what the reset left there.
+fn is_poison(bytes: &[u8], at: u64) -> bool {
+    let poison = POISON.to_ne_bytes();
+    let start = usize::try_from(at % 4).unwrap_or(0);
+    bytes.len() >= 4 && bytes.iter().eq(poison.iter().cycle().skip(start).take(bytes.len()))
 }
 
 fn is_near(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> bool {
@@ -154,9 +164,19 @@ mod tests {
         assert_eq!(found(ScalarType::F32, &one, &other, exact).unwrap().wrong, 1);
         let half = Tolerance { absolute: Some(0.5), relative: Some(0.0) };
         assert_eq!(found(ScalarType::F32, &floats(&[8.5]), &floats(&[8.0]), half), None);
-        for wrong in [8.6, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
+        for wrong in [8.6, f32::NAN, f32::INFINITY, f32::from_bits(POISON)] {
             assert!(found(ScalarType::F32, &floats(&[wrong]), &floats(&[8.0]), half).is_some(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_was_never_written_is_no_nan_that_was_computed() {
+        let (unwritten, nan) = (POISON.to_ne_bytes(), f32::NAN.to_ne_bytes());
+        let any = Tolerance { absolute: Some(f64::MAX), relative: Some(1.0) };
+        assert_eq!(found(ScalarType::F32, &unwritten, &nan, any).unwrap().wrong, 1);
+        assert_eq!(found(ScalarType::F32, &nan, &unwritten, any).unwrap().wrong, 1);
+        assert_eq!(found(ScalarType::F32, &unwritten, &unwritten, any), None);
+        assert_eq!(found(ScalarType::F64, &[unwritten; 2].concat(), &f64::NAN.to_ne_bytes(), any).unwrap().wrong, 1);
     }
 
     #[test]

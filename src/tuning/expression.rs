@@ -272,6 +272,24 @@ fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
+/// What commas separate that no bracket encloses: those within belong to calls.
+pub fn listed(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::buffers::{self, Sized};
@@ -18,7 +19,8 @@ use crate::model::{
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Prepared, ScalarType, SpecValues, StructLayout, specialize_kernel,
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Lack, Needs, Prepared, ScalarType, SpecValues, Specialized,
+    StructLayout, specialize_kernel,
 };
 use crate::validate::{Mismatch, Verdict};
 
@@ -45,8 +47,8 @@ pub struct Kernel {
     device: DeviceInfo,
     /// By their macros.
     sources: HashMap<Vec<(String, String)>, Arc<Source>>,
-    /// What was filled before.
-    fills: HashMap<FillKey, Data>,
+    /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
+    fills: HashMap<(u32, u32), (FillKey, Data)>,
     /// What the outputs must be, in the order of the case's check.
     expected: Option<Vec<Vec<u8>>>,
 }
@@ -54,8 +56,6 @@ pub struct Kernel {
 /// What a buffer's first bytes depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FillKey {
-    set: u32,
-    binding: u32,
     bytes: u64,
     elements: u64,
     layout: String,
@@ -66,18 +66,29 @@ struct Made {
     case: Case,
     source: Arc<Source>,
     values: SpecValues,
+    variables: Variables,
     blocks: Vec<BlockInfo>,
-    /// Of each output, in the order of the case's check: its name, and what its bytes are.
-    outputs: Vec<(String, StructLayout)>,
+    /// Of each output, in the order of the case's check.
+    outputs: Vec<Output>,
+    unfilled: Vec<Unfilled>,
 }
 
-/// A binding's buffer while a case is made.
-struct Bound {
+/// A buffer that the kernel writes.
+struct Output {
+    resource: usize,
+    name: String,
+    /// Its set and binding.
+    place: (u32, u32),
+    bytes: u64,
+    /// What its bytes are.
+    layout: StructLayout,
+}
+
+/// A resource that is yet to be filled: as large cases as anybody can write down are looked at before they take memory.
+struct Unfilled {
+    resource: usize,
+    info: BindingInfo,
     sized: Sized,
-    /// Its first bytes, where they follow from the configuration; none where they are filled in once for all.
-    contents: Vec<u8>,
-    /// Whether all of them are zeros.
-    is_zero: bool,
 }
 
 impl Kernel {
@@ -133,15 +144,30 @@ impl Kernel {
             variables.add(&name, value.clone());
             variables.add(&format!("{CONSTANT_AXIS}{name}"), value);
         }
+        for (name, size) in source.size_names(local_size(source, point)) {
+            variables.add(name, Value::from(u64::from(size)));
+        }
+        self.add_known(&mut variables, point);
+        variables
+    }
+
+    /// What expressions may use of a configuration that has no module.
+    fn known_of(&self, point: &Point) -> Variables {
+        let mut variables = Variables::new(self.subject.n);
+        self.add_known(&mut variables, point);
+        variables
+    }
+
+    fn add_known(&self, variables: &mut Variables, point: &Point) {
         for (name, value) in point.iter() {
             let value = axis_value(value);
-            variables.add(name.strip_prefix(MACRO_AXIS).unwrap_or(name), value.clone());
+            let plain = name.strip_prefix(MACRO_AXIS).or_else(|| name.strip_prefix(CONSTANT_AXIS)).unwrap_or(name);
+            variables.add(plain, value.clone());
             variables.add(name, value);
         }
         for (name, value) in &self.subject.macros {
             variables.add(name, word_value(value));
         }
-        variables
     }
 
     /// The values of the constants that a configuration names.
@@ -161,9 +187,30 @@ impl Kernel {
     /// `skipped` where the device's limits don't allow it, `compile_error` where it doesn't compile, `error` for what the user has
     /// to mend.
     pub fn prepare(&mut self, point: &Point) -> Result<Prepared, Failure> {
-        let Made { case, source, values, .. } = self.make(point)?;
-        check_limits(&case, &self.device).map_err(|skip| skipped(skip.reason))?;
-        let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values)
+        let mut made = self.make(point)?;
+        let kernels = vec![self.specialized(&made)?];
+        for Unfilled { resource, info, sized } in std::mem::take(&mut made.unfilled) {
+            made.case.resources[resource].contents = Contents::Data(self.data(&info, &made, &sized)?);
+        }
+        Ok(Prepared { case: made.case, kernels })
+    }
+
+    /// The case of a configuration that is measured elsewhere: buffers are left empty.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`], but for what buffers are filled with.
+    pub fn describe(&mut self, point: &Point) -> Result<Case, Failure> {
+        let made = self.make(point)?;
+        self.specialized(&made).map(|_| made.case)
+    }
+
+    fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
+        let needs = Needs::of(source.reflection(), source.entry(), &self.device);
+        if let Some(Lack { need, missing }) = needs.lacking.first() {
+            return Err(skipped(format!("the device lacks {missing}, which the shader needs for {need}")));
+        }
+        check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
+        let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone())
             .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
         // What functions do with a buffer, which its declaration may not tell.
         for info in &mut specialized.bindings {
@@ -175,7 +222,7 @@ impl Kernel {
             let needed = specialized.shared_bytes;
             return Err(skipped(format!("maxComputeSharedMemorySize is {limit}, the configuration needs {needed}")));
         }
-        Ok(Prepared { case, kernels: vec![specialized] })
+        Ok(specialized)
     }
 
     fn make(&mut self, point: &Point) -> Result<Made, Failure> {
@@ -188,44 +235,48 @@ impl Kernel {
         let described = |error: crate::shader::ReflectError| Failure::new(Status::CompileError, error.to_string());
         let infos = reflection.bindings_under(&values).map_err(described)?;
         let blocks = reflection.blocks(&values).map_err(described)?;
+        buffers::check_numbers(&blocks)?;
         self.check_names(&infos, &blocks)?;
         let mut resources = Vec::new();
-        let (mut bindings, mut reset, mut outputs, mut layouts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut bindings, mut reset, mut outputs, mut unfilled) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut reads_own = false;
         // What functions do with a buffer, which those of the specialization don't tell.
         for (info, used) in infos.iter().zip(&reflection.bindings) {
             let name = buffers::called(info);
-            let Bound { sized, contents, is_zero } = self.bound(info, &blocks, &variables)?;
+            let spec = self.spec(info, &blocks);
+            let sized = Sized::of(info, &blocks, spec, &variables)?;
+            let fill = spec.and_then(|spec| spec.fill.as_ref());
             let shape = Shape::Buffer { bytes: sized.bytes, memory: MemoryKind::DeviceLocal };
             let resource = resources.len();
             bindings.push(Binding { set: info.set, binding: info.binding, resource });
-            let own =
-                |contents| Resource { name: Cow::Owned(format!("{name} ({}:{})", info.set, info.binding)), shape, contents };
-            match used.access {
-                Access::ReadOnly => {
-                    resources.push(own(Contents::Data(self.data(info, &blocks, &sized, contents)?)));
-                    continue;
-                }
-                Access::WriteOnly => {
-                    resources.push(own(Contents::Undefined));
-                    reset.push(Step::Fill { resource, word: POISON });
-                }
-                Access::ReadWrite if is_zero => {
-                    resources.push(own(Contents::Undefined));
-                    reset.push(Step::Fill { resource, word: 0 });
-                    reads_own = true;
-                }
-                Access::ReadWrite => {
-                    resources.push(own(Contents::Undefined));
-                    let before = Contents::Data(self.data(info, &blocks, &sized, contents)?);
-                    let name = Cow::Owned(format!("{name} ({}:{}), before", info.set, info.binding));
-                    resources.push(Resource { name, shape, contents: before });
+            let own = |what: &str| Resource {
+                name: Cow::Owned(format!("{name} ({}:{}){what}", info.set, info.binding)),
+                shape,
+                contents: Contents::Undefined,
+            };
+            resources.push(own(""));
+            if used.access == Access::ReadOnly {
+                unfilled.push(Unfilled { resource, info: info.clone(), sized });
+                continue;
+            }
+            reads_own |= used.access == Access::ReadWrite;
+            outputs.push(Output {
+                resource,
+                name: name.clone(),
+                place: (info.set, info.binding),
+                bytes: sized.bytes,
+                layout: sized.layout.clone(),
+            });
+            match (fill, used.access) {
+                // What nobody reads, and the user doesn't ask for, is to be no result.
+                (None, Access::WriteOnly) => reset.push(Step::Fill { resource, word: POISON }),
+                (Some(Fill::Zero), _) => reset.push(Step::Fill { resource, word: 0 }),
+                _ => {
+                    resources.push(own(", before"));
+                    unfilled.push(Unfilled { resource: resource + 1, info: info.clone(), sized });
                     reset.push(Step::Copy { from: resource + 1, to: resource });
-                    reads_own = true;
                 }
             }
-            outputs.push(resource);
-            layouts.push((name, sized.layout));
         }
         if outputs.is_empty() {
             return Err(said("the shader writes no buffer: there is nothing to compare".to_owned()));
@@ -266,49 +317,29 @@ impl Kernel {
             repeat,
             work,
             headline,
-            check: Check::Twin(outputs),
+            check: Check::Twin(outputs.iter().map(|output| output.resource).collect()),
             ..Case::new(&self.name(), point)
         };
-        Ok(Made { case, source, values, blocks, outputs: layouts })
+        Ok(Made { case, source, values, variables, blocks, outputs, unfilled })
     }
 
-    /// A binding's buffer, and what it holds at first.
-    fn bound(&self, info: &BindingInfo, blocks: &[BlockInfo], variables: &Variables) -> Result<Bound, Failure> {
-        let spec = self.spec(info, blocks).cloned();
-        let block = buffers::block(info, blocks);
-        let sized = Sized::of(info, block, spec.as_ref(), variables)?;
-        let fill = spec.and_then(|spec| spec.fill);
-        let is_zero = fill == Some(Fill::Zero);
-        let contents = match (&fill, info.kind) {
-            (None, BindingKind::UniformBuffer) => {
-                buffers::members(&sized.layout, &buffers::called(info), sized.bytes, &self.subject.members, variables)?
-            }
-            // Filled once, and kept: see `data`.
-            _ => Vec::new(),
-        };
-        Ok(Bound { sized, contents, is_zero })
-    }
-
-    /// What a buffer holds at first: the bytes, where they are given, or what the user fills it with.
-    fn data(&mut self, info: &BindingInfo, blocks: &[BlockInfo], sized: &Sized, contents: Vec<u8>) -> Result<Data, Failure> {
-        if !contents.is_empty() {
-            return Ok(Data::new(contents));
+    /// What a buffer holds at first: the members of a uniform block, or what the user fills it with.
+    fn data(&mut self, info: &BindingInfo, made: &Made, sized: &Sized) -> Result<Data, Failure> {
+        let fill = self.spec(info, &made.blocks).and_then(|spec| spec.fill.clone());
+        if let (None, BindingKind::UniformBuffer) = (&fill, info.kind) {
+            let name = buffers::called(info);
+            let bytes = buffers::members(&sized.layout, &name, sized.bytes, &self.subject.members, &made.variables)?;
+            return Ok(Data::new(bytes));
         }
-        let key = FillKey {
-            set: info.set,
-            binding: info.binding,
-            bytes: sized.bytes,
-            elements: sized.elements,
-            layout: format!("{:?}", sized.layout),
-        };
-        if let Some(data) = self.fills.get(&key) {
+        let key = FillKey { bytes: sized.bytes, elements: sized.elements, layout: format!("{:?}", sized.layout) };
+        let place = (info.set, info.binding);
+        if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| *known == key) {
             return Ok(data.clone());
         }
-        let fill = self.spec(info, blocks).and_then(|spec| spec.fill.clone()).unwrap_or(Fill::Random);
         let seed = self.subject.seed ^ u64::from(info.set) << 32 ^ u64::from(info.binding).wrapping_mul(0x9E37_79B9);
-        let filled = fill.bytes(&sized.layout, sized.bytes, sized.elements, seed);
+        let filled = fill.unwrap_or(Fill::Random).bytes(&sized.layout, sized.bytes, sized.elements, seed);
         let data = Data::new(filled.map_err(|skip| said(format!("buffer `{}`: {}", buffers::called(info), skip.reason)))?);
-        self.fills.insert(key, data.clone());
+        self.fills.insert(place, (key, data.clone()));
         Ok(data)
     }
 
@@ -357,7 +388,9 @@ impl Kernel {
             if count == 0 {
                 return Err(skipped("there would be no workgroup".to_owned()));
             }
-            *group = u32::try_from(count).unwrap_or(u32::MAX);
+            *group = u32::try_from(count).map_err(|_| {
+                skipped(format!("there would be {count} workgroups in one direction: a dispatch takes fewer than 2^32"))
+            })?;
         }
         Ok(groups)
     }
@@ -372,16 +405,48 @@ impl Kernel {
         match self.subject.reference.clone() {
             Reference::Untouched => self.prepare(&Point::default()).map(Some),
             Reference::Configuration(point) => self.prepare(&point).map(Some),
-            Reference::Shader(shader) => {
-                let subject = Subject { shader, reference: Reference::Untouched, ..self.subject.clone() };
-                Kernel::new(subject, self.device.clone()).prepare(&Point::default()).map(Some)
-            }
+            Reference::Shader(shader) => self.other(shader).map(Some),
             Reference::Files(files) => {
                 let made = self.make(&Point::default())?;
                 self.expected = Some(expected_in(&files, &made)?);
                 Ok(None)
             }
         }
+    }
+
+    /// Another shader that is the reference, as it is written; it must write the same buffers.
+    fn other(&mut self, shader: PathBuf) -> Result<Prepared, Failure> {
+        let own = self.make(&Point::default())?;
+        let infos = &own.source.reflection().bindings;
+        // What the user says of buffers holds for their bindings, whatever this shader calls them.
+        let placed = |spec: &BufferSpec| {
+            let info = infos.iter().find(|info| buffers::is_meant(&spec.place, info, &own.blocks));
+            let place = info.map_or(spec.place.clone(), |info| format!("{}:{}", info.set, info.binding));
+            BufferSpec { place, ..spec.clone() }
+        };
+        let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
+        let subject = Subject {
+            buffers: self.subject.buffers.iter().map(placed).collect(),
+            macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
+            include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
+            // Its entry point has a name of its own, unless it has several.
+            entry: None,
+            reference: Reference::Untouched,
+            shader,
+            ..self.subject.clone()
+        };
+        let mut other = Self::new(subject, self.device.clone());
+        let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
+        let made = other.make(&Point::default()).map_err(failed)?;
+        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.bytes)).collect::<Vec<_>>();
+        if shape(&own) != shape(&made) {
+            return Err(said(format!(
+                "the reference has another shape: it writes {}, and the shader {}",
+                written(&made),
+                written(&own)
+            )));
+        }
+        other.prepare(&Point::default()).map_err(failed)
     }
 
     /// Takes what the reference's outputs held.
@@ -412,15 +477,21 @@ impl Kernel {
             Err(failure) => return wrong("the case", failure.reason, "as it was"),
         };
         let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
-        let mut found = pairs
-            .filter_map(|((name, layout), (got, expected))| compare(name, layout, [got, expected], self.subject.tolerance));
+        let mut found =
+            pairs.filter_map(|(output, both)| compare(&output.name, &output.layout, [both.0, both.1], self.subject.tolerance));
         found.next().map_or(Verdict::Right, Verdict::Wrong)
     }
 }
 
+/// The buffers that a case writes, in words.
+fn written(made: &Made) -> String {
+    let one = |Output { name, place: (set, binding), bytes, .. }: &Output| format!("{name} ({set}:{binding}, {bytes} bytes)");
+    made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// The bytes of files that hold what outputs must be.
-fn expected_in(files: &[(String, std::path::PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
-    let names = || made.outputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
+    let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
     let infos = &made.source.reflection().bindings;
     let of_output = |resource: &usize| {
         let bound = made.case.kernels[0].bindings.iter().find(|binding| binding.resource == *resource);
@@ -441,6 +512,18 @@ fn expected_in(files: &[(String, std::path::PathBuf)], made: &Made) -> Result<Ve
         }
         Err(said(format!("{} has {} bytes, `{}` has {needed}", file.1.display(), bytes.len(), buffers::called(info))))
     };
+    let is_output = |place: &str| {
+        infos.iter().any(|info| {
+            let is_written = made.outputs.iter().any(|output| output.place == (info.set, info.binding));
+            is_written && (place.is_empty() || buffers::is_meant(place, info, &made.blocks))
+        })
+    };
+    if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
+        return Err(said(format!(
+            "there is a reference file for `{place}`, which the shader doesn't write; it writes {}",
+            names()
+        )));
+    }
     made.case.check.outputs().iter().map(of_output).collect()
 }
 
@@ -511,6 +594,13 @@ impl Constant {
     pub fn accepts(&self, value: &str) -> bool {
         self.ty.parse(value).is_some()
     }
+
+    /// The same value as its default is shown: `1.0` and `1` are one.
+    pub fn shown(&self, value: &str) -> String {
+        let shown = self.ty.parse(value).map(|bits| self.ty.shown(bits));
+        // Bits that are shown as such are no value that an axis could be given.
+        shown.filter(|shown| self.ty.parse(shown) == self.ty.parse(value)).unwrap_or_else(|| value.to_owned())
+    }
 }
 
 impl Kernel {
@@ -564,6 +654,13 @@ impl Kernel {
         members.chain([("n".to_owned(), self.subject.n)]).collect()
     }
 
+    /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
+    pub fn problem(&self) -> String {
+        let Subject { buffers, members, threads, groups, is_idempotent, .. } = &self.subject;
+        let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}")
+    }
+
     /// What doesn't follow where the workgroup size is changed.
     ///
     /// # Errors
@@ -598,7 +695,8 @@ impl Kernel {
                     constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
                 }
             }?;
-            Some(parse_number(&text).map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
+            let number = parse_number(&text).filter(|number| number.to_string() == text);
+            Some(number.map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
         };
         Ok(Point::new(axes.iter().filter_map(|axis| Some(((*axis).to_owned().into(), value(axis)?)))))
     }
@@ -608,8 +706,11 @@ impl Kernel {
     /// # Errors
     /// A restriction that can't be evaluated.
     pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
-        // A macro of this value may not compile, which is for its own row to say.
-        let Ok(source) = self.source(point) else { return Ok(true) };
+        // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
+        let Ok(source) = self.source(point) else {
+            let variables = self.known_of(point);
+            return Ok(restrictions.iter().all(|text| variables.truth(text, "--restrict").unwrap_or(true)));
+        };
         let size = local_size(&source, point);
         let limits = &self.device.limits;
         let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));

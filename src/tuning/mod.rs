@@ -25,7 +25,7 @@ mod table;
 mod variables;
 
 pub use compare::Tolerance;
-pub use expression::{Expression, ExpressionError, Value};
+pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;
 pub use kernel::{CONSTANT_AXIS, Constant, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS};
 pub use subject::{BufferSpec, Reference, Subject};

@@ -109,6 +109,16 @@ impl Source {
         })
     }
 
+    /// Names of constants that are the workgroup size, as in `layout(constant_id = 0) const uint WIDTH` beside `local_size_x_id = 0`.
+    pub(super) fn size_names(&self, local_size: [u32; 3]) -> impl Iterator<Item = (&str, u32)> {
+        let sizes: Vec<(u32, u64)> = self.size_values(local_size).collect();
+        let named = self.reflection().spec_constants.iter().filter(|constant| !constant.name.is_empty());
+        named.filter_map(move |constant| {
+            let (_, size) = sizes.iter().find(|(id, _)| *id == constant.id)?;
+            Some((constant.name.as_str(), u32::try_from(*size).unwrap_or(u32::MAX)))
+        })
+    }
+
     /// The values that make the workgroup so large, beside others.
     pub(super) fn size_values(&self, local_size: [u32; 3]) -> impl Iterator<Item = (u32, u64)> {
         self.entry().local_size.into_iter().zip(local_size).filter_map(|(extent, size)| match extent {

@@ -299,7 +299,7 @@ fn said_by(error: &clap::Error) -> String {
 }
 
 /// Keys whose values are paths that count from the manifest's folder.
-const PATHS: [&str; 2] = ["shader", "include"];
+const PATHS: [&str; 5] = ["shader", "include", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
 const NAMED: [&str; 4] = ["axis", "define", "buffer", "push"];
 
@@ -308,7 +308,9 @@ fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>
     let mut flags = Vec::new();
     for (key, value) in table {
         let place = |text: String| {
-            if PATHS.contains(&key.as_str()) { folder.join(&text).to_string_lossy().into_owned() } else { text }
+            // `-` is standard output.
+            let is_path = PATHS.contains(&key.replace('_', "-").as_str()) && text != "-";
+            if is_path { folder.join(&text).to_string_lossy().into_owned() } else { text }
         };
         if key == "manifest" {
             return Err("a manifest can't name another one".to_owned());
@@ -340,6 +342,13 @@ fn in_folder(key: &str, text: &str, folder: &Path) -> String {
             None => text.to_owned(),
         },
         "reference" if folder.join(text).is_file() => joined(text),
+        "reference" => {
+            let one = |pair: &str| match pair.split_once('=') {
+                Some((name, path)) if folder.join(path.trim()).is_file() => format!("{name}={}", joined(path.trim())),
+                _ => pair.to_owned(),
+            };
+            text.split(',').map(one).collect::<Vec<_>>().join(",")
+        }
         _ => text.to_owned(),
     }
 }

@@ -9,6 +9,7 @@ use anyhow::Context;
 use super::arguments::Tune;
 use super::race::{Race, Trial};
 use crate::cli::voice::Voice;
+use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Status};
 use crate::output::Staged;
@@ -67,6 +68,26 @@ impl Found {
         }
         Ok(())
     }
+}
+
+/// Files that are written when all is measured must be writable before.
+///
+/// # Errors
+/// A table that is none, and a folder that isn't there.
+pub fn check_files(arguments: &Tune) -> Result<(), Error> {
+    if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
+        Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
+    }
+    for path in arguments.save_table.iter().chain(&arguments.t4) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if path.is_dir() || !folder.is_dir() {
+            return Err(Error::Usage(format!(
+                "can't write {}: it needs a folder that is there, and a file's name",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn trial(trial: &Trial) -> answer::Trial {

@@ -16,14 +16,14 @@ use super::voice::Voice;
 use super::{interrupt, outputs, run};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::model::{DeviceInfo, Failure, Point};
+use crate::model::{DeviceInfo, Failure, Point, Status};
 use crate::output;
 use crate::record::{Header, Record};
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
 use crate::tuning::{CONSTANT_AXIS, Kernel};
 use found::Found;
-use race::Race;
+use race::{Race, SIZE};
 
 use arguments::Budget;
 pub use arguments::Tune;
@@ -47,8 +47,15 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     }
     let space = space(&arguments, &mut kernel, &place.info)?;
     // Whatever the user has to mend shows here, before anything is measured.
-    kernel.reference().map_err(|failure| usage(&failure))?;
-    let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()));
+    kernel.reference().map_err(|failure| match (failure.status, &arguments.reference) {
+        (Status::Skipped, None) => Error::Usage(format!(
+            "the shader as it is written can't run on this device, and can be no reference: {} (--reference names another one)",
+            failure.reason
+        )),
+        _ => usage(&failure),
+    })?;
+    found::check_files(&arguments)?;
+    let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
     let outputs = output::open(&outputs::targets(&run.output, run.format, true)?, &header)?;
     let template = template(&run, &targets, &kernel, &space);
@@ -127,7 +134,7 @@ fn template(arguments: &Run, targets: &Targets, kernel: &Kernel, space: &Space) 
     // Two runs over the same configurations have the same plan.
     let mut plan = Sha256::new_with_prefix(kernel.name());
     space.axes().iter().for_each(|axis| plan.update(format!("\n{}={:?}", axis.name, axis.values)));
-    plan.update(format!("\n{} seed={}", space.len(), arguments.seed));
+    plan.update(format!("\n{} seed={} n={} {}", space.len(), arguments.seed, kernel.subject().n, kernel.problem()));
     Record {
         plan_id: label('p', plan),
         plan_cases: Some(space.len() as u64),

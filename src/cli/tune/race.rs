@@ -14,7 +14,7 @@ use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
@@ -28,6 +28,9 @@ const NEAR: f64 = 1.1;
 
 /// The noise that is precise enough for telling who may be the best, where many are tried.
 const ROUGH: f64 = 0.05;
+
+/// The column of the problem's size, which is no axis: all configurations have the same.
+pub const SIZE: &str = "n";
 
 /// What became of a configuration.
 pub struct Trial {
@@ -130,7 +133,10 @@ impl<'r> Race<'r> {
     /// # Errors
     /// Where rows can't be written, and where the device can't be measured on at all.
     pub fn run(&mut self) -> anyhow::Result<()> {
-        let mut session = self.session().map_err(|failure| anyhow!("{}: {}", failure.status, failure.reason))?;
+        let mut session = self.session().map_err(|Failure { status, reason }| {
+            let when = "the device was opened, and the reference was run there";
+            anyhow!("{status}: {reason} ({when}: if the reference is the reason, --reference names another one)")
+        })?;
         self.introduce(&session);
         // Blocks only tell who gets into the finals.
         if self.room(0) < self.total() {
@@ -336,8 +342,8 @@ impl<'r> Race<'r> {
     fn prepared(&mut self, configuration: usize) -> Trial {
         let point = self.space.point(configuration);
         let trial = Trial { point, row: None, measured: None, failure: None, when: SystemTime::now(), case: None };
-        match self.kernel.prepare(&trial.point) {
-            Ok(prepared) => Trial { case: Some(prepared.case), ..trial },
+        match self.kernel.describe(&trial.point) {
+            Ok(case) => Trial { case: Some(case), ..trial },
             Err(failure) => {
                 let row = self.row(configuration, &trial.point, Err(&failure));
                 Trial { row: Some(row), failure: Some(failure), ..trial }
@@ -348,7 +354,10 @@ impl<'r> Race<'r> {
     /// A row before anything is measured.
     fn row(&self, configuration: usize, point: &Point, case: Result<&Case, &Failure>) -> Record {
         let name = self.kernel.name();
-        let case_id = case_id(&name, "", &[], point, Cache::Warm);
+        // A row says what size its time is for.
+        let size = (SIZE.into(), AxisValue::from(self.kernel.subject().n));
+        let point = &Point::new(point.iter().map(|(name, value)| (name.to_owned().into(), value.clone())).chain([size]));
+        let case_id = case_id(&name, &self.kernel.problem(), &[], point, Cache::Warm);
         let skip = case.err().map(|failure| Skip::new(failure.reason.clone()));
         let described = Described {
             experiment: &name,

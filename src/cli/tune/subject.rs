@@ -8,7 +8,7 @@ use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
 use crate::plan::{parse_number, parse_values};
 use crate::tuning::space::Dimension;
-use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance};
+use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance, listed};
 
 /// What flags say of the kernel itself.
 ///
@@ -27,7 +27,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
             text.split_once('=').ok_or_else(|| usage("push", format!("`{text}`: NAME=EXPRESSION is needed")))?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
     });
-    let macros = arguments.define.iter().map(|define| macro_of(define).map(|(name, values)| (name, values[0].clone())));
+    let macros = macros(arguments)?.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?)));
     let three = |flag: &str, text: &Option<String>| {
         text.as_deref().map(|text| directions(text).map_err(|words| usage(flag, words))).transpose()
     };
@@ -35,7 +35,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         name,
         shader,
         include_folders: arguments.include.clone(),
-        macros: macros.collect::<Result<_, _>>()?,
+        macros: macros.collect(),
         target: arguments.target_env.target(),
         entry: arguments.entry.clone(),
         n: arguments.n,
@@ -60,26 +60,12 @@ fn stem(shader: &Path) -> String {
 
 /// Up to three expressions, separated by commas that no bracket encloses; the others are 1.
 fn directions(text: &str) -> Result<[String; 3], String> {
-    let mut parts = vec![String::new()];
-    let mut depth = 0;
-    for c in text.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        parts.last_mut().into_iter().for_each(|part| part.push(c));
-    }
+    let mut parts = listed(text);
     if parts.len() > 3 {
         return Err(format!("`{text}` has more than three directions"));
     }
-    parts.resize(3, "1".to_owned());
-    let mut parts = parts.into_iter().map(|part| part.trim().to_owned());
-    Ok(std::array::from_fn(|_| parts.next().unwrap_or_default()))
+    parts.resize(3, "1");
+    Ok(std::array::from_fn(|direction| parts[direction].to_owned()))
 }
 
 /// `NAME`, which is 1, or `NAME=VALUE,VALUE`.
@@ -90,7 +76,23 @@ fn macro_of(define: &str) -> Result<(String, Vec<String>), Error> {
     if !is_name {
         return Err(Error::Usage(format!("`{define}` defines no macro: NAME or NAME=VALUES is needed")));
     }
-    Ok((name.to_owned(), values.split(',').map(|value| value.trim().to_owned()).collect()))
+    // Rows join their axes by semicolons, and are lines.
+    let values: Vec<String> = listed(values).into_iter().map(str::to_owned).collect();
+    match values.iter().find(|value| values.len() > 1 && value.contains([';', '\n', '\r'])) {
+        Some(wrong) => Err(Error::Usage(format!("macro `{name}` can't be an axis with the value `{wrong}`"))),
+        None => Ok((name.to_owned(), values)),
+    }
+}
+
+/// Macros with their values. Of several of one name the last one counts: the command line's stand behind the manifest's.
+fn macros(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for define in &arguments.define {
+        let (name, values) = macro_of(define)?;
+        all.retain(|(known, _)| *known != name);
+        all.push((name, values));
+    }
+    Ok(all)
 }
 
 // ---- axes -----------------------------------------------------------------------------------------------------------------
@@ -109,8 +111,7 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
         given.retain(|(known, _)| *known != name);
         given.push((name, values));
     }
-    for define in &arguments.define {
-        let (name, values) = macro_of(define)?;
+    for (name, values) in macros(arguments)? {
         if values.len() > 1 {
             given.push((format!("{MACRO_AXIS}{name}"), values.iter().map(|value| value_of(value)).collect()));
         }
@@ -143,7 +144,7 @@ fn axis(name: &str, values: &str, kernel: &mut Kernel) -> Result<(String, Vec<Ax
     let items: Vec<&str> = values.split(',').map(str::trim).collect();
     match items.iter().find(|item| !constant.accepts(item)) {
         Some(wrong) => Err(Error::Usage(format!("axis `{plain}` is {}, and can't be `{wrong}`", constant.ty))),
-        None => Ok((name, items.into_iter().map(|item| AxisValue::Choice(item.to_owned().into())).collect())),
+        None => Ok((name, items.into_iter().map(|item| value_of(&constant.shown(item))).collect())),
     }
 }
 
@@ -152,8 +153,10 @@ fn numbers(name: &str, values: &str, least: u64) -> Result<Vec<AxisValue>, Error
     parse_values(&Axis { name: name.to_owned().into(), ..axis }, values)
 }
 
+/// A value as rows have it. What isn't written as they write numbers stays a word: a macro `2^4` or `0x10` is as it stands.
 fn value_of(text: &str) -> AxisValue {
-    parse_number(text).map_or_else(|| AxisValue::Choice(text.to_owned().into()), AxisValue::Integer)
+    let number = parse_number(text).filter(|number| number.to_string() == text);
+    number.map_or_else(|| AxisValue::Choice(text.to_owned().into()), AxisValue::Integer)
 }
 
 /// Where subgroups are smaller, as on processors, multiples of one would be many, and no better than others.

@@ -23,10 +23,11 @@ impl Use {
     /// What is left of the access that a declaration grants. What nobody touches counts as read: it has no result.
     pub(super) fn of(self, declared: Access) -> Access {
         match (declared, self.reads, self.writes) {
-            (Access::ReadWrite, true, true) => Access::ReadWrite,
+            // Atomics read what is declared to be only written, and invalid modules do as they like.
+            (_, true, true) | (Access::ReadOnly, false, true) => Access::ReadWrite,
             (Access::ReadWrite | Access::WriteOnly, false, true) => Access::WriteOnly,
             (Access::ReadWrite, _, false) => Access::ReadOnly,
-            (declared, ..) => declared,
+            (declared, _, false) => declared,
         }
     }
 

@@ -54,8 +54,11 @@ fn named(point: &Point) -> String {
     if values.is_empty() { "the only configuration".to_owned() } else { values.join(", ") }
 }
 
-/// A time, and half its interval over it.
+/// A time, and half its interval over it; a single sample has none.
 fn time(timing: &Timing) -> String {
+    if timing.low >= timing.high {
+        return format!("about {}", Nanos(timing.time));
+    }
     format!("{} ± {}", Nanos(timing.time), percent((timing.high - timing.low) / 2.0 / timing.time))
 }
 
