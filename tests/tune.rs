@@ -410,6 +410,98 @@ fn what_can_not_be_is_said_before_anything_runs() {
 }
 
 #[test]
+fn what_holds_no_result_may_differ_in_size_and_in_contents() {
+    let folder = Folder::new();
+    let parts = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer In { uint data[]; };
+        layout(binding = 1) writeonly buffer Parts { uint parts[]; };
+        layout(binding = 2) buffer Total { uint total; };
+        shared uint sum;
+        void main() {
+            if (gl_LocalInvocationIndex == 0) sum = 0;
+            barrier();
+            atomicAdd(sum, data[gl_GlobalInvocationID.x]);
+            barrier();
+            if (gl_LocalInvocationIndex == 0) { parts[gl_WorkGroupID.x] = sum; atomicAdd(total, sum); }
+        }";
+    let parts = written(&folder, "parts.comp", parts);
+    let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "parts=[n / local_size_x]", "-b", "total=:zero"];
+    each_device(|device| {
+        let arguments = [&[parts.as_str(), "-d", &device.index], &each[..]].concat();
+        for row in found(0, &arguments) {
+            assert_eq!(row.status == "ok", row.local_size_x == Some(64), "{}", row.reason);
+        }
+        let all = found(0, &[&arguments[..], &["--ignore", "parts"]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
+        let ran = tuned(&[&arguments[..], &["--ignore", "parts", "--ignore", "Total"]].concat());
+        assert!(ran.code == Some(2) && ran.err.contains("nothing to compare"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn a_size_of_the_shaders_own_constants_is_swept_where_it_can_be() {
+    let folder = Folder::new();
+    let shader = |sizes: &str| {
+        format!(
+            "#version 450
+            layout({sizes}) in;
+            layout(constant_id = 0) const uint WIDTH = 1;
+            layout(binding = 0) buffer Out {{ float o[]; }};
+            void main() {{ uvec2 p = gl_GlobalInvocationID.xy; if (max(p.x, p.y) < 64) o[p.y * 64 + p.x] = float(p.x); }}"
+        )
+    };
+    let square = written(&folder, "square.comp", shader("local_size_x_id = 0, local_size_y_id = 0"));
+    let own = written(&folder, "own.comp", shader("local_size_x_id = 0, local_size_y_id = 1"));
+    let device = &devices()[0].index;
+    let sizes = ["-d", device, "-n", "4096", "-a", "local_size_x=4,8"];
+    let squares = found(0, &[&[square.as_str()], &sizes[..], &["-a", "local_size_y=4,8"]].concat());
+    assert!(squares.len() == 2 && squares.iter().all(|row| row.status == "ok" && row.local_size_x == row.local_size_y));
+    // A direction with a constant of its own is there, though its default is 1; WIDTH is the workgroup's.
+    let all = found(0, &[&[own.as_str()], &sizes[..], &["--restrict", "WIDTH < 8 && local_size_y < 4"]].concat());
+    let found = statuses(&all, &["local_size_x", "local_size_y"]);
+    assert!(found.keys().eq([["4", "1"], ["4", "2"]].iter()) && all.iter().all(|row| row.status == "ok"), "{found:?}");
+}
+
+#[test]
+fn one_of_several_entry_points_of_spirv_is_tuned() {
+    let folder = Folder::new();
+    // Both fill the buffer, in workgroups of 64: with the invocation's number, and with its double.
+    let entry = |name: &str, by: u32| {
+        format!(
+            "%{name} = OpFunction %void None %function\n%{name}_begins = OpLabel\n%{name}_id = OpLoad %v3 %id\n\
+             %{name}_i = OpCompositeExtract %uint %{name}_id 0\n%{name}_v = OpIMul %uint %{name}_i %c{by}\n\
+             %{name}_p = OpAccessChain %element %a %c0 %{name}_i\nOpStore %{name}_p %{name}_v\nOpReturn\nOpFunctionEnd\n"
+        )
+    };
+    let text = format!(
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %once \"once\" %id\n\
+         OpEntryPoint GLCompute %twice \"twice\" %id\nOpExecutionMode %once LocalSize 64 1 1\n\
+         OpExecutionMode %twice LocalSize 64 1 1\nOpName %a \"a\"\nOpDecorate %id BuiltIn GlobalInvocationId\n\
+         OpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\nOpDecorate %block Block\n\
+         OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n\
+         %uint = OpTypeInt 32 0\n%v3 = OpTypeVector %uint 3\n%input = OpTypePointer Input %v3\n%id = OpVariable %input Input\n\
+         %c0 = OpConstant %uint 0\n%c1 = OpConstant %uint 1\n%c2 = OpConstant %uint 2\n%array = OpTypeRuntimeArray %uint\n\
+         %block = OpTypeStruct %array\n%buffer = OpTypePointer StorageBuffer %block\n\
+         %element = OpTypePointer StorageBuffer %uint\n%a = OpVariable %buffer StorageBuffer\n{}{}",
+        entry("once", 1),
+        entry("twice", 2)
+    );
+    let binary = support::spirv_tool("spirv-as", &["--target-env", "spv1.3", "-", "-o", "-"], text.as_bytes()).unwrap();
+    let module = written(&folder, "several.spv", binary);
+    let numbers = written(&folder, "twice.bin", (0..256_u32).flat_map(|i| (2 * i).to_ne_bytes()).collect::<Vec<u8>>());
+    each_device(|device| {
+        let arguments = [&module, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64,128", "--reference", &numbers];
+        let right = found(0, &[&arguments[..], &["--entry", "twice"]].concat());
+        assert!(right.len() == 3 && right.iter().all(|row| row.status == "ok"));
+        let wrong = found(1, &[&arguments[..], &["--entry", "once"]].concat());
+        assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
+        let ran = tuned(&arguments);
+        assert!(ran.code == Some(2) && ran.err.contains("name one of once, twice"), "{}", ran.err);
+    });
+}
+
+#[test]
 fn a_missing_feature_is_no_configuration_that_is_measured() {
     let folder = Folder::new();
     let double = COPY.replace("float(FACTOR)", "2.0LF").replace("float", "double");
