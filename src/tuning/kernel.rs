@@ -260,13 +260,14 @@ impl Kernel {
                 continue;
             }
             reads_own |= used.access == Access::ReadWrite;
-            outputs.push(Output {
+            let is_ignored = self.subject.ignored.iter().any(|place| buffers::is_meant(place, info, &blocks));
+            outputs.extend((!is_ignored).then(|| Output {
                 resource,
                 name: name.clone(),
                 place: (info.set, info.binding),
                 bytes: sized.bytes,
                 layout: sized.layout.clone(),
-            });
+            }));
             match (fill, used.access) {
                 // What nobody reads, and the user doesn't ask for, is to be no result.
                 (None, Access::WriteOnly) => reset.push(Step::Fill { resource, word: POISON }),
@@ -355,6 +356,10 @@ impl Kernel {
         if let Some(spec) = self.subject.buffers.iter().find(|spec| !is_known(spec)) {
             return Err(said(format!("the shader has no buffer `{}`; it has {}", spec.place, names())));
         }
+        let is_there = |place: &&String| infos.iter().any(|info| buffers::is_meant(place, info, blocks));
+        if let Some(place) = self.subject.ignored.iter().find(|place| !is_there(place)) {
+            return Err(said(format!("--ignore: the shader has no buffer `{place}`; it has {}", names())));
+        }
         let members = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
         let known: Vec<String> = members
             .flat_map(|block| block.layout.members.iter().flat_map(|m| [m.name.clone(), format!("{}.{}", block.name, m.name)]))
@@ -379,7 +384,7 @@ impl Kernel {
         } else {
             let threads = match &self.subject.threads {
                 Some(threads) => threads.iter().map(|text| number(text, "--threads")).collect::<Result<Vec<_>, _>>()?,
-                None => even_threads(self.subject.n, source.local_size).to_vec(),
+                None => even_threads(self.subject.n, source.directions).to_vec(),
             };
             threads.iter().zip(local_size).map(|(threads, size)| threads.div_ceil(u64::from(size.max(1)))).collect()
         };
@@ -419,14 +424,15 @@ impl Kernel {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.
-        let placed = |spec: &BufferSpec| {
-            let info = infos.iter().find(|info| buffers::is_meant(&spec.place, info, &own.blocks));
-            let place = info.map_or(spec.place.clone(), |info| format!("{}:{}", info.set, info.binding));
-            BufferSpec { place, ..spec.clone() }
+        let placed = |place: &String| {
+            let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks));
+            info.map_or(place.clone(), |info| format!("{}:{}", info.set, info.binding))
         };
+        let specs = self.subject.buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
         let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
         let subject = Subject {
-            buffers: self.subject.buffers.iter().map(placed).collect(),
+            buffers: specs.collect(),
+            ignored: self.subject.ignored.iter().map(placed).collect(),
             macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
             include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
             // Its entry point has a name of its own, unless it has several.
@@ -539,9 +545,9 @@ pub(super) fn local_size(source: &Source, point: &Point) -> [u32; 3] {
 }
 
 /// Invocations where nothing is said of them: `n` in all, as many in each direction that the shader has.
-fn even_threads(n: u64, local_size: [u32; 3]) -> [u64; 3] {
-    let directions = local_size.iter().filter(|size| **size > 1).count().max(1);
-    let root = match directions {
+fn even_threads(n: u64, directions: [bool; 3]) -> [u64; 3] {
+    let root = match directions.iter().filter(|has| **has).count() {
+        0 => return [n, 1, 1],
         1 => n,
         2 => n.isqrt(),
         _ => (1..=u64::from(u32::MAX).isqrt() * 32)
@@ -549,14 +555,7 @@ fn even_threads(n: u64, local_size: [u32; 3]) -> [u64; 3] {
             .last()
             .unwrap_or(1),
     };
-    let is_flat = local_size.iter().all(|size| *size <= 1);
-    let mut threads = [1; 3];
-    for (i, (thread, size)) in threads.iter_mut().zip(local_size).enumerate() {
-        if size > 1 || (is_flat && i == 0) {
-            *thread = root;
-        }
-    }
-    threads
+    directions.map(|has| if has { root } else { 1 })
 }
 
 fn axis_value(value: &AxisValue) -> Value {
@@ -669,12 +668,13 @@ impl Kernel {
         Ok(self.source(&Point::default())?.note.clone())
     }
 
-    /// The workgroup size that the shader is written with.
+    /// The workgroup size that the shader is written with, where it has extent or may have.
     ///
     /// # Errors
     /// As [`Kernel::candidates`].
-    pub fn local_size(&mut self) -> Result<[u32; 3], Failure> {
-        Ok(self.source(&Point::default())?.local_size)
+    pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
     }
 
     /// The shader as it is written, in the words of some axes.
@@ -715,7 +715,7 @@ impl Kernel {
         let limits = &self.device.limits;
         let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));
         let fits = size.iter().zip(limits.workgroup_size).all(|(size, limit)| *size <= limit);
-        if !fits || invocations > limits.workgroup_invocations.into() {
+        if !fits || invocations > limits.workgroup_invocations.into() || !source.can_be(size) {
             return Ok(false);
         }
         let mut values = self.constants(&source, point)?;

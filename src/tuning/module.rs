@@ -17,6 +17,8 @@ pub(super) struct Source {
     entry: usize,
     /// Its workgroup size as it is written.
     pub(super) local_size: [u32; 3],
+    /// In which directions it has extent, or may have: those that the shader gives a size above 1, or a constant of its own.
+    pub(super) directions: [bool; 3],
     /// What doesn't follow where that is changed.
     pub(super) note: Option<String>,
 }
@@ -42,6 +44,8 @@ impl Source {
         let (name, local_size) = (point.name.clone(), written.reflection.local_size(point, &SpecValues::new()));
         let local_size = local_size.map_err(|error| said(error.to_string()))?;
         let (words, size) = specializable(&written.words, &name).map_err(|error| said(error.to_string()))?;
+        let is_own = |i: usize| matches!(point.local_size[i], Extent::Specialized { .. });
+        let directions = std::array::from_fn(|i| local_size[i] > 1 || is_own(i));
         let (words, note) = Self::following(subject, reading, &written, &name, (words, size))?;
         let mut reflection = Reflection::of_entry(&words, &name).map_err(|error| said(error.to_string()))?;
         reflection.bindings = reflection.used_bindings().to_vec();
@@ -49,7 +53,7 @@ impl Source {
         let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
         let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
         let module = Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection });
-        Ok(Self { module, entry, local_size, note })
+        Ok(Self { module, entry, local_size, directions, note })
     }
 
     /// The words in which every use of the workgroup size follows. In SPIR-V, uses of a literal size are plain numbers that nobody can
@@ -107,6 +111,12 @@ impl Source {
             Extent::Specialized { constant_id, .. } => Some(constant_id),
             Extent::Literal(_) | Extent::Derived { .. } => None,
         })
+    }
+
+    /// Whether the workgroup can have this size: one constant may stand for several directions.
+    pub(super) fn can_be(&self, local_size: [u32; 3]) -> bool {
+        let values: Vec<(u32, u64)> = self.size_values(local_size).collect();
+        values.iter().all(|(id, size)| values.iter().all(|(other, same)| id != other || size == same))
     }
 
     /// Names of constants that are the workgroup size, as in `layout(constant_id = 0) const uint WIDTH` beside `local_size_x_id = 0`.

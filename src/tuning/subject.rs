@@ -43,6 +43,8 @@ pub struct Subject {
     pub reference: Reference,
     /// How exactly.
     pub tolerance: Tolerance,
+    /// Buffers that hold no result, such as room to work in: by what [`BufferSpec::place`] may say.
+    pub ignored: Vec<String>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
     /// Selects test data.

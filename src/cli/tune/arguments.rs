@@ -85,6 +85,10 @@ pub struct Tune {
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]
     pub relative_tolerance: Option<f64>,
 
+    /// A buffer that holds no result, such as room to work in, or one number for each workgroup: it isn't compared
+    #[arg(long, value_name = "PLACE")]
+    pub ignore: Vec<String>,
+
     /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
     #[arg(long)]
     pub idempotent: bool,
@@ -362,7 +366,7 @@ fn texts(key: &str, value: &Value) -> Result<Vec<Option<String>>, String> {
             table.iter().map(|(name, value)| Ok(Some(format!("{name}={}", joined(value)?)))).collect()
         }
         Value::Table(_) => Err(format!("`{key}` takes no table")),
-        Value::Array(values) if NAMED.contains(&key) || matches!(key, "restrict" | "include" | "output") => {
+        Value::Array(values) if NAMED.contains(&key) || matches!(key, "restrict" | "include" | "output" | "ignore") => {
             values.iter().map(|value| text(value).map(Some)).collect()
         }
         value => Ok(vec![Some(joined(value)?)]),

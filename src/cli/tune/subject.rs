@@ -47,6 +47,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         flops: arguments.flops.clone(),
         reference: Reference::Untouched,
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
+        ignored: arguments.ignore.clone(),
         is_idempotent: arguments.idempotent,
         seed: arguments.seed,
     })
@@ -164,11 +165,11 @@ const LEAST_SUBGROUP: u32 = 32;
 
 /// In each direction that the shader has: powers of two, and for the first one multiples of a subgroup, as far as the device goes.
 /// In those where it is 1 it stays so.
-fn default_sizes(written: [u32; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] {
+fn default_sizes(written: [Option<u32>; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] {
     let limits = &device.limits;
-    let first = written.iter().position(|size| *size > 1).unwrap_or(0);
+    let first = written.iter().position(Option::is_some).unwrap_or(0);
     std::array::from_fn(|direction| {
-        if written[direction] <= 1 && direction != first {
+        if written[direction].is_none() && direction != first {
             return Vec::new();
         }
         let most = u64::from(limits.workgroup_size[direction].min(limits.workgroup_invocations).max(1));
@@ -178,7 +179,7 @@ fn default_sizes(written: [u32; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] 
             sizes.extend((1..=most / subgroup).map(|count| count * subgroup));
         }
         // What the shader has is one of them.
-        sizes.push(u64::from(written[direction]).min(most));
+        sizes.push(u64::from(written[direction].unwrap_or(1)).clamp(1, most));
         sizes.sort_unstable();
         sizes.dedup();
         sizes.into_iter().map(AxisValue::from).collect()
@@ -235,11 +236,11 @@ mod tests {
         let device = DeviceInfo::mock();
         let numbers =
             |written| default_sizes(written, &device).map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let [x, y, z] = numbers([1, 24, 1]);
+        let [x, y, z] = numbers([None, Some(24), None]);
         assert!(x.is_empty() && z.is_empty());
         assert!(["1", "2", "24", "32"].iter().all(|size| y.contains(&(*size).to_owned())), "{y:?}");
-        let [x, y, _] = numbers([16, 16, 1]);
+        let [x, y, _] = numbers([Some(16), Some(1), None]);
         assert!(x.len() > y.len() && !y.is_empty(), "subgroups in the first direction alone");
-        assert!(numbers([1, 1, 1])[1].is_empty());
+        assert!(numbers([None; 3])[1].is_empty());
     }
 }

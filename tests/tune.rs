@@ -1,0 +1,544 @@
+//! `lanescope tune` from the command line: shaders as users write them, on every driver; what is right and what is wrong, what is
+//! written where, and what is refused before anything runs.
+
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use lanescope::record::Record;
+use lanescope::tuning::{Quality, Query, Table};
+use serde_json::Value;
+use support::{Folder, Found, Ran, devices, lanescope, ran, rows};
+
+/// Transposes without Workgroup memory: right for every workgroup size.
+const NAIVE: &str = "#version 450
+layout(local_size_x = 16, local_size_y = 4) in;
+layout(binding = 0) buffer From { float from[]; };
+layout(binding = 1) buffer To { float to[]; };
+layout(push_constant) uniform Size { uint width; uint height; };
+void main() {
+    uvec2 p = gl_GlobalInvocationID.xy;
+    if (p.x < width && p.y < height) to[p.x * height + p.y] = from[p.y * width + p.x];
+}
+";
+
+/// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
+const TILED: &str = "#version 450
+#ifndef SIDE
+#define SIDE 8
+#endif
+layout(local_size_x = SIDE, local_size_y = SIDE) in;
+layout(binding = 0) buffer From { float from[]; };
+layout(binding = 1) buffer To { float to[]; };
+layout(push_constant) uniform Size { uint width; uint height; };
+shared float tile[SIDE][SIDE + 1];
+void main() {
+    uvec2 l = gl_LocalInvocationID.xy, corner = gl_WorkGroupID.xy * SIDE;
+    uvec2 p = corner + l;
+    tile[l.y][l.x] = from[p.y * width + p.x];
+    barrier();
+    p = corner.yx + l;
+    to[p.y * height + p.x] = tile[l.x][l.y];
+}
+";
+
+/// Sums whole numbers up, onto what the sum is before.
+const SUM: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 3) const uint ITEMS = 4;
+layout(set = 0, binding = 0) readonly buffer In { uint data[]; };
+layout(set = 1, binding = 2) buffer Total { uint total; };
+shared uint part;
+void main() {
+    if (gl_LocalInvocationIndex == 0) part = 0;
+    barrier();
+    uint sum = 0;
+    uint base = gl_WorkGroupID.x * gl_WorkGroupSize.x * ITEMS + gl_LocalInvocationID.x;
+    for (uint k = 0; k < ITEMS; ++k) {
+        uint i = base + k * gl_WorkGroupSize.x;
+        if (i < data.length()) sum += data[i];
+    }
+    atomicAdd(part, sum);
+    barrier();
+    if (gl_LocalInvocationIndex == 0) atomicAdd(total, part);
+}
+";
+
+/// Scales in place.
+const SCALE: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer Y { float y[]; };
+void main() { uint i = gl_GlobalInvocationID.x; if (i < y.length()) y[i] *= 2; }
+";
+
+/// Scales from one buffer into another.
+const COPY: &str = "#version 450
+#ifndef FACTOR
+#define FACTOR 2
+#endif
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer X { float x[]; };
+layout(binding = 1) writeonly buffer Y { float y[]; };
+void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = float(FACTOR) * x[i]; }
+";
+
+fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
+    let path = folder.path(name);
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// How a tuning ends that takes as little time as can be.
+fn tuned(arguments: &[&str]) -> Ran {
+    let few = ["tune", "--preset", "quick", "--max-time", "10ms", "--no-lock", "--format", "csv"];
+    ran(&[&few, arguments].concat())
+}
+
+/// Rows by one of their columns or axes, all of the same exit code.
+fn found(code: i32, arguments: &[&str]) -> Vec<Record> {
+    let ran = tuned(arguments);
+    assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.err);
+    rows(&ran.out)
+}
+
+fn statuses(rows: &[Record], axes: &[&str]) -> BTreeMap<Vec<String>, String> {
+    let values = |row: &Record| axes.iter().map(|axis| row.axis_values[*axis].to_string()).collect();
+    rows.iter().map(|row| (values(row), row.status.clone())).collect()
+}
+
+fn each_device(mut check: impl FnMut(&Found)) {
+    devices().iter().for_each(&mut check);
+}
+
+const SQUARE: [&str; 6] = ["-n", "4096", "--push", "width=64", "--push", "height=64"];
+
+#[test]
+fn a_transpose_that_fits_every_workgroup_is_right_in_all_and_a_tiled_one_in_its_own() {
+    let folder = Folder::new();
+    let [naive, tiled] = [("naive.comp", NAIVE), ("tiled.comp", TILED)].map(|(name, text)| written(&folder, name, text));
+    each_device(|device| {
+        let axes = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8,16"];
+        let all = found(0, &[&[&naive, "-d", &device.index], &SQUARE[..], &axes].concat());
+        assert_eq!((all.len(), all.iter().filter(|row| row.status == "ok").count()), (6, 6));
+        for row in &all {
+            // A row is of the size that it says, and covers the problem.
+            let [x, y] = ["local_size_x", "local_size_y"].map(|axis| row.axis_values[axis].to_string().parse::<u64>().unwrap());
+            assert_eq!((row.local_size_x, row.local_size_y), (Some(x), Some(y)));
+            assert_eq!((row.groups_x, row.groups_y), (Some(64 / x), Some(64 / y)));
+            assert_eq!(row.axis_values["n"].to_string(), "4096");
+            assert_eq!(row.checked, "true");
+        }
+        let tiled = found(0, &[&[&tiled, "-d", &device.index], &SQUARE[..], &axes].concat());
+        for (sizes, status) in statuses(&tiled, &["local_size_x", "local_size_y"]) {
+            assert_eq!(status, if sizes == ["8", "8"] { "ok" } else { "wrong_result" }, "{sizes:?}");
+        }
+    });
+}
+
+#[test]
+fn what_a_pass_goes_on_from_is_restored_before_each() {
+    let folder = Folder::new();
+    let [sum, scale] = [("sum.comp", SUM), ("scale.comp", SCALE)].map(|(name, text)| written(&folder, name, text));
+    let groups = "ceil_div(n, local_size_x * ITEMS)";
+    each_device(|device| {
+        let sizes = ["-d", &device.index, "-n", "5000", "-a", "local_size_x=32,64"];
+        let arguments =
+            [&[sum.as_str()], &sizes[..], &["-a", "ITEMS=1,4", "--groups", groups, "-b", "total=:constant=7"]].concat();
+        let all = [found(0, &arguments), found(0, &[&[scale.as_str()], &sizes[..]].concat())].concat();
+        assert_eq!(all.len(), 6);
+        for row in &all {
+            assert_eq!((row.status.as_str(), row.batch, row.checked.as_str()), ("ok", Some(1), "true"), "{}", row.reason);
+        }
+        // Who says that it may follow itself is taken at their word, and found out as soon as it does.
+        let less = ["-d", &device.index, "-n", "64", "-a", "local_size_x=32,64", "--idempotent"];
+        let ran = tuned(&[&[scale.as_str()], &less[..]].concat());
+        for row in rows(&ran.out) {
+            let is_found_out = row.status == "wrong_result" && row.reason.contains("after a timed batch");
+            // What is beaten was right after one pass, and leaves with that.
+            let is_let_go = row.batch == Some(1) || row.stop == "beaten";
+            assert!(is_found_out || is_let_go, "{}: {}", row.status, row.reason);
+        }
+    });
+}
+
+#[test]
+fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
+    let folder = Folder::new();
+    let [tiled, copy] = [("tiled.comp", TILED), ("copy.comp", COPY)].map(|(name, text)| written(&folder, name, text));
+    let square = "local_size_x == SIDE && local_size_y == SIDE";
+    let macros = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8", "-D", "SIDE=4,8,0", "--restrict", square];
+    let all = found(0, &[&[tiled.as_str(), "-d", "mock"], &SQUARE[..], &macros].concat());
+    assert_eq!(all.len(), 2, "restrictions hold where a macro doesn't compile as well");
+    assert!(all.iter().all(|row| row.status == "ok"));
+    let compiled = &macros[..6];
+    let all = found(0, &[&[tiled.as_str(), "-d", "mock"], &SQUARE[..], compiled].concat());
+    for (sides, status) in statuses(&all, &["def_SIDE"]) {
+        assert_eq!(status, if sides == ["0"] { "compile_error" } else { "ok" }, "{sides:?}");
+    }
+    each_device(|device| {
+        // A call's commas are its own, and `2^1` is no power in GLSL: it is 3.
+        let factors = ["-D", "FACTOR=7", "-D", "FACTOR=2,max(1,2),2^1", "-n", "256", "-a", "local_size_x=64"];
+        let all = found(0, &[&[copy.as_str(), "-d", &device.index], &factors[..]].concat());
+        let found = statuses(&all, &["def_FACTOR"]);
+        let status = |factor: &str| found[&vec![factor.to_owned()]].as_str();
+        assert_eq!(["2", "max(1,2)", "2^1"].map(status), ["ok", "ok", "wrong_result"]);
+    });
+}
+
+#[test]
+fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let other =
+        COPY.replace("buffer X { float x[]", "buffer A { float a[]").replace("x[i]", "a[i]").replace("x.length", "a.length");
+    let other = written(&folder, "other.comp", other.replace("float(FACTOR)", "1.5"));
+    let bytes = |factor: f32| (0..256_u16).flat_map(|i| (factor * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>();
+    let [twice, thrice] = [2.0, 3.0].map(|factor| written(&folder, &format!("{factor}.bin"), bytes(factor)));
+    let named = format!("y={twice}");
+    each_device(|device| {
+        let arguments = [copy.as_str(), "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "-b", "x=:iota", "-D"];
+        for (factors, reference, right) in [
+            ("FACTOR=2,3", "FACTOR=3", &["3"][..]),
+            ("FACTOR=2,3,1.5", "local_size_x=32", &["2"]),
+            ("FACTOR=2,3,1.5", &other, &["1.5"]),
+            ("FACTOR=2,3", &twice, &["2"]),
+            ("FACTOR=2,3", &named, &["2"]),
+            ("FACTOR=2,3", &thrice, &["3"]),
+        ] {
+            let all = found(0, &[&arguments[..], &[factors, "--reference", reference]].concat());
+            for (factor, status) in statuses(&all, &["def_FACTOR"]) {
+                let expected = if right.contains(&factor[0].as_str()) { "ok" } else { "wrong_result" };
+                assert_eq!(status, expected, "{factor:?} beside {reference}");
+            }
+        }
+        let near = ["FACTOR=2,2.1", "--relative-tolerance", "0.1"];
+        assert!(found(0, &[&arguments[..], &near].concat()).iter().all(|row| row.status == "ok"));
+    });
+}
+
+#[test]
+fn a_manifest_says_what_flags_say() {
+    let folder = Folder::new();
+    written(&folder, "copy.comp", COPY);
+    fs::create_dir(folder.path("data")).unwrap();
+    written(&folder, "data/x.bin", (0..64_u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect::<Vec<u8>>());
+    written(&folder, "y.bin", (0..64_u8).flat_map(|i| (3.0 * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>());
+    let manifest = "
+        shader = 'copy.comp'
+        name = 'by_manifest'
+        n = 64
+        axis = { local_size_x = [16, 32, 64] }
+        define = { FACTOR = [2, 3] }
+        buffer = ['x=float[n]:file=data/x.bin', 'y=[n]:zero']
+        restrict = 'local_size_x > 16'
+        threads = 'n'
+        bytes = '8 * n'
+        reference = 'Y=y.bin'
+        strategy = 'random'
+        budget = 100
+        seed = 5
+        output = ['rows.csv', 'rows.jsonl']
+        save-table = 'table.json'
+        t4 = 't4.json'
+        preset = 'quick'
+        max_time = '10ms'
+        no-lock = true
+    ";
+    let manifest = written(&folder, "kernel.toml", manifest);
+    let device = &devices()[0].index;
+    let ran = support::succeeded(&["tune", "--manifest", &manifest, "-d", device]);
+    let rows = support::rows_of(&folder.path("rows.csv"));
+    assert_eq!(rows.len(), 4, "{}", ran.err);
+    for row in &rows {
+        assert_eq!((row.experiment.as_str(), row.seed, row.bytes), ("tune/by_manifest", Some(5), Some(512)));
+        assert_eq!(row.status == "ok", row.axis_values["def_FACTOR"].to_string() == "3", "{}", row.reason);
+    }
+    let lines = fs::read_to_string(folder.path("rows.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    assert!(["table.json", "t4.json"].iter().all(|name| folder.path(name).is_file()));
+    // Flags that are typed win.
+    let typed = ["--manifest", &manifest, "-d", device, "-D", "FACTOR=3", "-o", "-", "-a", "local_size_x=32"];
+    let all = support::rows(&support::succeeded(&[&["tune", "--format", "csv"][..], &typed].concat()).out);
+    assert_eq!(all.len(), 1);
+    assert!(!all[0].axes.contains("def_"), "{}", all[0].axes);
+}
+
+#[test]
+fn a_budget_is_kept_to() {
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    for (strategy, count) in
+        [("exhaustive", "3"), ("random", "5"), ("hill-climbing", "6"), ("annealing", "6"), ("genetic", "6")]
+    {
+        let all = found(0, &[&copy, "-d", "mock", "-n", "4096", "--strategy", strategy, "--budget", count]);
+        assert_eq!(all.len().to_string(), count, "{strategy}");
+        let distinct: std::collections::BTreeSet<&String> = all.iter().map(|row| &row.case_id).collect();
+        assert_eq!(distinct.len(), all.len(), "{strategy}");
+    }
+}
+
+#[test]
+fn rows_the_table_t4_and_the_answer_agree() {
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
+    let device = &devices()[0];
+    let mut expected = 0;
+    for n in ["1024", "4096"] {
+        let sizes = ["-n", n, "-a", "local_size_x=32,64", "-D", "FACTOR=2,3", "--bytes", "8 * n"];
+        let files = ["--save-table", &table, "--t4", &t4];
+        let ran = tuned(&[&[copy.as_str(), "-d", &device.index], &sizes[..], &files].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let rows = rows(&ran.out);
+        expected += 1;
+        let known = Table::load(folder.path("table.json").as_path()).unwrap();
+        assert_eq!(known.entries().len(), expected, "sizes accumulate");
+        let entry = known.entries().find(|entry| entry.size["n"].to_string() == n).unwrap().clone();
+        let is_best = |row: &&Record| entry.configuration.iter().all(|(axis, value)| row.axis_values.get(axis) == Some(value));
+        let best = rows.iter().find(is_best).unwrap();
+        assert_eq!((best.status.as_str(), best.time_ns), ("ok", Some(entry.time_ns)));
+        assert!(ran.err.contains("Best: "), "{}", ran.err);
+        let said = ran.err.lines().find_map(|line| line.strip_prefix("Best: ")).unwrap();
+        assert!(entry.configuration.iter().all(|(axis, value)| said.contains(&format!("{axis}={value}"))), "{said}");
+
+        let written: Value = serde_json::from_str(&fs::read_to_string(&t4).unwrap()).unwrap();
+        let results = written["results"].as_array().unwrap();
+        assert_eq!(results.len(), rows.len());
+        for row in &rows {
+            let is_it = |result: &&Value| {
+                let configuration = result["configuration"].as_object().unwrap();
+                configuration
+                    .iter()
+                    .all(|(axis, value)| row.axis_values[axis].to_string() == value.to_string().trim_matches('"'))
+            };
+            let result = results.iter().find(is_it).unwrap();
+            assert_eq!(result["invalidity"] == "correct", row.status == "ok", "{result}");
+            let time = result["measurements"].as_array().unwrap().iter().find(|of| of["name"] == "time");
+            let time = time.and_then(|time| time["value"].as_f64()).map(|time| time * 1e6);
+            assert!(
+                time.zip(row.time_ns).is_none_or(|(a, b)| (a - b).abs() <= 1e-9 * b) && time.is_some() == row.time_ns.is_some()
+            );
+        }
+        let size = BTreeMap::from([("n".to_owned(), 4000)]);
+        let query = Query { kernel: &entry.kernel.hash, device: &entry.device, driver: &entry.driver, size: &size };
+        assert_eq!(known.find(&query).map(|found| found.quality), Some(Quality::NearestSize));
+    }
+}
+
+#[test]
+fn two_problems_are_two_cases() {
+    let folder = Folder::new();
+    let naive = written(&folder, "naive.comp", NAIVE);
+    let base = [naive.as_str(), "-d", "mock", "-a", "local_size_x=8", "-a", "local_size_y=8", "--push", "height=64"];
+    let id = |more: &[&str]| found(0, &[&base[..], more].concat()).remove(0).case_id;
+    let first = id(&["-n", "4096", "--push", "width=64"]);
+    assert_eq!(id(&["-n", "4096", "--push", "width=64"]), first);
+    assert_ne!(id(&["-n", "8192", "--push", "width=64"]), first);
+    assert_ne!(id(&["-n", "4096", "--push", "width=32"]), first);
+}
+
+#[test]
+fn what_can_not_be_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    let shader = |name: &str, text: &str| written(&folder, name, text);
+    let [copy, naive, scale] =
+        [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE)].map(|(n, text)| shader(n, text));
+    let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
+    let image = shader(
+        "image.comp",
+        "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0, r32f) uniform image2D picture;\n\
+         void main() { imageStore(picture, ivec2(0), vec4(0)); }\n",
+    );
+    let address = shader(
+        "address.comp",
+        "#version 460\n#extension GL_EXT_buffer_reference : require\nlayout(local_size_x = 64) in;\n\
+         layout(buffer_reference) buffer R { uint v[]; };\nlayout(binding = 0) buffer Y { uint y[]; };\n\
+         layout(push_constant) uniform P { R far; };\nvoid main() { y[0] = far.v[0]; }\n",
+    );
+    let [spirv, small, table] = [("cut.spv", &[3, 2, 0x23, 7, 0, 0][..]), ("small.bin", &[0; 100]), ("table.json", b"{}")]
+        .map(|(name, bytes)| written(&folder, name, bytes));
+    let nowhere = folder.path("none/table.json").display().to_string();
+    let filled = format!("x=:file={small}");
+    for (arguments, part) in [
+        (&[broken.as_str()][..], "broken.comp:4"),
+        (&[&spirv], "cut off"),
+        (&["nowhere.comp"], "can't read nowhere.comp"),
+        (&[&image], "`picture` is no buffer"),
+        (&[&address], "`far` holds a buffer's address"),
+        (&[&copy, "-b", "z=:zero"], "no buffer `z`; it has X, Y"),
+        (&[&copy, "-b", "x=flaot"], "`flaot` is no type of buffer `X`"),
+        (&[&copy, "-b", "x=[n *]"], "n *\n     ^"),
+        (&[&copy, "-b", "x=[0]"], "no elements"),
+        (&[&copy, "-b", &filled], "has 100 bytes"),
+        (&[&copy, "-b", "x=:ones"], "is no fill"),
+        (&[&copy, "-n", "2^40"], "workgroups in one direction"),
+        (&[&copy, "-n", "2^40", "--groups", "1"], "maxStorageBufferRange"),
+        (&[&copy, "--groups", "2^33"], "8589934592 workgroups"),
+        (&[&copy, "--groups", "0"], "no workgroup"),
+        (&[&copy, "--threads", "n,n,n,n"], "more than three directions"),
+        (&[&copy, "-a", "TILE=4"], "no axis `TILE`"),
+        (&[&copy, "-a", "local_size_x=0"], "from 1"),
+        (&[&copy, "--restrict", "local_size_x >"], "local_size_x >\n                ^"),
+        (&[&copy, "--restrict", "TILE > 3"], "`TILE` has no value"),
+        (&[&copy, "--restrict", "local_size_x > 9999"], "none of the"),
+        (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),
+        (&[&naive, "--push", "depth=3"], "no push constant or uniform is called `depth`; there are width, height"),
+        (&[&naive, "--push", "width=min(1, 2),3"], "more values"),
+        (&[&copy, "-D", "1X"], "defines no macro"),
+        (&[&copy, "-D", "FACTOR=1;2,3"], "can't be an axis"),
+        (&[&copy, "--entry", "other"], "no compute entry point `other`"),
+        (&[&copy, "--reference", "nowhere.bin"], "there is no file"),
+        (&[&copy, "--reference", &small], "has 100 bytes"),
+        (&[&copy, "--reference", &format!("x={small},y={small}")], "which the shader doesn't write"),
+        (&[&copy, "--reference", "local_size_x=4096"], "maxComputeWorkGroup"),
+        (
+            &[&copy, "--reference", &scale],
+            "another shape: it writes Y (0:0, 4194304 bytes), and the shader Y (0:1, 4194304 bytes)",
+        ),
+        (&[&copy, "--save-table", &table], "no tuning table"),
+        (&[&copy, "--save-table", &nowhere], "can't write"),
+        (&[&copy, "--t4", &nowhere], "can't write"),
+        (&[&copy, "--budget", "0"], "nothing could be measured"),
+    ] {
+        let ran = tuned(&[arguments, &["-d", "mock"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn what_holds_no_result_may_differ_in_size_and_in_contents() {
+    let folder = Folder::new();
+    let parts = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer In { uint data[]; };
+        layout(binding = 1) writeonly buffer Parts { uint parts[]; };
+        layout(binding = 2) buffer Total { uint total; };
+        shared uint sum;
+        void main() {
+            if (gl_LocalInvocationIndex == 0) sum = 0;
+            barrier();
+            atomicAdd(sum, data[gl_GlobalInvocationID.x]);
+            barrier();
+            if (gl_LocalInvocationIndex == 0) { parts[gl_WorkGroupID.x] = sum; atomicAdd(total, sum); }
+        }";
+    let parts = written(&folder, "parts.comp", parts);
+    let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "parts=[n / local_size_x]", "-b", "total=:zero"];
+    each_device(|device| {
+        let arguments = [&[parts.as_str(), "-d", &device.index], &each[..]].concat();
+        for row in found(0, &arguments) {
+            assert_eq!(row.status == "ok", row.local_size_x == Some(64), "{}", row.reason);
+        }
+        let all = found(0, &[&arguments[..], &["--ignore", "parts"]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
+        let ran = tuned(&[&arguments[..], &["--ignore", "parts", "--ignore", "Total"]].concat());
+        assert!(ran.code == Some(2) && ran.err.contains("nothing to compare"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn a_size_of_the_shaders_own_constants_is_swept_where_it_can_be() {
+    let folder = Folder::new();
+    let shader = |sizes: &str| {
+        format!(
+            "#version 450
+            layout({sizes}) in;
+            layout(constant_id = 0) const uint WIDTH = 1;
+            layout(binding = 0) buffer Out {{ float o[]; }};
+            void main() {{ uvec2 p = gl_GlobalInvocationID.xy; if (max(p.x, p.y) < 64) o[p.y * 64 + p.x] = float(p.x); }}"
+        )
+    };
+    let square = written(&folder, "square.comp", shader("local_size_x_id = 0, local_size_y_id = 0"));
+    let own = written(&folder, "own.comp", shader("local_size_x_id = 0, local_size_y_id = 1"));
+    let device = &devices()[0].index;
+    let sizes = ["-d", device, "-n", "4096", "-a", "local_size_x=4,8"];
+    let squares = found(0, &[&[square.as_str()], &sizes[..], &["-a", "local_size_y=4,8"]].concat());
+    assert!(squares.len() == 2 && squares.iter().all(|row| row.status == "ok" && row.local_size_x == row.local_size_y));
+    // A direction with a constant of its own is there, though its default is 1; WIDTH is the workgroup's.
+    let all = found(0, &[&[own.as_str()], &sizes[..], &["--restrict", "WIDTH < 8 && local_size_y < 4"]].concat());
+    let found = statuses(&all, &["local_size_x", "local_size_y"]);
+    assert!(found.keys().eq([["4", "1"], ["4", "2"]].iter()) && all.iter().all(|row| row.status == "ok"), "{found:?}");
+}
+
+#[test]
+fn one_of_several_entry_points_of_spirv_is_tuned() {
+    let folder = Folder::new();
+    // Both fill the buffer, in workgroups of 64: with the invocation's number, and with its double.
+    let entry = |name: &str, by: u32| {
+        format!(
+            "%{name} = OpFunction %void None %function\n%{name}_begins = OpLabel\n%{name}_id = OpLoad %v3 %id\n\
+             %{name}_i = OpCompositeExtract %uint %{name}_id 0\n%{name}_v = OpIMul %uint %{name}_i %c{by}\n\
+             %{name}_p = OpAccessChain %element %a %c0 %{name}_i\nOpStore %{name}_p %{name}_v\nOpReturn\nOpFunctionEnd\n"
+        )
+    };
+    let text = format!(
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %once \"once\" %id\n\
+         OpEntryPoint GLCompute %twice \"twice\" %id\nOpExecutionMode %once LocalSize 64 1 1\n\
+         OpExecutionMode %twice LocalSize 64 1 1\nOpName %a \"a\"\nOpDecorate %id BuiltIn GlobalInvocationId\n\
+         OpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\nOpDecorate %block Block\n\
+         OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n\
+         %uint = OpTypeInt 32 0\n%v3 = OpTypeVector %uint 3\n%input = OpTypePointer Input %v3\n%id = OpVariable %input Input\n\
+         %c0 = OpConstant %uint 0\n%c1 = OpConstant %uint 1\n%c2 = OpConstant %uint 2\n%array = OpTypeRuntimeArray %uint\n\
+         %block = OpTypeStruct %array\n%buffer = OpTypePointer StorageBuffer %block\n\
+         %element = OpTypePointer StorageBuffer %uint\n%a = OpVariable %buffer StorageBuffer\n{}{}",
+        entry("once", 1),
+        entry("twice", 2)
+    );
+    let binary = support::spirv_tool("spirv-as", &["--target-env", "spv1.3", "-", "-o", "-"], text.as_bytes()).unwrap();
+    let module = written(&folder, "several.spv", binary);
+    let numbers = written(&folder, "twice.bin", (0..256_u32).flat_map(|i| (2 * i).to_ne_bytes()).collect::<Vec<u8>>());
+    each_device(|device| {
+        let arguments = [&module, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64,128", "--reference", &numbers];
+        let right = found(0, &[&arguments[..], &["--entry", "twice"]].concat());
+        assert!(right.len() == 3 && right.iter().all(|row| row.status == "ok"));
+        let wrong = found(1, &[&arguments[..], &["--entry", "once"]].concat());
+        assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
+        let ran = tuned(&arguments);
+        assert!(ran.code == Some(2) && ran.err.contains("name one of once, twice"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn a_missing_feature_is_no_configuration_that_is_measured() {
+    let folder = Folder::new();
+    let double = COPY.replace("float(FACTOR)", "2.0LF").replace("float", "double");
+    let double = written(&folder, "double.comp", double);
+    each_device(|device| {
+        let ran = tuned(&[&double, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64"]);
+        match device.driver.as_str() {
+            "GOOGLE_SWIFTSHADER" => {
+                assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+                assert!(ran.err.contains("lacks feature float64"), "{}", ran.err);
+            }
+            "MESA_LLVMPIPE" => assert_eq!(ran.code, Some(0), "{}", ran.err),
+            _ => {}
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_keeps_its_rows_and_answers() {
+    use rustix::process::Signal;
+    use support::processes::Family;
+
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let rows = folder.path("rows.csv");
+    let arguments = [&copy, "-d", &devices()[0].index, "-n", "4096", "-o", rows.to_str().unwrap(), "--strategy", "exhaustive"];
+    // More than anybody waits for, in many blocks.
+    let many =
+        ["--no-lock", "--preset", "quick", "--max-time", "10ms", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
+    let mut family = Family::start(&mut lanescope(&[&["tune"], &arguments[..], &many].concat()));
+    family.wait_until("the first rows are there", |_| fs::read_to_string(&rows).is_ok_and(|text| text.lines().count() > 4));
+    family.signal(Signal::INT);
+    let (signal, ran) = family.end();
+    assert_eq!((signal, ran.code), (None, Some(130)), "{}", ran.err);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    assert!(ran.err.contains("Best: "), "{}", ran.err);
+    let kept = support::rows_of(&rows);
+    assert!(kept.len() >= 4 && kept.iter().all(|row| row.status == "ok"), "{} rows", kept.len());
+}
