@@ -385,6 +385,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "--restrict", "TILE > 3"], "`TILE` has no value"),
         (&[&copy, "--restrict", "local_size_x > 9999"], "none of the"),
         (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),
+        (&[&naive, "--push", "height=64"], "`width` has no value"),
         (&[&naive, "--push", "depth=3"], "no push constant or uniform is called `depth`; there are width, height"),
         (&[&naive, "--push", "width=min(1, 2),3"], "more values"),
         (&[&copy, "-D", "1X"], "defines no macro"),

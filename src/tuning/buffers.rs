@@ -167,7 +167,7 @@ fn element(name: &str) -> Option<(ScalarType, u64)> {
     })
 }
 
-/// The bytes of a block whose members are given by name: whole numbers are `n` where nothing is said, floats 1.
+/// The bytes of a block whose members are given by name: counts are `n` where nothing is said, floats 1.
 pub(super) fn members(
     layout: &StructLayout,
     block: &str,
@@ -189,7 +189,8 @@ pub(super) fn members(
             last = values.next().or(last);
             let at = usize::try_from(at).unwrap_or(usize::MAX);
             let width = usize::try_from(scalar.bytes()).unwrap_or(0);
-            match number(scalar, last, &what, variables) {
+            let text = last.or_else(|| default_of(&member.name, scalar));
+            match number(scalar, text, &what, variables) {
                 Ok(value) => filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]),
                 Err(failure) => failed = Some(failure),
             }
@@ -200,15 +201,29 @@ pub(super) fn members(
         if values.next().is_some() {
             return Err(said(format!("{what} is {}: it is given more values than that has", member.ty)));
         }
-        let _: &TypeLayout = &member.ty;
     }
     Ok(filled)
 }
 
+/// How shaders call the number of what they work on.
+const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
+
+/// What a member is where nothing is said. A whole number that isn't known to be a count has no default: a width that is `n` would
+/// send the shader far beyond its buffers, and nothing would tell.
+fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
+    if scalar.is_float() { Some("1") } else { COUNTS.contains(&name).then_some("n") }
+}
+
 /// The bits of a member's number.
 fn number(scalar: ScalarType, text: Option<&str>, what: &str, variables: &Variables) -> Result<u64, Failure> {
+    let text = text.ok_or_else(|| {
+        said(format!(
+            "{what} has no value, and which one is meant can't be told: give it one, as in --push {}=n",
+            what.trim_matches('`')
+        ))
+    })?;
     if scalar.is_float() {
-        let real = text.map_or(Ok(1.0), |text| variables.number(text, what))?;
+        let real = variables.number(text, what)?;
         #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
         return Ok(match scalar {
             ScalarType::F64 => real.to_bits(),
@@ -217,6 +232,6 @@ fn number(scalar: ScalarType, text: Option<&str>, what: &str, variables: &Variab
             _ => half::bf16::from_f64(real).to_bits().into(),
         });
     }
-    let whole = text.map_or(Ok(i128::from(variables.n())), |text| variables.whole(text, what))?;
+    let whole = variables.whole(text, what)?;
     scalar.parse(&whole.to_string()).ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))
 }

@@ -51,7 +51,7 @@ pub struct Tune {
     #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
     pub buffer: Vec<String>,
 
-    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors (default: whole numbers are n, floats 1)
+    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors (default: counts are n, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
     pub push: Vec<String>,
 
