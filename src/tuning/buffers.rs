@@ -218,7 +218,7 @@ fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
 fn number(scalar: ScalarType, text: Option<&str>, what: &str, variables: &Variables) -> Result<u64, Failure> {
     let text = text.ok_or_else(|| {
         said(format!(
-            "{what} has no value, and which one is meant can't be told: give it one, as in --push {}=n",
+            "{what} has no value, and which one is meant can't be told: give it one, as in --push {}=EXPRESSION",
             what.trim_matches('`')
         ))
     })?;
