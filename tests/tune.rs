@@ -11,7 +11,7 @@ use std::fs;
 use lanescope::record::Record;
 use lanescope::tuning::{Quality, Query, Table};
 use serde_json::Value;
-use support::{Folder, Found, Ran, devices, lanescope, ran, rows};
+use support::{Folder, Found, Ran, devices, ran, rows};
 
 /// Transposes without Workgroup memory: right for every workgroup size.
 const NAIVE: &str = "#version 450
@@ -533,7 +533,7 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     // More than anybody waits for, in many blocks.
     let many =
         ["--no-lock", "--preset", "quick", "--max-time", "10ms", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
-    let mut family = Family::start(&mut lanescope(&[&["tune"], &arguments[..], &many].concat()));
+    let mut family = Family::start(&mut support::lanescope(&[&["tune"], &arguments[..], &many].concat()));
     family.wait_until("the first rows are there", |_| fs::read_to_string(&rows).is_ok_and(|text| text.lines().count() > 4));
     family.signal(Signal::INT);
     let (signal, ran) = family.end();
