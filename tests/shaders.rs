@@ -30,6 +30,8 @@ mod specialization;
 mod subgroups;
 #[path = "shaders/support.rs"]
 mod support;
+#[path = "shaders/validation.rs"]
+mod validation;
 
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{Compiler, Library};

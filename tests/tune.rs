@@ -358,6 +358,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
          layout(buffer_reference) buffer R { uint v[]; };\nlayout(binding = 0) buffer Y { uint y[]; };\n\
          layout(push_constant) uniform P { R far; };\nvoid main() { y[0] = far.v[0]; }\n",
     );
+    let invalid = invalid_spirv(&folder, &copy);
     let [spirv, small, table] = [("cut.spv", &[3, 2, 0x23, 7, 0, 0][..]), ("small.bin", &[0; 100]), ("table.json", b"{}")]
         .map(|(name, bytes)| written(&folder, name, bytes));
     let nowhere = folder.path("none/table.json").display().to_string();
@@ -365,6 +366,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
     for (arguments, part) in [
         (&[broken.as_str()][..], "broken.comp:4"),
         (&[&spirv], "cut off"),
+        (&[&invalid], "not valid SPIR-V, instruction "),
         (&["nowhere.comp"], "can't read nowhere.comp"),
         (&[&image], "`picture` is no buffer"),
         (&[&address], "`far` holds a buffer's address"),
@@ -518,6 +520,15 @@ fn a_missing_feature_is_no_configuration_that_is_measured() {
             _ => {}
         }
     });
+}
+
+/// SPIR-V of a shader in which the operands of an addition are of two types.
+fn invalid_spirv(folder: &Folder, shader: &str) -> String {
+    let words = lanescope::shader::from_file(shader.as_ref(), &lanescope::shader::Reading::default()).unwrap().words.clone();
+    let multiplication = words.iter().position(|word| word & 0xffff == 133).unwrap();
+    let mut words = words;
+    words[multiplication + 3] = words[multiplication + 1];
+    written(folder, "invalid.spv", words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>())
 }
 
 #[cfg(target_os = "linux")]

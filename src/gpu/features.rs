@@ -104,6 +104,12 @@ feature_chain! {
         core vk::API_VERSION_1_3, extension ash::khr::maintenance4::NAME, since ALWAYS;
     integer_dot: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
         core vk::API_VERSION_1_3, extension ash::khr::shader_integer_dot_product::NAME, since ALWAYS;
+    uniform_layout: vk::PhysicalDeviceUniformBufferStandardLayoutFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::uniform_buffer_standard_layout::NAME, since ALWAYS;
+    scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::ext::scalar_block_layout::NAME, since ALWAYS;
+    workgroup_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
+        core NEVER, extension ash::khr::workgroup_memory_explicit_layout::NAME, since ALWAYS;
     clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
         core NEVER, extension ash::khr::shader_clock::NAME, since ALWAYS;
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
@@ -238,12 +244,23 @@ impl Features {
             (Feature::PipelineExecutableProperties, self.executable_info()),
             (Feature::CalibratedTimestamps, calibrated),
             (Feature::RobustBufferAccess, on(core.robust_buffer_access)),
+            (Feature::UniformBufferStandardLayout, chain.uniform_layout.is_some_and(|s| on(s.uniform_buffer_standard_layout))),
+            (Feature::ScalarBlockLayout, chain.scalar_layout.is_some_and(|s| on(s.scalar_block_layout))),
+            (Feature::WorkgroupMemoryExplicitLayout, self.workgroup_layout()),
             (Feature::Synchronization2, self.synchronization2()),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
             (Feature::TimelineSemaphore, self.timeline_semaphore()),
             (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
+    }
+
+    /// `workgroupMemoryExplicitLayout` and `workgroupMemoryExplicitLayoutScalarBlockLayout`
+    fn workgroup_layout(&self) -> bool {
+        let is_whole = |s: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'_>| {
+            on(s.workgroup_memory_explicit_layout) && on(s.workgroup_memory_explicit_layout_scalar_block_layout)
+        };
+        self.chain.workgroup_layout.is_some_and(is_whole)
     }
 
     /// `synchronization2`

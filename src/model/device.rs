@@ -337,6 +337,12 @@ pub enum Feature {
     CalibratedTimestamps,
     /// `robustBufferAccess`
     RobustBufferAccess,
+    /// `uniformBufferStandardLayout`
+    UniformBufferStandardLayout,
+    /// `scalarBlockLayout`
+    ScalarBlockLayout,
+    /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
+    WorkgroupMemoryExplicitLayout,
     /// `synchronization2`
     Synchronization2,
     /// `maintenance4`

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{CompileError, Compiler, Library, Module, ReflectError, Reflection};
+use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate};
 use crate::model::SpirvTarget;
 
 /// SPIR-V's first word, in this machine's byte order.
@@ -80,6 +80,14 @@ pub enum FileError {
         /// Why.
         error: ReflectError,
     },
+    /// The module breaks a rule.
+    #[error("{}: {error}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Which, and where.
+        error: Invalid,
+    },
     /// The GLSL doesn't compile.
     #[error("{0}")]
     Compile(#[from] CompileError),
@@ -96,7 +104,9 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         if !(reading.macros.is_empty() && reading.include_folders.is_empty()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
-        return Module::of_spirv(words, reading.entry.as_deref()).map(Arc::new).map_err(reflected);
+        let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
+        validate(&module.words).map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+        return Ok(Arc::new(module));
     }
     let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
     let name = key(path);

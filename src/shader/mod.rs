@@ -10,6 +10,7 @@ mod localize;
 mod needs;
 mod reflect;
 mod specialize;
+mod validator;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use reflect::{
     StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
+pub use validator::{BlockLayouts, Invalid, block_layouts, validate};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]

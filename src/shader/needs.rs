@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::reflect::{Capability, EntryPoint, Reflection};
+use super::{BlockLayouts, Module, block_layouts};
 use crate::model::{DeviceInfo, Feature, SubgroupClass};
 
 /// What a device lacks for a module, as far as Lanescope knows.
@@ -25,7 +26,8 @@ pub struct Lack {
 
 impl Needs {
     /// What a device lacks for an entry point of a module.
-    pub fn of(reflection: &Reflection, entry: &EntryPoint, device: &DeviceInfo) -> Self {
+    pub fn of(module: &Module, entry: &EntryPoint, device: &DeviceInfo) -> Self {
+        let reflection = &module.reflection;
         let mut needs = Self::default();
         for capability in &reflection.capabilities {
             match provision(*capability, device) {
@@ -36,6 +38,7 @@ impl Needs {
         if entry.needs_local_size_id && !device.has(Feature::Maintenance4) {
             needs.lacking.push(Lack::new("LocalSizeId", name(Feature::Maintenance4)));
         }
+        needs.lacking.extend(layouts(&module.words, device));
         needs.lacking.extend(version(reflection.version, device));
         needs.lacking.extend(amounts(reflection, device));
         needs
@@ -46,6 +49,19 @@ impl Lack {
     fn new(need: impl Into<String>, missing: impl Into<String>) -> Self {
         Self { need: need.into(), missing: missing.into() }
     }
+}
+
+/// What a device lacks for the layout of the blocks: the freest one does for the others.
+fn layouts(words: &[u32], device: &DeviceInfo) -> Option<Lack> {
+    let (need, features): (_, &[Feature]) = match block_layouts(words) {
+        BlockLayouts::Standard => return None,
+        BlockLayouts::StandardUniform => {
+            ("the layout of a uniform block", &[Feature::UniformBufferStandardLayout, Feature::ScalarBlockLayout])
+        }
+        BlockLayouts::Scalar => ("the layout of a block", &[Feature::ScalarBlockLayout]),
+    };
+    let is_there = features.iter().any(|feature| device.has(*feature));
+    (!is_there).then(|| Lack::new(need, name(features[0])))
 }
 
 /// For a known capability, what the device lacks for it, if anything.
@@ -79,6 +95,7 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
         C::DotProduct | C::DotProductInputAll | C::DotProductInput4x8Bit | C::DotProductInput4x8BitPacked => {
             &[Feature::IntegerDotProduct]
         }
+        C::WorkgroupMemoryExplicitLayoutKHR => &[Feature::WorkgroupMemoryExplicitLayout],
         C::BFloat16TypeKHR => &[Feature::BFloat16],
         C::BFloat16CooperativeMatrixKHR => &[Feature::BFloat16CooperativeMatrix],
         _ => return None,
@@ -145,7 +162,7 @@ mod tests {
     fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
         let library = Library::embedded().with("needs.comp", format!("#version 460\n{glsl}"));
         let module = Compiler::new(library).unwrap().compile("needs.comp", &[], target).unwrap();
-        Needs::of(&module.reflection, &module.reflection.entry_points[0], device)
+        Needs::of(&module, &module.reflection.entry_points[0], device)
     }
 
     fn lacking(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Vec<String> {
@@ -172,6 +189,26 @@ mod tests {
             told,
             ["GroupNonUniform: subgroup operations of class basic", "GroupNonUniformVote: subgroup operations of class vote"]
         );
+    }
+
+    #[test]
+    fn a_block_asks_for_no_freer_layout_than_it_has() {
+        let block = |layout: &str, kind: &str| {
+            format!(
+                "#extension GL_EXT_scalar_block_layout : require\nlayout({layout}, binding = 0) {kind} B {{ float a; vec3 b[2]; }};\n\
+                 layout(binding = 1) buffer C {{ vec3 c; }};\nvoid main() {{ c = a * b[1]; }}"
+            )
+        };
+        let mock = DeviceInfo::mock();
+        let of_block = |layout, kind| lacking(&block(layout, kind), SpirvTarget::default(), &mock);
+        assert_eq!((of_block("std430", "buffer"), of_block("std140", "uniform")), (Vec::new(), Vec::new()));
+        assert_eq!(of_block("scalar", "buffer"), ["the layout of a block: feature scalar_block_layout"]);
+        let tight = "#extension GL_EXT_scalar_block_layout : require\nlayout(std430, binding = 0) uniform B { float a[4]; };\n\
+                     layout(binding = 1) buffer C { float c; };\nvoid main() { c = a[1]; }";
+        let told = lacking(tight, SpirvTarget::default(), &mock);
+        assert_eq!(told, ["the layout of a uniform block: feature uniform_buffer_standard_layout"]);
+        let able = DeviceInfo { features: [Feature::ScalarBlockLayout].into(), ..mock.clone() };
+        assert_eq!(lacking(tight, SpirvTarget::default(), &able), [""; 0]);
     }
 
     #[test]

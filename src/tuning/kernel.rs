@@ -205,7 +205,7 @@ impl Kernel {
     }
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
-        let needs = Needs::of(source.reflection(), source.entry(), &self.device);
+        let needs = Needs::of(&source.module, source.entry(), &self.device);
         if let Some(Lack { need, missing }) = needs.lacking.first() {
             return Err(skipped(format!("the device lacks {missing}, which the shader needs for {need}")));
         }

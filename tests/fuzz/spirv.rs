@@ -6,7 +6,7 @@ use std::time::Duration;
 use lanescope::model::{Binding, Kernel, Scalar};
 use lanescope::shader::{
     BlockInfo, EntryPoint, InstructionKind, Module, ReflectError, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
-    load, specializable, specialize,
+    load, specializable, specialize, validate,
 };
 use rspirv::binary::Assemble;
 
@@ -98,8 +98,12 @@ fn check_mix(reflection: &Reflection, entry: &EntryPoint, values: &SpecValues) {
 
 /// Makes the workgroup size of each entry point specializable, which changes nothing else, and nothing more the second time.
 fn localized(words: &[u32], reflection: &Reflection) {
+    let validity = validate(words);
     for entry in &reflection.entry_points {
         let Ok((rewritten, ids)) = specializable(words, &entry.name) else { continue };
+        if validity.is_ok() {
+            assert_eq!(validate(&rewritten), Ok(()));
+        }
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
         let again = specializable(&rewritten, &entry.name).unwrap();
         assert_eq!((&again.0, again.1.ids, again.1.added), (&rewritten, ids.ids, [false; 3]));

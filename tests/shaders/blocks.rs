@@ -11,7 +11,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::Decoration;
 
 use crate::common::{spirv_tool, to_bytes};
-use crate::support::{HEAD, compiled, compiled_for, compiled_unvalidated, reflected};
+use crate::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 /// Types of every form that has a layout, as members of a block.
 const MEMBERS: &str = "uint n; vec3 v; float f; mat3 m; layout(row_major) mat2x3 rows; Inner inner[2]; double d;";
@@ -129,7 +129,7 @@ fn small_and_wide_types_keep_their_alignment() {
 
 #[test]
 fn a_scalar_layout_has_no_padding() {
-    let module = compiled_unvalidated(&format!(
+    let module = compiled_with_news(&format!(
         "#version 460
         #extension GL_EXT_scalar_block_layout : require
         #include \"local_size.glsl\"

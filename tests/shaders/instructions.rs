@@ -6,7 +6,7 @@ use lanescope::shader::{
 };
 
 use crate::common::{spirv_tool, to_bytes};
-use crate::support::{HEAD, compiled, compiled_for, compiled_unvalidated, reflected};
+use crate::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 /// The mix of the first entry point.
 fn mix_of(reflection: &Reflection, values: &SpecValues) -> InstructionMix {
@@ -184,7 +184,7 @@ fn every_other_kind_is_counted() {
 
 #[test]
 fn cooperative_matrices_load_multiply_and_store() {
-    let module = compiled_unvalidated(
+    let module = compiled_with_news(
         "#version 460
         #extension GL_KHR_cooperative_matrix : require
         #extension GL_KHR_memory_scope_semantics : require

@@ -3,7 +3,7 @@
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, Extent};
 
-use crate::support::{HEAD, compiled, compiled_for, compiled_unvalidated, reflected};
+use crate::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 fn binding(binding: u32, name: &str, kind: BindingKind, access: Access) -> BindingInfo {
     BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access }
@@ -228,7 +228,7 @@ fn integer_dot_products_compile_to_their_instruction() {
 /// Debian's validator predates these.
 #[test]
 fn cooperative_matrices_and_bfloat16_compile() {
-    let matrix = compiled_unvalidated(
+    let matrix = compiled_with_news(
         "#version 460
         #extension GL_KHR_cooperative_matrix : require
         #extension GL_KHR_memory_scope_semantics : require
@@ -244,7 +244,7 @@ fn cooperative_matrices_and_bfloat16_compile() {
     );
     assert!(matrix.reflection.capabilities.contains(&Capability::CooperativeMatrixKHR));
     assert_eq!(matrix.reflection.version, (1, 3));
-    let bfloat = compiled_unvalidated(
+    let bfloat = compiled_with_news(
         "#version 460
         #extension GL_EXT_bfloat16 : require
         #include \"local_size.glsl\"

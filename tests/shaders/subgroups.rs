@@ -7,7 +7,7 @@ use lanescope::model::SubgroupClass::{
 };
 use lanescope::shader::SpecValues;
 
-use crate::support::{compiled, compiled_unvalidated, reflected};
+use crate::support::{compiled, compiled_with_news, reflected};
 
 const EXTENSIONS: [&str; 9] =
     ["basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad", "rotate"];
@@ -97,7 +97,7 @@ fn operations_on_quads_of_another_extension_are_quads() {
         #extension GL_KHR_shader_subgroup_vote : require
         layout(binding = 0) buffer Data { bool yes; };
         void main() { yes = subgroupQuadAll(yes); }";
-    let reflection = &compiled_unvalidated(quads).reflection;
+    let reflection = &compiled_with_news(quads).reflection;
     assert_eq!(reflection.subgroup_classes(&reflection.entry_points[0], &[].into()), BTreeSet::from([Quad]));
 }
 

@@ -23,9 +23,11 @@ pub fn refused(source: &str) -> CompileError {
     compiler(source).compile(PATH, &[], SpirvTarget::default()).unwrap_err()
 }
 
-/// Compiles a snippet without validating it, for features that are newer than the distribution's validator.
-pub fn compiled_unvalidated(source: &str) -> Arc<Module> {
-    compiler(source).compile(PATH, &[], SpirvTarget::default()).unwrap_or_else(|error| panic!("{error}"))
+/// Compiles a snippet with features that are newer than the distribution's validator: the product's own validates it.
+pub fn compiled_with_news(source: &str) -> Arc<Module> {
+    let module = compiler(source).compile(PATH, &[], SpirvTarget::default()).unwrap_or_else(|error| panic!("{error}"));
+    lanescope::shader::validate(&module.words).unwrap_or_else(|error| panic!("{error}"));
+    module
 }
 
 /// Compiles and validates a snippet.
@@ -61,6 +63,7 @@ pub fn validate(words: &[u32], target: SpirvTarget) {
         SpirvTarget::Vulkan1_3 => "vulkan1.3",
     };
     tool("spirv-val", &["--target-env", environment, "-"], &to_bytes(words));
+    lanescope::shader::validate(words).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Assembles and validates SPIR-V text.

@@ -98,7 +98,7 @@ impl Asking<'_> {
         let (device, reflection) = (&place.info, &self.module.reflection);
         let fit = WorkgroupFit::of(reflection, self.entry, self.values, &device.limits);
         let workgroup = fit.map_err(|error| Error::Usage(error.to_string()))?;
-        let needs = Needs::of(reflection, self.entry, device);
+        let needs = Needs::of(self.module, self.entry, device);
         let told = match obstacle(self.module, &needs, &workgroup) {
             Some(reason) => Err(Failure::new(Status::Skipped, reason)),
             None => self.inquire(place),
