@@ -28,6 +28,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
         device: Identity::of(device, device.index),
         queue: None,
         detail: PipelineDetail::None,
+        is_robust: false,
         compile_threads,
         seed: 1,
         preset: Preset::Quick,

@@ -107,6 +107,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         device: Identity::of(&device, 0),
         queue: None,
         detail: PipelineDetail::Code,
+        is_robust: true,
         compile_threads: 2,
         seed: 1,
         preset: Preset::Quick,

@@ -6,6 +6,8 @@
 
 #[path = "shaders/blocks.rs"]
 mod blocks;
+#[path = "shaders/bounds.rs"]
+mod bounds;
 #[path = "support/mod.rs"]
 mod common;
 #[path = "shaders/debug_info.rs"]

@@ -267,6 +267,10 @@ pub struct Run {
     #[arg(long)]
     pub validation: bool,
 
+    /// Let the device look whether accesses to buffers lie within them (robustBufferAccess), which costs time on some
+    #[arg(long)]
+    pub robust: bool,
+
     /// Ask the driver for pipeline statistics (registers, spills, code size); making pipelines takes longer then
     #[arg(long)]
     pub stats: bool,

@@ -126,7 +126,7 @@ impl<'r> DeviceRun<'r> {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }
         let deadlines = self.arguments.deadlines();
-        let (Run { queue, seed, no_isolate, .. }, targets) = (self.arguments, self.targets);
+        let (Run { queue, seed, robust, no_isolate, .. }, targets) = (self.arguments, self.targets);
         let (preset, max_time) = (self.arguments.preset(), self.options().max_time);
         let is_shown = std::ptr::eq(place, self.place);
         let detail = if is_shown { self.arguments.detail() } else { PipelineDetail::None };
@@ -137,6 +137,7 @@ impl<'r> DeviceRun<'r> {
                 device: Identity::of(&place.info, place.index),
                 queue: *queue,
                 detail,
+                is_robust: *robust,
                 // What making a pipeline takes is a figure here, which other threads would disturb.
                 compile_threads: 0,
                 seed: *seed,

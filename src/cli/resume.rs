@@ -289,6 +289,7 @@ fn has_twins(targets: &Targets) -> bool {
 /// What must be alike for figures to be of one run.
 fn identity(row: &Record) -> Vec<(&'static str, String)> {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    let word = |is_on: Option<bool>| is_on.map_or_else(String::new, |is_on| is_on.to_string());
     vec![
         ("device_name", row.device_name.clone()),
         ("driver_uuid", row.driver_uuid.clone()),
@@ -296,7 +297,8 @@ fn identity(row: &Record) -> Vec<(&'static str, String)> {
         ("driver_info", row.driver_info.clone()),
         ("driver_version", row.driver_version.clone()),
         ("queue_family", number(row.queue_family)),
-        ("validation", row.validation.map_or_else(String::new, |on| on.to_string())),
+        ("validation", word(row.validation)),
+        ("robustness", word(row.robustness)),
     ]
 }
 

@@ -192,7 +192,7 @@ pub(super) fn device_row(mut row: Record, arguments: &Run, targets: &Targets, de
     row.layers = targets.layers();
     row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
     row.validation = Some(arguments.validation);
-    row.robustness = Some(false);
+    row.robustness = Some(arguments.robust);
     row.seed = Some(arguments.seed);
     row
 }

@@ -7,8 +7,8 @@ use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
-use crate::model::{DeviceInfo, DeviceKind};
-use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
+use crate::model::{DeviceInfo, DeviceKind, Failure};
+use crate::worker::{self, Bounds, BoundsCheck, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
 /// The devices that a run works on, resolved from what the user typed.
 pub struct Targets {
@@ -37,6 +37,9 @@ impl Targets {
     /// No loader, no driver, no usable device, or none that is meant.
     pub fn resolve(arguments: &Run, voice: &Voice) -> anyhow::Result<Self> {
         let platform = platform(&arguments.device, arguments.queue, arguments.validation)?;
+        if arguments.robust && matches!(platform, Platform::Mock(_)) {
+            return Err(Error::Usage("mock devices have no buffers to access: leave out --robust".to_owned()).into());
+        }
         let deadlines = arguments.deadlines();
         let listener = voice.listener();
         let (all, layers, access) = if arguments.no_isolate {
@@ -103,6 +106,19 @@ impl Targets {
                 };
                 Ok(Box::new(worker.open(&device.info, opening)?))
             }
+        }
+    }
+}
+
+impl Targets {
+    /// Whether a kernel indexes beyond its buffers.
+    ///
+    /// # Errors
+    /// Why that couldn't be tried, or that the process died of it.
+    pub fn bounds(&self, device: &Place, check: BoundsCheck) -> Result<Bounds, Failure> {
+        match &self.access {
+            Access::Here(host) => host.bounds(&check),
+            Access::Apart { deadlines, listener, .. } => Isolated::start(&device.platform, *deadlines, listener)?.bounds(check),
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct DeviceOptions {
     pub queue_family: Option<u32>,
     /// What to ask the driver about each pipeline.
     pub detail: PipelineDetail,
+    /// Whether buffers are accessed robustly: the device then looks whether an access lies within its buffer, at a price.
+    pub is_robust: bool,
     /// On how many threads pipelines are made ahead ([`Device::compile_ahead`]); 0 for not at all.
     pub compile_threads: usize,
 }
@@ -174,7 +176,7 @@ impl Device {
             return Err(Error::new(Status::Error, format!("{} can't be used: {reason}", info.name)));
         }
         let family = choose_family(&info, options.queue_family)?;
-        let logical = Logical::open(instance, physical, &info, family.index, options.detail)?;
+        let logical = Logical::open(instance, physical, &info, family.index, options.detail, options.is_robust)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
             info,

@@ -299,14 +299,15 @@ impl Features {
     }
 
     /// What gets enabled, of what there is: everything that lets a shader use more types and operations; nothing that may change
-    /// how fast the others run (robust access checks bounds) and nothing that is about graphics. What asks about pipelines only
-    /// where anything is asked.
-    pub(super) fn into_enabled(self, detail: PipelineDetail) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
+    /// how fast the others run (robust access checks bounds: only where that is asked for) and nothing that is about graphics. What
+    /// asks about pipelines only where anything is asked.
+    pub(super) fn into_enabled(self, detail: PipelineDetail, is_robust: bool) -> (vk::PhysicalDeviceFeatures, FeatureChain) {
         let core = vk::PhysicalDeviceFeatures {
             shader_float64: self.core.shader_float64,
             shader_int64: self.core.shader_int64,
             shader_int16: self.core.shader_int16,
             shader_storage_image_extended_formats: self.core.shader_storage_image_extended_formats,
+            robust_buffer_access: vk::Bool32::from(is_robust) & self.core.robust_buffer_access,
             ..Default::default()
         };
         let mut chain = self.chain;

@@ -50,8 +50,9 @@ impl Logical {
         info: &DeviceInfo,
         family: u32,
         detail: PipelineDetail,
+        is_robust: bool,
     ) -> Result<Arc<Self>, Error> {
-        let logical = Self::new(instance, physical, info, family, detail)?;
+        let logical = Self::new(instance, physical, info, family, detail, is_robust)?;
         *logical.lock() = Some(logical.make_allocator(info)?);
         Ok(Arc::new(logical))
     }
@@ -64,7 +65,7 @@ impl Logical {
         family: u32,
         detail: PipelineDetail,
     ) -> Result<Arc<Self>, Error> {
-        Self::new(instance, physical, info, family, detail).map(Arc::new)
+        Self::new(instance, physical, info, family, detail, false).map(Arc::new)
     }
 
     fn new(
@@ -73,6 +74,7 @@ impl Logical {
         info: &DeviceInfo,
         family: u32,
         detail: PipelineDetail,
+        is_robust: bool,
     ) -> Result<Self, Error> {
         let support = capabilities::support(&instance.raw, physical, instance.layer)
             .on("vkEnumerateDeviceExtensionProperties", || info.name.clone())?;
@@ -84,7 +86,7 @@ impl Logical {
         let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
         let timeline = features.timeline_semaphore().then_some(support.version);
         let detail = if features.executable_info() { detail } else { PipelineDetail::None };
-        let (core, chain) = features.into_enabled(detail);
+        let (core, chain) = features.into_enabled(detail, is_robust);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
         let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);

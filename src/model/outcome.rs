@@ -110,6 +110,8 @@ pub enum Flag {
     /// In more than a quarter of the visits other processes took more than a tenth of the processor time, and visiting again
     /// didn't help.
     Contended,
+    /// The shader indexes beyond its buffers: what it computes, and how fast, is by chance.
+    OutOfBounds,
     /// It can't be right: the column `reason` says what is wrong with it.
     Implausible,
 }
@@ -124,6 +126,7 @@ impl Flag {
             Self::Drift => "drift",
             Self::Throttled => "throttled",
             Self::Contended => "contended",
+            Self::OutOfBounds => "out_of_bounds",
             Self::Implausible => "implausible",
         }
     }

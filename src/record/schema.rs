@@ -128,7 +128,7 @@ columns! {
     outcome {
         status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error or error.";
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
-        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, implausible, quirk:NAME.";
+        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
         checked: text, "true (every output element was compared), invariant, or false.";
         check_note: text, "Why nothing was checked, what the invariant is, or what a derived figure rests on.";
     }

@@ -1,5 +1,6 @@
 //! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
 
+mod bounds;
 mod compile;
 mod files;
 mod fit;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use crate::model::Case;
 
+pub use bounds::{NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use files::{FileError, Reading, from_file};
 pub use fit::{Reach, Stop, WorkgroupFit};

@@ -19,8 +19,8 @@ use crate::model::{
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Lack, Needs, Prepared, ScalarType, SpecValues, Specialized,
-    StructLayout, specialize_kernel,
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Lack, Needs, Noting, Prepared, ScalarType, SpecValues,
+    Specialized, StructLayout, specialize_kernel,
 };
 use crate::validate::{Mismatch, Verdict};
 
@@ -193,6 +193,39 @@ impl Kernel {
             made.case.resources[resource].contents = Contents::Data(self.data(&info, &made, &sized)?);
         }
         Ok(Prepared { case: made.case, kernels })
+    }
+
+    /// The configuration that is the reference, as it is prepared, but for its results: it notes how far it indexes its buffers.
+    /// Nothing where it indexes none. The case's only output is what it notes.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`], and where the module can't be made to note anything.
+    pub fn noting(&mut self) -> Result<Option<(Prepared, Noting)>, Failure> {
+        let point = match &self.subject.reference {
+            Reference::Configuration(point) => point.clone(),
+            Reference::Untouched | Reference::Shader(_) | Reference::Files(_) => Point::default(),
+        };
+        let made = self.make(&point)?;
+        let (source, values) = (Arc::clone(&made.source), made.values.clone());
+        let mut prepared = self.prepare(&point)?;
+        let refused = |reason: String| Failure::new(Status::CompileError, reason);
+        let noting = Noting::of(&source.module.words, &source.entry().name).map_err(|error| refused(error.to_string()))?;
+        let mut case = prepared.case;
+        let notes = case.resources.len();
+        case.resources.push(Resource {
+            name: Cow::Borrowed("how far arrays are indexed"),
+            shape: Shape::Buffer { bytes: noting.bytes(), memory: MemoryKind::DeviceLocal },
+            contents: Contents::Undefined,
+        });
+        case.reset.push(Step::Fill { resource: notes, word: 0 });
+        case.check = Check::Twin(vec![notes]);
+        let (set, binding) = noting.place;
+        case.kernels[0].bindings.push(Binding { set, binding, resource: notes });
+        let module = source.with_words(noting.words.clone()).map_err(refused)?;
+        let entry = module.reflection.entry_points.first().ok_or_else(|| refused("the entry point is gone".to_owned()))?;
+        let specialized = specialize_kernel(&module, entry, &case.kernels[0], values);
+        prepared.kernels = vec![specialized.map_err(|error| refused(error.to_string()))?];
+        Ok((!noting.arrays.is_empty() || noting.unfollowed > 0).then_some((Prepared { case, ..prepared }, noting)))
     }
 
     /// The case of a configuration that is measured elsewhere: buffers are left empty.

@@ -89,6 +89,16 @@ impl Source {
         }
     }
 
+    /// A module of other words with the same entry point as its only one.
+    ///
+    /// # Errors
+    /// Why they can't be described.
+    pub(super) fn with_words(&self, words: Vec<u32>) -> Result<Arc<Module>, String> {
+        let mut module = Module::of_spirv(words, Some(&self.entry().name)).map_err(|error| error.to_string())?;
+        module.reflection.bindings = module.reflection.used_bindings().to_vec();
+        Ok(Arc::new(module))
+    }
+
     /// What it declares.
     pub(super) fn reflection(&self) -> &Reflection {
         &self.module.reflection

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Platform;
+use super::bounds::{self, Bounds, BoundsCheck};
 use super::inquiry::Inquiry;
 use super::source::{Catalogue, Tuned};
 use crate::error::Error;
@@ -57,6 +58,8 @@ pub struct Opening {
     pub seed: u64,
     /// On how many threads pipelines are made before they are needed; 0 for one by one, as they are.
     pub compile_threads: usize,
+    /// Whether buffers are accessed robustly.
+    pub is_robust: bool,
     /// How much is measured.
     pub preset: Preset,
     /// In cold mode, how many bytes to evict with.
@@ -157,6 +160,18 @@ impl Host {
         }
     }
 
+    /// Runs a pass of a kernel that notes how far it indexes, with robust buffer access. A simulated device indexes nothing.
+    ///
+    /// # Errors
+    /// Why it couldn't run.
+    pub fn bounds(&self, check: &BoundsCheck) -> Result<Bounds, Failure> {
+        let device = find(&self.hello().devices, &check.device)?;
+        let Self::Vulkan(instance) = self else { return Ok(Bounds::default()) };
+        let options = DeviceOptions { queue_family: check.queue, is_robust: true, ..DeviceOptions::default() };
+        let mut dispatcher = opened(instance, &device, options, check.deadline)?;
+        bounds::run((*check.subject).clone(), device, &mut dispatcher)
+    }
+
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {
         match self {
             Self::Mock(options) => {
@@ -166,18 +181,26 @@ impl Host {
                 Ok(Box::new(mock.with_detail(opening.detail)))
             }
             Self::Vulkan(instance) => {
-                let Opening { queue: queue_family, detail, compile_threads, .. } = *opening;
-                let options = DeviceOptions { queue_family, detail, compile_threads };
-                let mut opened = instance
-                    .open_with(device.index, options)
-                    .map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;
-                if let Some(deadline) = opening.deadline {
-                    opened.set_timeout(deadline);
-                }
-                Ok(Box::new(Vulkan::new(opened)))
+                let Opening { queue: queue_family, detail, is_robust, compile_threads, .. } = *opening;
+                let options = DeviceOptions { queue_family, detail, is_robust, compile_threads };
+                Ok(Box::new(opened(instance, device, options, opening.deadline)?))
             }
         }
     }
+}
+
+fn opened(
+    instance: &Instance,
+    device: &DeviceInfo,
+    options: DeviceOptions,
+    deadline: Option<Duration>,
+) -> Result<Vulkan, Failure> {
+    let opened = instance.open_with(device.index, options);
+    let mut opened = opened.map_err(|error| Failure::new(error.status(), format!("can't open {}: {error}", device.name)))?;
+    if let Some(deadline) = deadline {
+        opened.set_timeout(deadline);
+    }
+    Ok(Vulkan::new(opened))
 }
 
 /// The device that is meant: that of the same identity, at the same place if several have it.

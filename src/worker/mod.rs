@@ -12,6 +12,7 @@
 //! find      all devices, drivers that crash when they are asked included
 //! ```
 
+mod bounds;
 mod child;
 mod find;
 mod host;
@@ -24,6 +25,7 @@ mod source;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use bounds::{Bounds, BoundsCheck};
 pub use child::Listener;
 pub use find::{Found, Place, find};
 pub use host::{Hello, Host, Identity, Opening};

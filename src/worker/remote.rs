@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bounds::{Bounds, BoundsCheck};
 use super::child::{Listener, Silence, Worker};
 use super::host::{Hello, Opening};
 use super::inquiry::Inquiry;
@@ -98,6 +99,23 @@ impl Isolated {
         let waited = self.deadlines.first;
         match self.worker.hear(waited) {
             Ok(Reply::Told(told)) => told,
+            Ok(other) => Err(out_of_turn(&other)),
+            Err(silence) => Err(self.worker.failure(&silence, waited)),
+        }
+    }
+}
+
+impl Isolated {
+    /// Runs a pass of a kernel that notes how far it indexes. The process ends with it.
+    ///
+    /// # Errors
+    /// Why it couldn't run, or that the worker died of it or didn't answer within its deadlines.
+    pub fn bounds(mut self, check: BoundsCheck) -> Result<Bounds, Failure> {
+        self.worker.turn_the_page();
+        self.worker.say(&Request::CheckBounds(Box::new(check)));
+        let waited = self.deadlines.first + self.deadlines.usual;
+        match self.worker.hear(waited) {
+            Ok(Reply::Bounds(bounds)) => bounds,
             Ok(other) => Err(out_of_turn(&other)),
             Err(silence) => Err(self.worker.failure(&silence, waited)),
         }

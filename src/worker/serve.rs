@@ -50,6 +50,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
             Request::Halt => {}
             Request::Words(part) => words.extend(part),
             Request::Inquire(inquiry) => say(&Reply::Told(host.inquire(&inquiry, std::mem::take(&mut words))))?,
+            Request::CheckBounds(check) => say(&Reply::Bounds(host.bounds(&check)))?,
             Request::Close => {
                 drop(bench.take());
                 say(&Reply::Closed(host.messages()))?;
@@ -83,7 +84,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
             match request {
                 Request::Order(_) => orders += 1,
                 Request::Halt => shared.store(orders, Ordering::Relaxed),
-                Request::Open(_) | Request::Words(_) | Request::Inquire(_) | Request::Close => {}
+                Request::Open(_) | Request::Words(_) | Request::Inquire(_) | Request::CheckBounds(_) | Request::Close => {}
             }
             if sender.send(request).is_err() {
                 return;

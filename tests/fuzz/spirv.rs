@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lanescope::model::{Binding, Kernel, Scalar};
 use lanescope::shader::{
-    BlockInfo, EntryPoint, InstructionKind, Module, ReflectError, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
-    load, specializable, specialize, validate,
+    BindingInfo, BlockInfo, EntryPoint, InstructionKind, Module, Noting, ReflectError, Reflection, ScalarType, SpecValues,
+    Specialized, TypeLayout, load, specializable, specialize, validate,
 };
 use rspirv::binary::Assemble;
 
@@ -103,6 +103,7 @@ fn localized(words: &[u32], reflection: &Reflection) {
         let Ok((rewritten, ids)) = specializable(words, &entry.name) else { continue };
         if validity.is_ok() {
             assert_eq!(validate(&rewritten), Ok(()));
+            noted(&rewritten, &entry.name);
         }
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
         let again = specializable(&rewritten, &entry.name).unwrap();
@@ -114,6 +115,17 @@ fn localized(words: &[u32], reflection: &Reflection) {
         let defaults = SpecValues::new();
         assert_eq!(other.shared_bytes(&defaults), reflection.shared_bytes(&defaults));
     }
+}
+
+/// A valid module can be made to note how far it indexes, and declares one buffer more then.
+fn noted(words: &[u32], entry: &str) {
+    let noting = Noting::of(words, entry).unwrap_or_else(|error| panic!("{error}"));
+    let [before, after] = [words, &noting.words].map(|words| Reflection::of_entry(words, entry).unwrap());
+    let is_new = |binding: &&BindingInfo| (binding.set, binding.binding) == noting.place;
+    assert_eq!(after.bindings.iter().filter(is_new).count(), 1);
+    assert_eq!(after.bindings.len(), before.bindings.len() + 1);
+    let nothing = vec![0; usize::try_from(noting.bytes()).unwrap()];
+    assert_eq!(noting.overruns(&nothing), []);
 }
 
 /// Binds all that the module declares and sets all its constants to their defaults.

@@ -162,6 +162,10 @@ pub struct Tune {
     #[arg(long)]
     pub validation: bool,
 
+    /// Let the device look whether accesses to buffers lie within them (robustBufferAccess), which costs time on some
+    #[arg(long)]
+    pub robust: bool,
+
     /// Ask the driver for pipeline statistics (registers, spills, code size)
     #[arg(long)]
     pub stats: bool,
@@ -278,6 +282,7 @@ impl Tune {
             seed: self.seed,
             dry_run: false,
             validation: self.validation,
+            robust: self.robust,
             stats: self.stats,
             isa: None,
             timeout: self.timeout,

@@ -1,6 +1,7 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
 mod arguments;
+mod bounds;
 mod found;
 mod race;
 mod subject;
@@ -16,7 +17,7 @@ use super::voice::Voice;
 use super::{interrupt, outputs, run};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::model::{DeviceInfo, Failure, Point, Status};
+use crate::model::{DeviceInfo, Failure, Flag, Point, Status};
 use crate::output;
 use crate::record::{Header, Record};
 use crate::tuning::search::Strategy;
@@ -58,8 +59,11 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
     let outputs = output::open(&outputs::targets(&run.output, run.format, true)?, &header)?;
-    let template = template(&run, &targets, &kernel, &space);
+    let mut template = template(&run, &targets, &kernel, &space);
     introduce(&arguments, &voice, &mut kernel, &space)?;
+    if bounds::leave_buffers(&run, &targets, &subject, &voice) {
+        template.flags = Flag::OutOfBounds.to_string();
+    }
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
     let strategy = strategy(&arguments, &space);
     let mut race = Race::new(&arguments, &run, &targets, kernel, (&space, strategy), &template, &sink);

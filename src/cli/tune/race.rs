@@ -295,6 +295,7 @@ impl<'r> Race<'r> {
                 device: Identity::of(&place.info, place.index),
                 queue: run.queue,
                 detail: run.detail(),
+                is_robust: run.robust,
                 seed: run.seed,
                 preset: run.preset(),
                 evict_bytes: None,

@@ -1,0 +1,66 @@
+//! Looks whether the shader indexes beyond its buffers, before anything is measured.
+
+use crate::cli::args::Run;
+use crate::cli::target::Targets;
+use crate::cli::voice::Voice;
+use crate::model::Failure;
+use crate::shader::{NotedArray, Overrun};
+use crate::tuning::Subject;
+use crate::worker::{Bounds, BoundsCheck, Identity};
+
+/// Runs a pass of the reference that notes how far it indexes, with robust buffer access, and says what lies beyond. Tells whether
+/// anything does.
+pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Voice) -> bool {
+    let (place, deadlines) = (targets.device(0), run.deadlines());
+    let check = BoundsCheck {
+        device: Identity::of(&place.info, place.index),
+        queue: run.queue,
+        deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+        subject: Box::new(subject.clone()),
+    };
+    let note = |words: String| voice.progress.note(&words);
+    match targets.bounds(place, check) {
+        Ok(Bounds { overruns, unfollowed }) => {
+            overruns.iter().for_each(|overrun| note(format!("warning: {}", told(overrun))));
+            if unfollowed > 0 {
+                note(format!(
+                    "note: {unfollowed} of the shader's accesses are by pointers that can't be followed: whether they lie within \
+                     their buffers wasn't looked at"
+                ));
+            }
+            !overruns.is_empty()
+        }
+        Err(Failure { status, reason }) => {
+            note(format!("note: whether the shader indexes beyond its buffers couldn't be looked at: {status}: {reason}"));
+            false
+        }
+    }
+}
+
+fn told(Overrun { array, index, length }: &Overrun) -> String {
+    let NotedArray { set, binding, path, is_runtime, .. } = array;
+    let end = if *index < 0 { "from" } else { "up to" };
+    let advice = match is_runtime {
+        true if *index > 0 => format!("give it {} elements by --buffer, or look at -n, --threads and --push", index + 1),
+        _ => "its index is wrong, or -n, --threads or --push are".to_owned(),
+    };
+    format!(
+        "`{path}` (set {set}, binding {binding}) has {length} elements, and is indexed {end} {index}: what comes of that is by \
+         chance, and rows say out_of_bounds; {advice}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_says_how_many_elements_would_do() {
+        let noted = r#"{"set":0,"binding":1,"path":"to","is_runtime":true,"is_signed":false}"#;
+        let array: NotedArray = serde_json::from_str(noted).unwrap();
+        let words = |index| told(&Overrun { array: array.clone(), index, length: 100 });
+        assert!(words(255).starts_with("`to` (set 0, binding 1) has 100 elements, and is indexed up to 255: "));
+        assert!(words(255).contains("give it 256 elements by --buffer"), "{}", words(255));
+        assert!(words(-1).contains("indexed from -1") && words(-1).contains("its index is wrong"), "{}", words(-1));
+    }
+}

@@ -1,0 +1,95 @@
+//! `lanescope tune` says where a shader indexes beyond its buffers, and nothing where it doesn't.
+
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
+
+mod support;
+
+use std::fs;
+
+use lanescope::record::Record;
+use support::{Folder, Ran, devices, ran, rows};
+
+const SHADER: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 5) const uint PARTS = 4;
+struct Light { float weights[PARTS]; vec4 colour; };
+layout(binding = 0) readonly buffer X { float x[]; };
+layout(binding = 1) writeonly buffer Y { float y[]; };
+layout(binding = 2) readonly buffer L { uint head; Light lights[]; } data;
+layout(push_constant) uniform P { int ahead; uint part; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < 1024u) y[i] = x[int(i) + ahead] + data.lights[i / 64u].weights[part];
+}
+";
+
+/// Tunes over two workgroup sizes; gives the rows, and what was said.
+fn tuned(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, String) {
+    let shader = folder.path("shader.comp");
+    fs::write(&shader, SHADER).unwrap();
+    let few =
+        ["tune", shader.to_str().unwrap(), "-n", "1024", "-a", "local_size_x=32,64", "-b", "data=[16]", "--format", "csv"];
+    let short = ["--preset", "quick", "--max-time", "10ms", "--no-lock"];
+    let Ran { out, err, .. } = ran(&[&few[..], &short, arguments].concat());
+    (rows(&out), err)
+}
+
+fn is_flagged(rows: &[Record]) -> bool {
+    let flagged = rows.iter().filter(|row| row.flags.split(';').any(|flag| flag == "out_of_bounds")).count();
+    assert!(rows.len() == 2 && (flagged == 0 || flagged == rows.len()), "{flagged} of {} rows", rows.len());
+    flagged > 0
+}
+
+#[test]
+fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
+    let folder = Folder::new();
+    for device in devices() {
+        let of = |arguments: &[&str]| tuned(&folder, &[&["-d", &device.index], arguments].concat());
+        let push = |ahead: &'static str, part: &'static str| ["--push", ahead, "--push", part];
+
+        let (within, said) = of(&push("ahead=0", "part=3"));
+        assert!(!is_flagged(&within) && !said.contains("warning"), "{said}");
+        assert!(within.iter().all(|row| row.status == "ok" && row.robustness == Some(false)), "{said}");
+
+        let (beyond, said) = of(&push("ahead=3", "part=0"));
+        assert!(is_flagged(&beyond));
+        assert!(said.contains("warning: `x` (set 0, binding 0) has 1024 elements, and is indexed up to 1026"), "{said}");
+        assert!(said.contains("give it 1027 elements") && !said.contains("`data"), "{said}");
+        let (enough, said) = of(&[&push("ahead=3", "part=0")[..], &["-b", "X=[n + 3]"]].concat());
+        assert!(!is_flagged(&enough) && !said.contains("warning"), "{said}");
+
+        let (before, said) = of(&push("ahead=-3", "part=0"));
+        assert!(
+            is_flagged(&before) && said.contains("`x` (set 0, binding 0) has 1024 elements, and is indexed from -1:"),
+            "{said}"
+        );
+
+        // Within the buffer, but beyond the array, whose length is a constant of the shader's.
+        let (part, said) = of(&push("ahead=0", "part=5"));
+        assert!(is_flagged(&part));
+        assert!(said.contains("`data.lights[].weights` (set 0, binding 2) has 4 elements, and is indexed up to 5"), "{said}");
+        let (longer, said) = of(&[&push("ahead=0", "part=5")[..], &["-a", "PARTS=8"], &["--reference", "PARTS=8"]].concat());
+        assert!(!is_flagged(&longer) && !said.contains("warning"), "{said}");
+
+        let (few, said) = of(&[&push("ahead=0", "part=0")[..], &["-b", "data=[15]"]].concat());
+        assert!(is_flagged(&few));
+        assert!(said.contains("`data.lights` (set 0, binding 2) has 15 elements, and is indexed up to 15"), "{said}");
+    }
+}
+
+#[test]
+fn robust_access_is_a_matter_of_rows() {
+    let folder = Folder::new();
+    for device in devices() {
+        let arguments = ["-d", &device.index, "--push", "ahead=2000", "--push", "part=0", "--robust"];
+        let (rows, said) = tuned(&folder, &arguments);
+        assert!(is_flagged(&rows) && said.contains("indexed up to 3023"), "{said}");
+        assert!(rows.iter().all(|row| row.robustness == Some(true)), "{said}");
+    }
+}
+
+#[test]
+fn a_simulated_device_has_no_robust_access() {
+    let Ran { code, err, .. } = ran(&["run", "-d", "mock", "--robust", "calibration/empty"]);
+    assert!(code == Some(2) && err.contains("leave out --robust"), "{err}");
+}
