@@ -1,7 +1,7 @@
 //! No kernel of the catalogue indexes beyond its buffers: each is made to note how far it does, and run on every driver, with
 //! robust buffer access so that a driver would live through it.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 
 mod support;
 
