@@ -7,7 +7,7 @@ use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
-use crate::model::{DeviceInfo, DeviceKind, Failure};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Feature};
 use crate::worker::{self, Bounds, BoundsCheck, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
 /// The devices that a run works on, resolved from what the user typed.
@@ -37,9 +37,6 @@ impl Targets {
     /// No loader, no driver, no usable device, or none that is meant.
     pub fn resolve(arguments: &Run, voice: &Voice) -> anyhow::Result<Self> {
         let platform = platform(&arguments.device, arguments.queue, arguments.validation)?;
-        if arguments.robust && matches!(platform, Platform::Mock(_)) {
-            return Err(Error::Usage("mock devices have no buffers to access: leave out --robust".to_owned()).into());
-        }
         let deadlines = arguments.deadlines();
         let listener = voice.listener();
         let (all, layers, access) = if arguments.no_isolate {
@@ -58,6 +55,9 @@ impl Targets {
         let chosen = if is_mock { infos } else { choose(&infos, &arguments.device, arguments.paired, Purpose::Run)? };
         for device in &chosen {
             check_queue(device, arguments.queue)?;
+            if arguments.robust && !device.has(Feature::RobustBufferAccess) {
+                return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", device.name)).into());
+            }
         }
         let devices = chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned());
         Ok(Self { devices: devices.collect(), loader_layers: layers, access })
