@@ -20,7 +20,7 @@ use lanescope::shader::{
 use lanescope::validate::{Verdict, compare};
 use support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
-/// Specializations of one module that go through the optimizer and the validator; each is two processes.
+/// Specializations of one module that go through the optimizer, each of which is a process.
 const VALIDATED_PER_MODULE: usize = 6;
 
 /// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
@@ -461,7 +461,7 @@ fn every_module_is_valid_before_and_after_specialization() {
         let count = forms.len().min(VALIDATED_PER_MODULE);
         for (kernel, specialized) in (0..count).map(|i| &forms[i * (forms.len() - 1) / (count - 1).max(1)]) {
             let frozen = optimized(specialized, &[]);
-            validate(&frozen, kernel);
+            shader::validate(&frozen).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
             let reflection = Reflection::of(&frozen).unwrap();
             assert_eq!(reflection.spec_constants, [], "{kernel:?}");
             assert_eq!(reflection.entry_points[0].local_size, kernel.local_size.map(Extent::Literal), "{kernel:?}");
