@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`staged`], [`stats`], [`validate`]) and the stages before
-//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] is unsafe and
-//! knows Vulkan's types; only [`output`] and [`cli`] print.
+//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] knows
+//! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`]; only [`output`] and [`cli`] print.
 
 pub mod digest;
 pub mod error;

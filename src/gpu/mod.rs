@@ -1,4 +1,4 @@
-//! The device: the one stage that is unsafe and knows Vulkan's types.
+//! The device: the one stage that knows Vulkan's types, and nearly all that is unsafe.
 //!
 //! # The boundary
 //!
@@ -26,7 +26,7 @@
 //! ```
 //!
 //! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. Two
-//! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V, and that
+//! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V (a user's are validated), and that
 //! specialization data have the sizes of their constants.
 
 #![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
