@@ -26,10 +26,10 @@
 //! ```
 //!
 //! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. Two
-//! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V (a user's are validated), and that
-//! specialization data have the sizes of their constants.
+//! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V (those of a user's
+//! are validated), and that specialization data have the sizes of their constants.
 
-#![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is the one place that calls it")]
+#![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is where it is called")]
 
 mod ahead;
 mod capabilities;
