@@ -218,6 +218,13 @@ impl Features {
             (Feature::Storage8, chain.storage8.is_some_and(|s| on(s.storage_buffer8_bit_access))),
             (Feature::Storage16, chain.storage16.is_some_and(|s| on(s.storage_buffer16_bit_access))),
             (Feature::StorageImageExtendedFormats, on(core.shader_storage_image_extended_formats)),
+            (Feature::StorageImageReadWithoutFormat, on(core.shader_storage_image_read_without_format)),
+            (Feature::StorageImageWriteWithoutFormat, on(core.shader_storage_image_write_without_format)),
+            (Feature::ImageCubeArray, on(core.image_cube_array)),
+            (Feature::UniformBufferArrayDynamicIndexing, on(core.shader_uniform_buffer_array_dynamic_indexing)),
+            (Feature::SampledImageArrayDynamicIndexing, on(core.shader_sampled_image_array_dynamic_indexing)),
+            (Feature::StorageBufferArrayDynamicIndexing, on(core.shader_storage_buffer_array_dynamic_indexing)),
+            (Feature::StorageImageArrayDynamicIndexing, on(core.shader_storage_image_array_dynamic_indexing)),
             (Feature::ShaderClock, chain.clock.is_some_and(|s| on(s.shader_subgroup_clock) || on(s.shader_device_clock))),
             (Feature::SubgroupExtendedTypes, chain.subgroup_types.is_some_and(|s| on(s.shader_subgroup_extended_types))),
             (Feature::BufferInt64Atomics, chain.atomic64.is_some_and(|s| on(s.shader_buffer_int64_atomics))),
@@ -290,6 +297,13 @@ impl Features {
             shader_int64: self.core.shader_int64,
             shader_int16: self.core.shader_int16,
             shader_storage_image_extended_formats: self.core.shader_storage_image_extended_formats,
+            shader_storage_image_read_without_format: self.core.shader_storage_image_read_without_format,
+            shader_storage_image_write_without_format: self.core.shader_storage_image_write_without_format,
+            image_cube_array: self.core.image_cube_array,
+            shader_uniform_buffer_array_dynamic_indexing: self.core.shader_uniform_buffer_array_dynamic_indexing,
+            shader_sampled_image_array_dynamic_indexing: self.core.shader_sampled_image_array_dynamic_indexing,
+            shader_storage_buffer_array_dynamic_indexing: self.core.shader_storage_buffer_array_dynamic_indexing,
+            shader_storage_image_array_dynamic_indexing: self.core.shader_storage_image_array_dynamic_indexing,
             ..Default::default()
         };
         let mut chain = self.chain;
