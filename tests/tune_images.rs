@@ -126,6 +126,63 @@ fn a_blur_needs_nothing_but_its_shader() {
 }
 
 #[test]
+fn another_shader_of_images_is_a_reference() {
+    let folder = Folder::new();
+    let blur = written(&folder, "blur.comp", BLUR);
+    // The same by other names, and by other means.
+    let other = BLUR.replace("sampler2D source", "sampler2D from").replace("source", "from").replace("blurred", "to");
+    let other = other.replace("int radius = 1;", "const int radius = 1;");
+    let wrong = written(&folder, "wrong.comp", other.replace("int dy = -radius", "int dy = 0"));
+    let taller = written(&folder, "taller.comp", other.replace("rgba8", "rgba16f"));
+    let other = written(&folder, "other.comp", other);
+    for device in devices() {
+        let arguments = ["-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
+        let arguments =
+            [&[blur.as_str()], &arguments[..], &["--image", "source=r8[32,32]", "--sampler", "source=repeat"]].concat();
+        let all = found(0, &[&arguments[..], &["--reference", &other]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
+        let all = found(1, &[&arguments[..], &["--reference", &wrong]].concat());
+        assert!(all.iter().all(|row| row.status == "wrong_result"));
+        let ran = tuned(&[&arguments[..], &["--reference", &taller]].concat());
+        let shapes = "it writes to (0:1, rgba16f[32,32]), and the shader blurred (0:1, rgba8[32,32])";
+        assert!(ran.code == Some(2) && ran.err.contains(shapes), "{}", ran.err);
+    }
+}
+
+#[test]
+fn what_a_device_can_not_do_with_a_format_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    for device in devices() {
+        let told = support::succeeded(&["devices", "--json"]).out;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let index = device.index.parse::<u64>().unwrap();
+        let told = told.as_array().unwrap().iter().find(|one| one["index"] == index).unwrap();
+        let has_extended =
+            told["features"].as_array().unwrap().iter().any(|feature| feature == "storage_image_extended_formats");
+        let mut refused = 0;
+        for (glsl, name, prefix) in [
+            ("r16_snorm", "r16_snorm", ""),
+            ("rg8ui", "rg8_uint", "u"),
+            ("rgb10_a2", "rgb10_a2_unorm", ""),
+            ("rgba32f", "rgba32_float", ""),
+        ] {
+            let store = format!(
+                "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0, {glsl}) uniform writeonly {prefix}image2D y;\n\
+                 void main() {{ imageStore(y, ivec2(gl_GlobalInvocationID.xy), {prefix}vec4(1)); }}\n"
+            );
+            let store = written(&folder, &format!("{glsl}.comp"), store);
+            let uses = told["formats"][name].as_array().unwrap_or_else(|| panic!("{name}: {}", told["formats"]));
+            let can = uses.iter().any(|usage| usage == "storage") && (glsl == "rgba32f" || has_extended);
+            let ran = tuned(&[&store, "-d", &device.index, "-n", "64", "-a", "local_size_x=8", "--image", "y=[8,1]"]);
+            assert_eq!(ran.code, Some(if can { 0 } else { 2 }), "{glsl}: {}", ran.err);
+            refused += u32::from(!can);
+            assert!(can || ran.err.contains("can't be used for a storage image") || ran.err.contains("xtended"), "{}", ran.err);
+        }
+        assert!(refused > 0 || device.driver != "GOOGLE_SWIFTSHADER", "SwiftShader lacks some of these");
+    }
+}
+
+#[test]
 fn textures_are_fetched_and_samplers_do_as_they_are_told() {
     let fetch = "#version 450
         layout(local_size_x = 8) in;
@@ -411,6 +468,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         "split.comp",
         "uniform sampler s; layout(binding = 2) uniform texture2D t; //textureLod(sampler2D(t, s), vec2(0), 0.0).r",
     );
+    let many = declared("many.comp", "uniform sampler2D s[5000]; //textureLod(s[0], vec2(0), 0.0).r");
     let small = written(&folder, "small.bin", [0; 100]);
     let filled = format!("source=[8,8]:file={small}");
     for (arguments, part) in [
@@ -447,6 +505,8 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&whole, "--sampler", "s=linear"], "rgba32i can't be used for linear filtering"),
         (&[&shadow], "compared with when it is sampled"),
         (&[&samples], "several samples"),
+        (&[&many], "5001 descriptors"),
+        (&[&blur, "--image", "source[1]=rgba8"], "no image `source[1]`"),
         (&[&blur, "--reference", &small], "has 100 bytes"),
     ] {
         let ran = tuned(&[arguments, &["-n", "4096", "-d", "mock"]].concat());

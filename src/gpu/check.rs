@@ -154,19 +154,18 @@ fn image(name: &str, dimension: Dimension, extent: [u32; 3], device: &DeviceInfo
     require(is_there, || format!("`{name}` needs imageCubeArray"))
 }
 
-/// Whose texels are mixed, those must be of a format for that; and places in texels are for plain images alone.
+/// What linear samplers mix must be of a format for that; and places in texels are for plain images alone.
 fn sampling(case: &Case, device: &DeviceInfo) -> Checked {
     let shape = |resource: usize| case.resources.get(resource).map(|resource| (&resource.name, resource.shape));
-    for (name, shape) in case.filtered().filter_map(shape) {
+    for (name, shape) in case.sampled(|sampling| sampling.is_linear).filter_map(shape) {
         if let Shape::Image { format, .. } = shape {
             supports(name, format, FormatUse::SampledLinear, device)?;
         }
     }
-    for binding in case.kernels.iter().flat_map(|kernel| &kernel.bindings) {
-        let both = (shape(binding.resource), binding.sampler.and_then(shape));
-        if let (Some((name, Shape::Image { dimension, .. })), Some((_, Shape::Sampler(sampling)))) = both {
-            let fits = !sampling.is_unnormalized || matches!(dimension, Dimension::D1 | Dimension::D2);
-            require(fits, || format!("`{name}` is neither 1D nor 2D, and is sampled at places in texels"))?;
+    for (name, shape) in case.sampled(|sampling| sampling.is_unnormalized).filter_map(shape) {
+        if let Shape::Image { dimension, .. } = shape {
+            let fits = matches!(dimension, Dimension::D1 | Dimension::D2);
+            require(fits, || format!("`{name}` is neither 1D nor 2D, and may be sampled at places in texels"))?;
         }
     }
     Ok(())

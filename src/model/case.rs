@@ -137,15 +137,15 @@ impl Case {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
 
-    /// The images, by their indexes, that kernels may mix the texels of: those at one descriptor with a linear sampler, and where one
+    /// The images, by their indexes, that kernels may sample as `how` says: those at one descriptor with such a sampler, and where one
     /// stands alone, all that do so as well.
-    pub fn filtered(&self) -> impl Iterator<Item = usize> {
+    pub fn sampled<'c>(&'c self, how: impl Fn(Sampling) -> bool + Copy + 'c) -> impl Iterator<Item = usize> + 'c {
         let shape = move |resource: usize| self.resources.get(resource).map(|resource| resource.shape);
-        let is_linear = move |resource| matches!(shape(resource), Some(Shape::Sampler(Sampling { is_linear: true, .. })));
+        let is_so = move |resource| matches!(shape(resource), Some(Shape::Sampler(sampling)) if how(sampling));
         self.kernels.iter().flat_map(move |kernel| {
-            let alone = kernel.bindings.iter().any(|binding| is_linear(binding.resource));
-            let is_filtered = move |binding: &&Binding| binding.sampler.map_or(alone, is_linear);
-            let images = kernel.bindings.iter().filter(is_filtered).map(|binding| binding.resource);
+            let alone = kernel.bindings.iter().any(|binding| is_so(binding.resource));
+            let is_sampled = move |binding: &&Binding| binding.sampler.map_or(alone, is_so);
+            let images = kernel.bindings.iter().filter(is_sampled).map(|binding| binding.resource);
             images.filter(move |image| matches!(shape(*image), Some(Shape::Image { role: ImageRole::Sampled, .. })))
         })
     }

@@ -260,7 +260,7 @@ pub struct Descriptors {
     pub sampled_images: u32,
     /// `maxPerStageDescriptorStorageImages`; storage texel buffers count as such
     pub storage_images: u32,
-    /// `maxPerStageResources`
+    /// `maxPerStageResources`: all of these but samplers
     pub all: u32,
 }
 
@@ -326,6 +326,8 @@ pub enum Feature {
     StorageImageReadWithoutFormat,
     /// `shaderStorageImageWriteWithoutFormat`
     StorageImageWriteWithoutFormat,
+    /// `shaderImageGatherExtended`
+    ImageGatherExtended,
     /// `imageCubeArray`
     ImageCubeArray,
     /// `shaderUniformBufferArrayDynamicIndexing`

@@ -80,9 +80,11 @@ fn storage_format(format: Format, role: ImageRole, device: &DeviceInfo) -> Resul
 
 /// What a linear sampler filters must be filterable.
 fn filter_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
-    case.filtered().filter_map(|image| case.resources.get(image)).try_for_each(|resource| match resource.shape {
-        Shape::Image { format, .. } => supports(device, format, FormatUse::SampledLinear),
-        _ => Ok(()),
+    case.sampled(|sampling| sampling.is_linear).filter_map(|image| case.resources.get(image)).try_for_each(|resource| {
+        match resource.shape {
+            Shape::Image { format, .. } => supports(device, format, FormatUse::SampledLinear),
+            _ => Ok(()),
+        }
     })
 }
 

@@ -70,6 +70,7 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
         C::StorageImageExtendedFormats => &[Feature::StorageImageExtendedFormats],
         C::StorageImageReadWithoutFormat => &[Feature::StorageImageReadWithoutFormat],
         C::StorageImageWriteWithoutFormat => &[Feature::StorageImageWriteWithoutFormat],
+        C::ImageGatherExtended => &[Feature::ImageGatherExtended],
         C::SampledCubeArray | C::ImageCubeArray => &[Feature::ImageCubeArray],
         C::UniformBufferArrayDynamicIndexing => &[Feature::UniformBufferArrayDynamicIndexing],
         C::SampledImageArrayDynamicIndexing => &[Feature::SampledImageArrayDynamicIndexing],
@@ -142,9 +143,9 @@ fn descriptors(reflection: &Reflection, device: &DeviceInfo) -> [(u64, u32, &'st
     use BindingKind as Kind;
     let most = device.limits.descriptors;
     let count = |kinds: &[Kind]| {
-        let those = reflection.bindings.iter().filter(|info| kinds.is_empty() || kinds.contains(&info.kind));
-        those.map(|info| u64::from(info.count)).sum()
+        reflection.bindings.iter().filter(|info| kinds.contains(&info.kind)).map(|info| u64::from(info.count)).sum::<u64>()
     };
+    let all = reflection.bindings.iter().filter(|info| info.kind != Kind::Sampler).map(|info| u64::from(info.count)).sum();
     [
         (count(&[Kind::Sampler, Kind::CombinedImageSampler]), most.samplers, "samplers", "maxPerStageDescriptorSamplers"),
         (count(&[Kind::UniformBuffer]), most.uniform_buffers, "uniform buffers", "maxPerStageDescriptorUniformBuffers"),
@@ -161,7 +162,7 @@ fn descriptors(reflection: &Reflection, device: &DeviceInfo) -> [(u64, u32, &'st
             "storage images",
             "maxPerStageDescriptorStorageImages",
         ),
-        (count(&[]), most.all, "descriptors", "maxPerStageResources"),
+        (all, most.all, "resources", "maxPerStageResources"),
     ]
 }
 

@@ -22,10 +22,10 @@ pub(super) fn is_meant(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) ->
             .is_some_and(|(set, binding)| (set.parse(), binding.parse()) == (Ok(info.set), Ok(info.binding)))
 }
 
-/// The same of one resource of a binding, which may have its number in brackets behind what the array is called.
+/// The same of one resource of a binding, which may have its number in brackets behind what all of them are called.
 pub(super) fn is_meant_at(place: &str, info: &BindingInfo, element: u32, blocks: &[BlockInfo]) -> bool {
     let (base, asked) = without_element(place);
-    is_meant(place, info, blocks) || (info.count > 1 && asked == Some(element) && is_meant(base, info, blocks))
+    is_meant(place, info, blocks) || (asked == Some(element) && is_meant(base, info, blocks))
 }
 
 /// How a binding is called in messages and rows.

@@ -5,13 +5,16 @@ use std::borrow::Cow;
 use super::buffers::{self, called, is_meant_at};
 use super::fill::Fill;
 use super::images;
-use super::kernel::said;
+use super::kernel::{said, skipped};
 use super::samplers;
 use super::sized::{Layout, Sized};
 use super::subject::Subject;
 use super::variables::Variables;
 use crate::model::{Binding, Contents, Failure, POISON, Resource, Shape, Step};
 use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};
+
+/// Descriptors of a case: more would only be what somebody wrote down to see what happens.
+const MOST: u64 = 4096;
 
 /// What resources depend on beside their declaration.
 pub(super) struct World<'w> {
@@ -61,6 +64,10 @@ impl Bound {
     /// What can't be bound, and what the user says that doesn't fit.
     pub(super) fn of(infos: &[BindingInfo], used: &[BindingInfo], world: &World<'_>) -> Result<Self, Failure> {
         let mut bound = Self::default();
+        let count: u64 = infos.iter().map(|info| u64::from(info.count)).sum();
+        if count > MOST {
+            return Err(skipped(format!("the shader has {count} descriptors: at most {MOST} can be tuned with so far")));
+        }
         for (info, used) in infos.iter().zip(used) {
             if info.count == 0 {
                 let what = "is an array of descriptors without a length: that can't be tuned with so far";

@@ -314,6 +314,31 @@ fn an_image_is_restored_from_a_buffer_before_each_pass() {
 }
 
 #[test]
+fn a_large_image_comes_back_whole() {
+    on_each_device(|device| {
+        // In parts of whole slices, and of rows.
+        for (dimension, extent) in
+            [(Dimension::D2Array, [1999, 1001, 5]), (Dimension::D3, [251, 255, 67]), (Dimension::D2, [2101, 2100, 1])]
+        {
+            let shape = Shape::Image { format: Format::R32Uint, dimension, extent, role: ImageRole::Storage };
+            let image = Resource::new("image", shape, Contents::Undefined);
+            let before = Resource::words("before", image.bytes() / 4, Contents::Sequence(INPUT));
+            let reset = vec![Step::Copy { from: 1, to: 0 }];
+            let prepared = Builder::new(vec![image, before]).reset(reset).done();
+            let slot = load(device, &prepared);
+            device.run_reset(slot).unwrap();
+            assert!(device.read(slot, 0).unwrap() == device.read(slot, 1).unwrap(), "{dimension:?}");
+            device.unload();
+            let filled = Resource { contents: Contents::Sequence(INPUT), ..prepared.case.resources[0].clone() };
+            let count = filled.bytes() / 4;
+            let slot = load(device, &Builder::new(vec![filled]).done());
+            assert!(words(&device.read(slot, 0).unwrap()) == words_of(INPUT, count), "{dimension:?}");
+            device.unload();
+        }
+    });
+}
+
+#[test]
 fn arrays_of_descriptors_have_a_resource_for_each_element() {
     let glsl = "
         layout(set = 0, binding = 0) uniform utexture2D images[3];
@@ -547,6 +572,16 @@ fn resources_and_steps_that_do_not_fit_are_refused() {
         refused(device, of(Dimension::D2, [1, 0, 1]), "has no texels");
         let repeated = Sampling { edge: Edge::Repeat, is_unnormalized: true, ..Sampling::default() };
         refused(device, Builder::new(vec![sampler("sampler", repeated)]).done(), "doesn't clamp them");
+        let volume = Shape::Image { format, dimension: Dimension::D3, extent: [2, 2, 2], role };
+        let unnormalized = sampler("sampler", Sampling { edge: Edge::Clamp, ..repeated });
+        let resources = vec![Resource::new("image", volume, Contents::Undefined), unnormalized, output(4)];
+        let glsl = "
+            layout(set = 0, binding = 0) uniform texture3D image;
+            layout(set = 0, binding = 1) uniform sampler places;
+            layout(set = 0, binding = 2) writeonly buffer Result { vec4 result; };
+            void main() { result = textureLod(sampler3D(image, places), vec3(0), 0.0); }";
+        let sampled = Builder::new(resources).kernel(glsl, LOCAL, &[], &[0, 1, 2]).done();
+        refused(device, sampled, "neither 1D nor 2D");
         let small = Resource::new("small", plane(format, [3, 3, 1], ImageRole::Storage), Contents::Undefined);
         refused(device, Builder::new(vec![small, input(8)]).pass(copy(1, 0)).done(), "two buffers of the same size");
         let mut texture = scale(8, 1, 1).done();
