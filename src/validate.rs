@@ -18,8 +18,8 @@ pub enum Verdict {
 pub struct Mismatch {
     /// The output's name.
     pub output: String,
-    /// Index of the first wrong element.
-    pub index: u64,
+    /// Where the first wrong element is.
+    pub at: Position,
     /// What the device wrote there.
     pub got: String,
     /// What the twin says.
@@ -30,10 +30,38 @@ pub struct Mismatch {
     pub total: u64,
 }
 
+/// Where an element is in its output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// An element by its index.
+    Element(u64),
+    /// A component of a texel.
+    Texel(Box<TexelPosition>),
+}
+
+/// A component of a texel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TexelPosition {
+    /// The texel's place, as shaders say it.
+    pub place: Vec<u64>,
+    /// Which component: `r`, `g`, `b` or `a`.
+    pub component: &'static str,
+}
+
+/// As behind an output's name: `[7]`, or `[3, 5].g`.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Element(index) => write!(f, "[{index}]"),
+            Self::Texel(texel) => write!(f, "{:?}.{}", texel.place, texel.component),
+        }
+    }
+}
+
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { output, index, got, expected, wrong, total } = self;
-        write!(f, "{output}[{index}] is {got}, should be {expected} ({wrong} of {total} elements are wrong)")
+        let Self { output, at, got, expected, wrong, total } = self;
+        write!(f, "{output}{at} is {got}, should be {expected} ({wrong} of {total} elements are wrong)")
     }
 }
 
@@ -116,7 +144,7 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
     let beyond = || "nothing".to_owned();
     Verdict::Wrong(Mismatch {
         output: output.to_owned(),
-        index,
+        at: Position::Element(index),
         got: element(index).map_or_else(beyond, |bits| expected.show(bits)),
         expected: if index < expected.elements { expected.show_expected((expected.at)(index)) } else { beyond() },
         wrong: wrong.max(missing_or_more),
@@ -137,7 +165,7 @@ mod tests {
         let expected = Expected::words(4, |i| u32::try_from(i).unwrap() + 1);
         assert_eq!(compare("out", &bytes(&[1, 2, 3, 4]), &expected), Verdict::Right);
         let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 9, 3, 9]), &expected) else { panic!("wrong words pass") };
-        assert_eq!((mismatch.index, mismatch.wrong, mismatch.total), (1, 2, 4));
+        assert_eq!((mismatch.at.clone(), mismatch.wrong, mismatch.total), (Position::Element(1), 2, 4));
         assert_eq!(mismatch.to_string(), "out[1] is 0x00000009, should be 0x00000002 (2 of 4 elements are wrong)");
     }
 
@@ -145,9 +173,9 @@ mod tests {
     fn a_missing_tail_is_wrong() {
         let expected = Expected::words(2, |i| u32::try_from(i).unwrap() + 1);
         let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1]), &expected) else { panic!("a short output passes") };
-        assert_eq!((mismatch.index, mismatch.wrong, mismatch.got.as_str()), (1, 1, "nothing"));
+        assert_eq!((mismatch.at, mismatch.wrong, mismatch.got.as_str()), (Position::Element(1), 1, "nothing"));
         let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 2, 3]), &expected) else { panic!("a long output passes") };
-        assert_eq!((mismatch.index, mismatch.wrong, mismatch.expected.as_str()), (2, 1, "nothing"));
+        assert_eq!((mismatch.at, mismatch.wrong, mismatch.expected.as_str()), (Position::Element(2), 1, "nothing"));
     }
 
     #[test]

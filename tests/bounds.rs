@@ -30,7 +30,7 @@ fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Opti
     });
     case.reset.push(Step::Fill { resource, word: 0 });
     let (set, binding) = noting.place;
-    case.kernels[kernel].bindings.push(Binding { set, binding, resource });
+    case.kernels[kernel].bindings.push(Binding::new(set, binding, resource));
     let module = Module::of_spirv(noting.words.clone(), Some(&specialized.entry)).unwrap();
     let is_new = |info: &&BindingInfo| (info.set, info.binding) == noting.place;
     specialized.bindings.extend(module.reflection.bindings.iter().find(is_new).cloned());

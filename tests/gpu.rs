@@ -83,7 +83,7 @@ impl Builder {
 
     /// Adds a kernel whose bindings of set 0 are the given resources, in order.
     fn kernel(self, glsl: &str, local_size: [u32; 3], constants: &[u32], resources: &[usize]) -> Self {
-        let bindings = (0..).zip(resources).map(|(binding, resource)| Binding { set: 0, binding, resource: *resource });
+        let bindings = (0..).zip(resources).map(|(binding, resource)| Binding::new(0, binding, *resource));
         self.kernel_with(glsl, local_size, constants, bindings.collect())
     }
 
@@ -137,6 +137,7 @@ fn extensions(glsl: &str) -> String {
         ("uint8_t", "GL_EXT_shader_8bit_storage"),
         ("uint16_t", "GL_EXT_shader_16bit_storage"),
         ("textureBuffer", "GL_EXT_samplerless_texture_functions"),
+        ("texture2D", "GL_EXT_samplerless_texture_functions"),
     ];
     let needed = needs.iter().filter(|(word, _)| glsl.contains(word));
     needed.flat_map(|(_, extension)| ["#extension ", extension, " : require\n"]).collect()
@@ -274,7 +275,7 @@ fn sets_may_have_gaps() {
         layout(set = 2, binding = 3) writeonly buffer Output { uint result[]; };
         void main() { result[gl_GlobalInvocationID.x] = source[gl_GlobalInvocationID.x]; }";
     on_each_device(|device| {
-        let bindings = vec![Binding { set: 0, binding: 1, resource: 0 }, Binding { set: 2, binding: 3, resource: 1 }];
+        let bindings = vec![Binding::new(0, 1, 0), Binding::new(2, 3, 1)];
         let builder = Builder::new(vec![input(64), output(64)]).kernel_with(glsl, [64, 1, 1], &[], bindings);
         let expected: Vec<u32> = (0..64).map(|i| INPUT.word(i)).collect();
         assert_eq!(run_and_read(device, &builder.pass(dispatch(0, 1)).done(), 1), expected);

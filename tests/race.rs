@@ -15,7 +15,7 @@ use lanescope::measure::{
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::validate::{Mismatch, Verdict};
+use lanescope::validate::{Mismatch, Position, Verdict};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -243,7 +243,7 @@ impl Source for Compared<'_> {
             return Verdict::Right;
         }
         let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
-        Verdict::Wrong(Mismatch { output, index: 0, got, expected, wrong: 1, total: 1 })
+        Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
     }
 }
 

@@ -347,11 +347,6 @@ fn what_can_not_be_is_said_before_anything_runs() {
     let [copy, naive, scale] =
         [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE)].map(|(n, text)| shader(n, text));
     let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
-    let image = shader(
-        "image.comp",
-        "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0, r32f) uniform image2D picture;\n\
-         void main() { imageStore(picture, ivec2(0), vec4(0)); }\n",
-    );
     let address = shader(
         "address.comp",
         "#version 460\n#extension GL_EXT_buffer_reference : require\nlayout(local_size_x = 64) in;\n\
@@ -368,7 +363,6 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&spirv], "cut off"),
         (&[&invalid], "not valid SPIR-V, instruction "),
         (&["nowhere.comp"], "can't read nowhere.comp"),
-        (&[&image], "`picture` is no buffer"),
         (&[&address], "`far` holds a buffer's address"),
         (&[&copy, "-b", "z=:zero"], "no buffer `z`; it has X, Y"),
         (&[&copy, "-b", "x=flaot"], "`flaot` is no type of buffer `X`"),

@@ -191,7 +191,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
 
 impl Inspection<'_> {
     fn show_binding(&self, f: &mut fmt::Formatter<'_>, binding: &BindingInfo) -> fmt::Result {
-        let BindingInfo { set, binding: number, name, kind, count, access } = binding;
+        let BindingInfo { set, binding: number, name, kind, count, access, .. } = binding;
         let count = match count {
             0 => "[]".to_owned(),
             1 => String::new(),

@@ -6,13 +6,13 @@ use std::ffi::CStr;
 use ash::vk;
 
 use crate::model::{
-    DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, QueueFamily, Subgroup, SubgroupClass,
-    Uuid,
+    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, QueueFamily, Subgroup,
+    SubgroupClass, Uuid,
 };
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::{matrices, memory, peaks, quirks, resource};
+use super::{format, matrices, memory, peaks, quirks};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
@@ -32,7 +32,7 @@ pub(super) fn query(
     info.limits = limits(&properties.limits);
     info.queues = queues(instance, physical);
     (info.heaps, info.memory_types) = memory(instance, physical);
-    info.formats = Format::ALL.into_iter().map(|format| (format, format_uses(instance, physical, format))).collect();
+    info.formats = Format::ALL.iter().map(|format| (*format, format_uses(instance, physical, *format))).collect();
     if properties.api_version >= vk::API_VERSION_1_1 {
         match support(instance, physical, layer) {
             Ok(support) => extend(&mut info, (entry, instance), physical, &support),
@@ -120,6 +120,18 @@ fn limits(limits: &vk::PhysicalDeviceLimits) -> Limits {
         uniform_buffer_range: limits.max_uniform_buffer_range.into(),
         texel_buffer_elements: limits.max_texel_buffer_elements,
         image_dimension: limits.max_image_dimension2_d,
+        image_dimension_1d: limits.max_image_dimension1_d,
+        image_dimension_3d: limits.max_image_dimension3_d,
+        image_dimension_cube: limits.max_image_dimension_cube,
+        image_layers: limits.max_image_array_layers,
+        descriptors: Descriptors {
+            samplers: limits.max_per_stage_descriptor_samplers,
+            uniform_buffers: limits.max_per_stage_descriptor_uniform_buffers,
+            storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
+            sampled_images: limits.max_per_stage_descriptor_sampled_images,
+            storage_images: limits.max_per_stage_descriptor_storage_images,
+            all: limits.max_per_stage_resources,
+        },
         push_constant_bytes: limits.max_push_constants_size,
         descriptor_sets: limits.max_bound_descriptor_sets,
         // Replaced by what a 1.1 device says.
@@ -172,11 +184,12 @@ fn memory_type(index: u32, ty: &vk::MemoryType) -> Option<MemoryType> {
 
 fn format_uses(instance: &ash::Instance, physical: vk::PhysicalDevice, format: Format) -> BTreeSet<FormatUse> {
     // SAFETY: the device comes from this instance.
-    let properties = unsafe { instance.get_physical_device_format_properties(physical, resource::format(format)) };
+    let properties = unsafe { instance.get_physical_device_format_properties(physical, format::raw(format)) };
     let (buffer, image) = (properties.buffer_features, properties.optimal_tiling_features);
     let sampled = image.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
     let all = [
         (FormatUse::UniformTexels, buffer.contains(vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER)),
+        (FormatUse::StorageTexels, buffer.contains(vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER)),
         (FormatUse::Sampled, sampled),
         (FormatUse::SampledLinear, sampled && image.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)),
         (FormatUse::Storage, image.contains(vk::FormatFeatureFlags::STORAGE_IMAGE)),

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::fmt::Display;
 
 use crate::model::{
-    Case, Dependency, DeviceInfo, Feature, FormatUse, ImageRole, Kernel, Limits, Measurand, Repeat, Resource, Shape, Status,
-    Step, Subgroup,
+    Case, Dependency, DeviceInfo, Dimension, Edge, FACES, Feature, Format, FormatUse, ImageRole, Kernel, Limits, Measurand,
+    Repeat, Resource, Shape, Status, Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -42,6 +42,7 @@ fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
     let case = &prepared.case;
     require(case.kernels.len() == prepared.kernels.len(), || "not every kernel was compiled".into())?;
     resources(&case.resources, device)?;
+    sampling(case, device)?;
     for (kernel, specialized) in case.kernels.iter().zip(&prepared.kernels) {
         bindings(kernel, specialized, &case.resources, &device.limits)?;
         limits(specialized, &device.limits)?;
@@ -93,44 +94,81 @@ fn at_most<T: PartialOrd + Display>(what: &str, value: T, limit: T) -> Checked {
 
 fn resources(resources: &[Resource], device: &DeviceInfo) -> Checked {
     let mut seen = HashSet::new();
-    let filters = resources.iter().any(|resource| matches!(resource.shape, Shape::Sampler { is_linear: true }));
     for resource in resources {
         let (name, bytes) = (&resource.name, resource.bytes());
         require(seen.insert(resource), || format!("`{name}` is there twice: they would share one allocation"))?;
-        if matches!(resource.shape, Shape::Sampler { .. }) {
-            continue;
+        match resource.shape {
+            Shape::Sampler(sampling) => {
+                let fits = !sampling.is_unnormalized || sampling.edge == Edge::Clamp;
+                require(fits, || format!("`{name}` takes places in texels, and doesn't clamp them"))?;
+                continue;
+            }
+            Shape::Texels { .. } | Shape::Image { .. } => require(bytes > 0, || format!("`{name}` has no texels"))?,
+            Shape::Buffer { .. } | Shape::HostMemory { .. } => {
+                let fits = bytes > 0 && bytes % 4 == 0;
+                require(fits, || format!("`{name}` has {bytes} bytes: not a multiple of four above zero"))?;
+            }
         }
-        require(bytes > 0 && bytes % 4 == 0, || format!("`{name}` has {bytes} bytes: not a multiple of four above zero"))?;
         at_most(&format!("the size of `{name}`"), bytes, device.limits.allocation_bytes)?;
-        shape(name, resource.shape, filters, device)?;
+        shape(name, resource.shape, device)?;
     }
     Ok(())
 }
 
-/// `filters` says whether the case has a sampler that mixes texels.
-fn shape(name: &str, shape: Shape, filters: bool, device: &DeviceInfo) -> Checked {
-    let supports = |format, usage: FormatUse| {
-        require(device.supports(format, usage), || format!("the format of `{name}` can't be used for {}", usage.as_str()))
-    };
+fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
     match shape {
-        Shape::Texels { format, count } => {
+        Shape::Texels { format, count, role } => {
             at_most(&format!("the elements of `{name}`"), count, device.limits.texel_buffer_elements)?;
-            supports(format, FormatUse::UniformTexels)
+            storage_format(name, format, role, device)?;
+            supports(name, format, role.of_texels(), device)
         }
-        Shape::Image { format, extent: [width, height], role } => {
-            at_most(&format!("the extent of `{name}`"), width.max(height), device.limits.image_dimension)?;
-            match role {
-                ImageRole::Sampled if filters => supports(format, FormatUse::SampledLinear),
-                ImageRole::Sampled => supports(format, FormatUse::Sampled),
-                ImageRole::Storage => {
-                    let may = !format.is_extended() || device.has(Feature::StorageImageExtendedFormats);
-                    require(may, || format!("the format of `{name}` needs shaderStorageImageExtendedFormats"))?;
-                    supports(format, FormatUse::Storage)
-                }
+        Shape::Image { format, dimension, extent, role } => {
+            match dimension.beyond(extent, &device.limits) {
+                Some((limit, most, asked)) => at_most(&format!("the extent of `{name}` ({limit})"), asked, most)?,
+                None => image(name, dimension, extent, device)?,
             }
+            storage_format(name, format, role, device)?;
+            supports(name, format, role.of_image(), device)
         }
-        Shape::Buffer { .. } | Shape::Sampler { .. } | Shape::HostMemory { .. } => Ok(()),
+        Shape::Buffer { .. } | Shape::Sampler(_) | Shape::HostMemory { .. } => Ok(()),
     }
+}
+
+fn supports(name: &str, format: Format, usage: FormatUse, device: &DeviceInfo) -> Checked {
+    require(device.supports(format, usage), || format!("the format of `{name}` can't be used for {}", usage.as_str()))
+}
+
+fn storage_format(name: &str, format: Format, role: ImageRole, device: &DeviceInfo) -> Checked {
+    let may = role == ImageRole::Sampled || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats);
+    require(may, || format!("the format of `{name}` needs shaderStorageImageExtendedFormats"))
+}
+
+/// What the limits don't say of an extent.
+fn image(name: &str, dimension: Dimension, extent: [u32; 3], device: &DeviceInfo) -> Checked {
+    let directions = dimension.directions().len();
+    require(extent[directions..].iter().all(|side| *side == 1), || format!("`{name}` extends beyond its dimensions"))?;
+    let layers = dimension.layers(extent);
+    let are_cubes = extent[0] == extent[1] && if dimension == Dimension::Cube { layers == FACES } else { layers % FACES == 0 };
+    require(!dimension.is_cube() || are_cubes, || format!("`{name}` doesn't consist of cubes"))?;
+    let is_there = dimension.feature().is_none_or(|feature| device.has(feature));
+    require(is_there, || format!("`{name}` needs imageCubeArray"))
+}
+
+/// What linear samplers mix must be of a format for that; and places in texels are for plain images alone.
+fn sampling(case: &Case, device: &DeviceInfo) -> Checked {
+    let shape = |resource: usize| case.resources.get(resource).map(|resource| (&resource.name, resource.shape));
+    for (name, shape) in case.sampled(|sampling| sampling.is_linear).filter_map(shape) {
+        if let Shape::Image { format, .. } = shape {
+            supports(name, format, FormatUse::SampledLinear, device)?;
+        }
+    }
+    for (name, shape) in case.sampled(|sampling| sampling.is_unnormalized).filter_map(shape) {
+        if let Shape::Image { dimension, .. } = shape {
+            let fits = matches!(dimension, Dimension::D1 | Dimension::D2);
+            require(fits, || format!("`{name}` is neither 1D nor 2D, and may be sampled at places in texels"))?;
+        }
+    }
+    Ok(())
 }
 
 fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], limits: &Limits) -> Checked {
@@ -138,11 +176,13 @@ fn bindings(kernel: &Kernel, specialized: &Specialized, resources: &[Resource], 
     for binding in &kernel.bindings {
         let (set, at) = (binding.set, binding.binding);
         let place = || format!("{} set {set} binding {at}", kernel.source);
-        require(seen.insert((set, at)), || format!("{} is bound twice", place()))?;
+        require(seen.insert((set, at, binding.element)), || format!("{} is bound twice", place()))?;
         require(set < limits.descriptor_sets, || format!("{}: the device has {} sets", place(), limits.descriptor_sets))?;
         let Some(resource) = resources.get(binding.resource) else {
             return Err(Error::new(Status::Error, format!("{}: there is no resource {}", place(), binding.resource)));
         };
+        let is_sampler = |sampler: usize| matches!(resources.get(sampler).map(|of| of.shape), Some(Shape::Sampler(_)));
+        require(binding.sampler.is_none_or(is_sampler), || format!("{}: there is no such sampler", place()))?;
         if let Shape::Buffer { bytes, .. } = resource.shape {
             let infos = &specialized.bindings;
             let info = infos.iter().find(|info| (info.set, info.binding) == (set, at));
@@ -227,13 +267,16 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
                 }
             }
             Step::Fill { resource, .. } => {
-                require(buffer_bytes(*resource, prepared).is_some(), || {
+                require(words(*resource, prepared).is_some_and(|(_, is_buffer)| is_buffer), || {
                     format!("a step fills resource {resource}, which isn't there or is no buffer")
                 })?;
             }
             Step::Copy { from, to } => {
-                let bytes = [*from, *to].map(|resource| buffer_bytes(resource, prepared));
-                require(from != to && bytes[0].is_some() && bytes[0] == bytes[1], || {
+                let fits = match [*from, *to].map(|resource| words(resource, prepared)) {
+                    [Some((from, true)), Some((to, _))] => from == to,
+                    _ => false,
+                };
+                require(from != to && fits, || {
                     format!("a step copies resource {from} to {to}: two buffers of the same size are needed")
                 })?;
             }
@@ -277,6 +320,17 @@ fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {
         Shape::Buffer { bytes, .. } => Some(bytes),
         _ => None,
     }
+}
+
+/// How large a resource is that is copied to, in whole words, and whether it is a buffer, which is copied from and filled as well.
+fn words(resource: usize, prepared: &Prepared) -> Option<(u64, bool)> {
+    let resource = prepared.case.resources.get(resource)?;
+    let is_buffer = match resource.shape {
+        Shape::Buffer { .. } | Shape::Texels { role: ImageRole::Storage, .. } => true,
+        Shape::Image { role: ImageRole::Storage, .. } => false,
+        _ => return None,
+    };
+    Some((resource.bytes().div_ceil(4), is_buffer))
 }
 
 fn push(bytes: &[u8], bound: Option<&Specialized>) -> Checked {

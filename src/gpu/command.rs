@@ -7,15 +7,15 @@ use crate::model::{Dependency, Step, TimestampStage};
 use super::device::LoadedCase;
 use super::logical::Logical;
 use super::memory::Buffer;
-use super::resource::Image;
+use super::resource::Resource;
 use super::timestamps::QueryPool;
 
 /// Writes into a command buffer that is being recorded. Only [`Queue::run`](super::submit::Queue::run) makes one, and it waits for
 /// the commands before it returns: whatever a method is given by reference is alive for as long as the device uses it, or is
 /// leaked with a device that hangs.
 pub(super) struct Recorder<'a> {
-    logical: &'a Logical,
-    buffer: vk::CommandBuffer,
+    pub(super) logical: &'a Logical,
+    pub(super) buffer: vk::CommandBuffer,
 }
 
 /// How samples are taken.
@@ -154,8 +154,8 @@ impl<'a> Recorder<'a> {
                     }
                 }
                 Step::Copy { from, to } => {
-                    if let (Some(from), Some(to)) = (case.buffer(*from), case.buffer(*to)) {
-                        self.copy(from, to, vk::BufferCopy { src_offset: 0, dst_offset: 0, size: to.bytes() });
+                    if let Some(from) = case.buffer(*from) {
+                        self.copy_whole(from, case.resource(*to));
                     }
                 }
                 Step::Barrier => self.shader_and_transfer_barrier(),
@@ -260,38 +260,15 @@ impl<'a> Recorder<'a> {
         unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, before.0, after.0, flags, &memory, &[], &[]) };
     }
 
-    /// Brings an image into a layout. Nothing uses it meanwhile: it is made and filled by submissions of their own.
-    pub(super) fn image_barrier(&self, image: &Image, layout: vk::ImageLayout) {
-        let all = vk::PipelineStageFlags::ALL_COMMANDS;
-        let (before, after) = (vk::AccessFlags::MEMORY_WRITE, vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
-        let is_first = layout == vk::ImageLayout::TRANSFER_DST_OPTIMAL;
-        let old = if is_first { vk::ImageLayout::UNDEFINED } else { vk::ImageLayout::TRANSFER_DST_OPTIMAL };
-        let color = vk::ImageAspectFlags::COLOR;
-        let whole = vk::ImageSubresourceRange::default().aspect_mask(color).level_count(1).layer_count(1);
-        let barrier = vk::ImageMemoryBarrier::default()
-            .src_access_mask(before)
-            .dst_access_mask(after)
-            .old_layout(old)
-            .new_layout(layout)
-            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-            .image(image.raw.raw())
-            .subresource_range(whole);
-        let flags = vk::DependencyFlags::empty();
-        // SAFETY: recording; the image lives and has the usages of both layouts.
-        unsafe { self.logical.raw.cmd_pipeline_barrier(self.buffer, all, all, flags, &[], &[], &[barrier]) };
-    }
-
-    /// Copies rows of texels, packed from the begin of a buffer, into an image.
-    pub(super) fn copy_rows(&self, source: &Buffer, target: &Image, first: u64, rows: u64) {
-        debug_assert!(first + rows <= u64::from(target.extent[1]) && rows * target.row_bytes() <= source.bytes());
-        let region = vk::BufferImageCopy::default()
-            .image_subresource(vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR).layer_count(1))
-            .image_offset(vk::Offset3D { y: i32::try_from(first).unwrap_or(i32::MAX), ..Default::default() })
-            .image_extent(vk::Extent3D { width: target.extent[0], height: u32::try_from(rows).unwrap_or(u32::MAX), depth: 1 });
-        let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
-        // SAFETY: recording; both live and have the usages for it, the image is in the layout, and the rows lie within both.
-        unsafe { self.logical.raw.cmd_copy_buffer_to_image(self.buffer, source.raw(), target.raw.raw(), layout, &[region]) };
+    /// Copies a buffer to another resource, which `check` saw to have the same size.
+    fn copy_whole(&self, source: &Buffer, target: &Resource) {
+        match (target.buffer(), target.image()) {
+            (Some(buffer), _) => {
+                self.copy(source, buffer, vk::BufferCopy { src_offset: 0, dst_offset: 0, size: buffer.bytes() });
+            }
+            (None, Some(image)) => self.copy_whole_in(source, image),
+            (None, None) => {}
+        }
     }
 
     /// Copies between two buffers, which are not the same.

@@ -348,8 +348,16 @@ impl Device {
         let title = &case.title;
         match case.resources.get(resource).map(Arc::as_ref) {
             Some(Resource::Buffer(buffer)) => self.staging.download(&self.logical, &mut self.queue, buffer),
+            Some(Resource::Texels { buffer, bytes, .. }) => {
+                let mut read = self.staging.download(&self.logical, &mut self.queue, buffer)?;
+                read.truncate(usize::try_from(*bytes).unwrap_or(usize::MAX));
+                Ok(read)
+            }
+            Some(Resource::Image(image)) if image.is_storage() => {
+                self.staging.download_image(&self.logical, &mut self.queue, image)
+            }
             Some(memory @ Resource::HostMemory(_)) => Ok(memory.with_bytes(|bytes| bytes.to_vec()).unwrap_or_default()),
-            Some(_) => Err(Error::new(Status::Error, format!("{title}: resource {resource} is no buffer: it can't be read"))),
+            Some(_) => Err(Error::new(Status::Error, format!("{title}: resource {resource} can't be read back"))),
             None => Err(Error::new(Status::Error, format!("{title}: there is no resource {resource}"))),
         }
     }

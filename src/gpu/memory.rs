@@ -13,9 +13,10 @@ use rayon::prelude::*;
 use crate::model::{self, Contents, DeviceInfo, Footprint, MemoryKind, MemoryType, Status};
 
 use super::error::{Context, Error};
+use super::image::Image;
 use super::logical::Logical;
 use super::object::Owned;
-use super::resource::{Image, Resource, is_undefined};
+use super::resource::{Resource, is_undefined};
 use super::submit::Queue;
 
 /// Bytes that one staging copy moves: large enough that the submission is no part of the time, small beside what is measured.
@@ -259,7 +260,7 @@ pub(super) struct Staging {
     down: Option<Buffer>,
 }
 
-/// A part of something longer: bytes of a buffer, or rows of an image.
+/// A part of a buffer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Chunk {
     offset: u64,
@@ -297,7 +298,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Fills an image with its contents, row by row, and leaves it in the layout in which kernels read it.
+    /// Fills an image with its contents, part by part, and leaves it in the layout in which kernels use it.
     pub(super) fn upload_image(
         &mut self,
         logical: &Arc<Logical>,
@@ -305,18 +306,15 @@ impl Staging {
         target: &Image,
         contents: &Contents,
     ) -> Result<(), Error> {
-        queue.run("an upload", |recorder| recorder.image_barrier(target, vk::ImageLayout::TRANSFER_DST_OPTIMAL))?;
+        queue.run("an upload", |recorder| recorder.begin_filling(target))?;
         if !is_undefined(contents) {
             let staging = self.up(logical)?;
-            let row = target.row_bytes();
-            // Whole rows, and whole words.
-            let rows = (CHUNK / row / 4 * 4).max(4);
-            for chunk in chunks(u64::from(target.extent[1]), rows) {
-                fill(staging.mapped(chunk.length * row)?, contents, chunk.offset * row);
-                queue.run("an upload", |recorder| recorder.copy_rows(staging, target, chunk.offset, chunk.length))?;
+            for part in target.parts(CHUNK) {
+                fill(staging.mapped(part.length)?, contents, part.offset);
+                queue.run("an upload", |recorder| recorder.copy_part_in(staging, target, part))?;
             }
         }
-        queue.run("an upload", |recorder| recorder.image_barrier(target, target.layout())).map(drop)
+        queue.run("an upload", |recorder| recorder.end_filling(target)).map(drop)
     }
 
     fn up(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
@@ -334,22 +332,8 @@ impl Staging {
 
     /// Reads a buffer back whole.
     pub(super) fn download(&mut self, logical: &Arc<Logical>, queue: &mut Queue, source: &Buffer) -> Result<Vec<u8>, Error> {
-        let staging = match &mut self.down {
-            Some(staging) => staging,
-            empty => empty.insert(Buffer::new(
-                logical,
-                "staging for readback",
-                CHUNK,
-                vk::BufferUsageFlags::TRANSFER_DST,
-                MemoryLocation::GpuToCpu,
-            )?),
-        };
-        let mut bytes = Vec::new();
-        let room = bytes.try_reserve_exact(usize::try_from(source.bytes()).unwrap_or(usize::MAX));
-        room.map_err(|_| {
-            let reason = format!("the host has no {} bytes to read buffer `{}` back into", source.bytes(), source.name);
-            Error::new(Status::OutOfMemory, reason)
-        })?;
+        let staging = self.down(logical)?;
+        let mut bytes = room(source.bytes(), &format!("buffer `{}`", source.name))?;
         for chunk in chunks(source.bytes(), CHUNK) {
             let copy = vk::BufferCopy { src_offset: chunk.offset, dst_offset: 0, size: chunk.length };
             queue.run("a readback", |recorder| {
@@ -360,6 +344,46 @@ impl Staging {
         }
         Ok(bytes)
     }
+
+    /// Reads an image that kernels write back whole, texels packed.
+    pub(super) fn download_image(
+        &mut self,
+        logical: &Arc<Logical>,
+        queue: &mut Queue,
+        source: &Image,
+    ) -> Result<Vec<u8>, Error> {
+        let staging = self.down(logical)?;
+        let mut bytes = room(source.bytes(), "an image")?;
+        for part in source.parts(CHUNK) {
+            queue.run("a readback", |recorder| {
+                recorder.copy_part_out(source, staging, part);
+                recorder.host_read_barrier();
+            })?;
+            append(&mut bytes, staging.mapped(part.length)?);
+        }
+        Ok(bytes)
+    }
+
+    fn down(&mut self, logical: &Arc<Logical>) -> Result<&mut Buffer, Error> {
+        match &mut self.down {
+            Some(staging) => Ok(staging),
+            empty => Ok(empty.insert(Buffer::new(
+                logical,
+                "staging for readback",
+                CHUNK,
+                vk::BufferUsageFlags::TRANSFER_DST,
+                MemoryLocation::GpuToCpu,
+            )?)),
+        }
+    }
+}
+
+/// Room of the host's for what is read back.
+fn room(length: u64, what: &str) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let room = bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX));
+    room.map_err(|_| Error::new(Status::OutOfMemory, format!("the host has no {length} bytes to read {what} back into")))?;
+    Ok(bytes)
 }
 
 /// Appends bytes with all processors: a single one spends more time on a new vector's pages than the bus on the bytes.
@@ -376,13 +400,22 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) {
     unsafe { bytes.set_len(length + more.len()) };
 }
 
-/// Writes a part of what a resource holds, from the byte `offset` on, which is a word's first; zeros where that has no more bytes.
+/// Writes a part of what a resource holds, from the byte `offset` on; zeros where that has no more bytes.
 pub(super) fn fill(target: &mut [u8], contents: &Contents, offset: u64) {
     match contents {
         Contents::Undefined => {}
         Contents::Sequence(sequence) => {
-            let words = target.par_chunks_exact_mut(4).enumerate();
-            words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(offset / 4 + index as u64).to_ne_bytes()));
+            let byte = |at: u64| sequence.word(at / 4).to_ne_bytes()[usize::try_from(at % 4).unwrap_or(0)];
+            let single = |bytes: &mut [u8], first: u64| bytes.iter_mut().zip(first..).for_each(|(to, at)| *to = byte(at));
+            // Rows of images may begin and end within words.
+            let head = usize::try_from(offset.next_multiple_of(4) - offset).unwrap_or(0).min(target.len());
+            let (before, rest) = target.split_at_mut(head);
+            single(before, offset);
+            let (words, after) = rest.split_at_mut(rest.len() / 4 * 4);
+            let first = offset.div_ceil(4);
+            single(after, 4 * first + words.len() as u64);
+            let words = words.par_chunks_exact_mut(4).enumerate();
+            words.for_each(|(index, word)| word.copy_from_slice(&sequence.word(first + index as u64).to_ne_bytes()));
         }
         Contents::Data(data) => {
             let rest = usize::try_from(offset).ok().and_then(|offset| data.bytes().get(offset..)).unwrap_or_default();
@@ -469,5 +502,11 @@ mod tests {
         fill(&mut bytes, &Contents::Sequence(sequence), 12);
         assert_eq!(bytes[..4], sequence.word(3).to_ne_bytes());
         assert_eq!(bytes[4..], sequence.word(4).to_ne_bytes());
+        let whole: Vec<u8> = (0..8).flat_map(|i| sequence.word(i).to_ne_bytes()).collect();
+        for (from, to) in [(1, 2), (3, 9), (6, 7), (5, 16), (8, 19), (7, 8)] {
+            let mut bytes = vec![0; to - from];
+            fill(&mut bytes, &Contents::Sequence(sequence), from as u64);
+            assert_eq!(bytes, whole[from..to], "{from} to {to}");
+        }
     }
 }

@@ -16,7 +16,8 @@
 //! peaks         physical limits of known devices, as data
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
-//! resource      buffers, texel buffers, images, samplers     memory   where they live, staging, budgets
+//! resource      what cases bind    image   images, samplers, copies of texels    memory   where they live, staging, budgets
+//! format        texel formats by Vulkan's names
 //! host          passes that the host does by itself
 //! check         what a case must fulfil before Vulkan may see it
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
@@ -39,7 +40,9 @@ mod costs;
 mod device;
 mod error;
 mod features;
+mod format;
 mod host;
+mod image;
 mod instance;
 mod logical;
 mod matrices;

@@ -103,24 +103,36 @@ fn descriptor_type(kind: BindingKind) -> Option<vk::DescriptorType> {
 struct Placed {
     set: usize,
     binding: u32,
+    element: u32,
     kind: vk::DescriptorType,
     resource: usize,
+    sampler: Option<usize>,
 }
 
 /// Which resource of its case stands at each of a kernel's descriptors.
 fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
-    let place = |info: &BindingInfo| {
-        if info.count != 1 {
-            return Err("arrays of descriptors can't be bound");
-        }
-        let here = |binding: &&model::Binding| (binding.set, binding.binding) == (info.set, info.binding);
-        let resource = bound.kernel.bindings.iter().find(here).ok_or("the case binds nothing here")?.resource;
-        let kind = descriptor_type(info.kind).filter(|_| takes(info.kind, &bound.resources[resource]));
+    let place = |info: &BindingInfo, element: u32| {
+        let here = |other: &&model::Binding| (other.set, other.binding, other.element) == (info.set, info.binding, element);
+        let Some(&model::Binding { resource, sampler, .. }) = bound.kernel.bindings.iter().find(here) else {
+            return Err("the case binds nothing here");
+        };
+        let has_sampler = info.kind == BindingKind::CombinedImageSampler;
+        let fits = takes(info.kind, &bound.resources[resource]) && sampler.is_some() == has_sampler;
+        let kind = descriptor_type(info.kind).filter(|_| fits);
         let kind = kind.ok_or("the resource that the case binds is of another kind")?;
-        Ok(Placed { set: info.set as usize, binding: info.binding, kind, resource })
+        Ok(Placed { set: info.set as usize, binding: info.binding, element, kind, resource, sampler })
     };
-    let infos = bound.source.specialized.bindings.iter();
-    infos.map(|info| place(info).map_err(|problem| refused(&bound.source.name, info, problem))).collect()
+    let mut all = Vec::new();
+    for info in &bound.source.specialized.bindings {
+        let refused = |problem| refused(&bound.source.name, info, problem);
+        if info.count == 0 {
+            return Err(refused("arrays of descriptors without a length can't be bound"));
+        }
+        for element in 0..info.count {
+            all.push(place(info, element).map_err(refused)?);
+        }
+    }
+    Ok(all)
 }
 
 /// Whether a resource can stand at a descriptor.
@@ -128,10 +140,11 @@ fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
     matches!(
         (kind, resource.shape),
         (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. })
-            | (BindingKind::UniformTexelBuffer, Shape::Texels { .. })
-            | (BindingKind::SampledImage, Shape::Image { role: ImageRole::Sampled, .. })
+            | (BindingKind::UniformTexelBuffer, Shape::Texels { role: ImageRole::Sampled, .. })
+            | (BindingKind::StorageTexelBuffer, Shape::Texels { role: ImageRole::Storage, .. })
+            | (BindingKind::SampledImage | BindingKind::CombinedImageSampler, Shape::Image { role: ImageRole::Sampled, .. })
             | (BindingKind::StorageImage, Shape::Image { role: ImageRole::Storage, .. })
-            | (BindingKind::Sampler, Shape::Sampler { .. })
+            | (BindingKind::Sampler, Shape::Sampler(_))
     )
 }
 
@@ -305,16 +318,17 @@ fn descriptor_sets(compiled: &Compiled, placed: &[Placed], resources: &[Arc<Reso
     // SAFETY: pool and layouts live, and the pool has room for them.
     let sets = unsafe { logical.raw.allocate_descriptor_sets(&info) }.on("vkAllocateDescriptorSets", || name.to_owned())?;
     sets.iter().for_each(|set| logical.name(*set, name));
-    placed.iter().for_each(|placed| write_descriptor(logical, sets[placed.set], placed, &resources[placed.resource]));
+    placed.iter().for_each(|placed| write_descriptor(logical, sets[placed.set], placed, resources));
     Ok((Some(pool), sets))
 }
 
-fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, resource: &Resource) {
+fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, resources: &[Arc<Resource>]) {
     let whole = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
     let mut write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(placed.binding).descriptor_type(placed.kind);
+    write = write.dst_array_element(placed.element);
     write.descriptor_count = 1;
-    let (buffer, texels, image);
-    match resource {
+    let (buffer, texels, mut image);
+    match resources[placed.resource].as_ref() {
         Resource::Buffer(bound) => {
             buffer = whole.buffer(bound.raw());
             write = write.buffer_info(std::slice::from_ref(&buffer));
@@ -325,6 +339,9 @@ fn write_descriptor(logical: &Logical, set: vk::DescriptorSet, placed: &Placed, 
         }
         Resource::Image(bound) => {
             image = vk::DescriptorImageInfo::default().image_view(bound.view.raw()).image_layout(bound.layout());
+            if let Some(Resource::Sampler(sampler)) = placed.sampler.map(|sampler| resources[sampler].as_ref()) {
+                image = image.sampler(sampler.raw());
+            }
             write = write.image_info(std::slice::from_ref(&image));
         }
         Resource::Sampler(sampler) => {

@@ -5,46 +5,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, Format, ImageRole, Shape, Status};
+use crate::model::{Contents, DeviceInfo, ImageRole, Shape, Status};
 
 use super::error::{Context, Error};
+use super::format;
+use super::image::{Image, sampler};
 use super::logical::Logical;
-use super::memory::{Buffer, Memory, Staging, fill};
+use super::memory::{Buffer, Staging, fill};
 use super::object::Owned;
 use super::submit::Queue;
 
 /// A resource of a case. Cases share those that are equal.
 pub(super) enum Resource {
     Buffer(Buffer),
-    Texels { view: Owned<vk::BufferView>, buffer: Buffer },
+    Texels {
+        view: Owned<vk::BufferView>,
+        buffer: Buffer,
+        /// Those of the elements; the buffer has whole words.
+        bytes: u64,
+    },
     Image(Image),
     Sampler(Owned<vk::Sampler>),
     HostMemory(Mutex<Vec<u8>>),
-}
-
-/// An image with its view. Users first: they are dropped in this order.
-pub(super) struct Image {
-    pub(super) view: Owned<vk::ImageView>,
-    pub(super) raw: Owned<vk::Image>,
-    pub(super) role: ImageRole,
-    pub(super) extent: [u32; 2],
-    pub(super) texel_bytes: u32,
-    _memory: Memory,
-}
-
-/// Vulkan's name of a format.
-pub(super) fn format(format: Format) -> vk::Format {
-    match format {
-        Format::R8Unorm => vk::Format::R8_UNORM,
-        Format::Rg8Unorm => vk::Format::R8G8_UNORM,
-        Format::Rgba8Unorm => vk::Format::R8G8B8A8_UNORM,
-        Format::R16Float => vk::Format::R16_SFLOAT,
-        Format::Rg16Float => vk::Format::R16G16_SFLOAT,
-        Format::Rgba16Float => vk::Format::R16G16B16A16_SFLOAT,
-        Format::R32Float => vk::Format::R32_SFLOAT,
-        Format::Rg32Float => vk::Format::R32G32_SFLOAT,
-        Format::Rgba32Float => vk::Format::R32G32B32A32_SFLOAT,
-    }
 }
 
 impl Resource {
@@ -68,18 +50,25 @@ impl Resource {
                 staging.upload(logical, queue, &buffer, &model.contents)?;
                 Ok(Self::Buffer(buffer))
             }
-            Shape::Texels { format, .. } => {
-                let usage = vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
-                let buffer = Buffer::new(logical, name, model.bytes(), usage, MemoryLocation::GpuOnly)?;
+            Shape::Texels { format, role, .. } => {
+                let usage = vk::BufferUsageFlags::TRANSFER_DST
+                    | match role {
+                        ImageRole::Sampled => vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
+                        ImageRole::Storage => vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC,
+                    };
+                let bytes = model.bytes();
+                let whole_words = bytes.next_multiple_of(4);
+                let buffer = Buffer::new(logical, name, whole_words, usage, MemoryLocation::GpuOnly)?;
                 staging.upload(logical, queue, &buffer, &model.contents)?;
-                Ok(Self::Texels { view: buffer_view(logical, name, &buffer, self::format(format))?, buffer })
+                let view = buffer_view(logical, name, &buffer, (format::raw(format), bytes))?;
+                Ok(Self::Texels { view, buffer, bytes })
             }
-            Shape::Image { format, extent, role } => {
-                let image = Image::new(logical, name, format, extent, role)?;
+            Shape::Image { format, dimension, extent, role } => {
+                let image = Image::new(logical, name, format, (dimension, extent), role)?;
                 staging.upload_image(logical, queue, &image, &model.contents)?;
                 Ok(Self::Image(image))
             }
-            Shape::Sampler { is_linear } => sampler(logical, name, is_linear).map(Self::Sampler),
+            Shape::Sampler(sampling) => sampler(logical, name, sampling).map(Self::Sampler),
             Shape::HostMemory { bytes } => {
                 host_memory(name, bytes, &model.contents).map(|all| Self::HostMemory(Mutex::new(all)))
             }
@@ -91,6 +80,14 @@ impl Resource {
         match self {
             Self::Buffer(buffer) | Self::Texels { buffer, .. } => Some(buffer),
             Self::Image(_) | Self::Sampler(_) | Self::HostMemory(_) => None,
+        }
+    }
+
+    /// The image that it is.
+    pub(super) fn image(&self) -> Option<&Image> {
+        match self {
+            Self::Image(image) => Some(image),
+            _ => None,
         }
     }
 
@@ -108,29 +105,13 @@ fn buffer_view(
     logical: &Arc<Logical>,
     name: &str,
     buffer: &Buffer,
-    format: vk::Format,
+    (format, bytes): (vk::Format, u64),
 ) -> Result<Owned<vk::BufferView>, Error> {
-    let info = vk::BufferViewCreateInfo::default().buffer(buffer.raw()).format(format).range(vk::WHOLE_SIZE);
+    let info = vk::BufferViewCreateInfo::default().buffer(buffer.raw()).format(format).range(bytes);
     // SAFETY: the buffer lives and has the usage; `check` found that the format can be used so and the elements within the limit.
     let view = unsafe { logical.raw.create_buffer_view(&info, None) };
     let view = view.on("vkCreateBufferView", || format!("buffer `{name}`"))?;
     Ok(Owned::new(logical, view, name))
-}
-
-/// Texels repeat beyond an edge, and nothing else is done to them.
-fn sampler(logical: &Arc<Logical>, name: &str, is_linear: bool) -> Result<Owned<vk::Sampler>, Error> {
-    let filter = if is_linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
-    let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
-    let info = vk::SamplerCreateInfo::default()
-        .mag_filter(filter)
-        .min_filter(filter)
-        .mipmap_mode(vk::SamplerMipmapMode::NEAREST)
-        .address_mode_u(edge)
-        .address_mode_v(edge)
-        .address_mode_w(edge);
-    // SAFETY: the device lives; a case has one or two samplers, far below any limit.
-    let sampler = unsafe { logical.raw.create_sampler(&info, None) }.on("vkCreateSampler", || name.to_owned())?;
-    Ok(Owned::new(logical, sampler, name))
 }
 
 /// Touched here, so that no page is missing when it is measured.
@@ -145,55 +126,6 @@ fn host_memory(name: &str, bytes: u64, contents: &Contents) -> Result<Vec<u8>, E
         fill(&mut memory, contents, 0);
     }
     Ok(memory)
-}
-
-impl Image {
-    fn new(logical: &Arc<Logical>, name: &str, format: Format, extent: [u32; 2], role: ImageRole) -> Result<Self, Error> {
-        let usage = vk::ImageUsageFlags::TRANSFER_DST
-            | match role {
-                ImageRole::Sampled => vk::ImageUsageFlags::SAMPLED,
-                ImageRole::Storage => vk::ImageUsageFlags::STORAGE,
-            };
-        let [width, height] = extent;
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(self::format(format))
-            .extent(vk::Extent3D { width, height, depth: 1 })
-            .mip_levels(1)
-            .array_layers(1)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .tiling(vk::ImageTiling::OPTIMAL)
-            .usage(usage)
-            .sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the device lives; `check` found that the format can be used so, and the extent within the limits.
-        let raw = unsafe { logical.raw.create_image(&info, None) }.on("vkCreateImage", || format!("image `{name}`"))?;
-        let raw = Owned::new(logical, raw, name);
-        let memory = Memory::of_image(logical, name, &raw)?;
-        let whole = vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(1);
-        let info = vk::ImageViewCreateInfo::default()
-            .image(raw.raw())
-            .view_type(vk::ImageViewType::TYPE_2D)
-            .format(self::format(format))
-            .subresource_range(whole);
-        // SAFETY: the image lives and has its memory.
-        let view = unsafe { logical.raw.create_image_view(&info, None) };
-        let view = view.on("vkCreateImageView", || format!("image `{name}`"))?;
-        let view = Owned::new(logical, view, name);
-        Ok(Self { view, raw, role, extent, texel_bytes: format.bytes(), _memory: memory })
-    }
-
-    /// The layout in which kernels read it.
-    pub(super) fn layout(&self) -> vk::ImageLayout {
-        match self.role {
-            ImageRole::Sampled => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
-            ImageRole::Storage => vk::ImageLayout::GENERAL,
-        }
-    }
-
-    /// Bytes of a row of texels, as staging buffers hold it.
-    pub(super) fn row_bytes(&self) -> u64 {
-        u64::from(self.texel_bytes) * u64::from(self.extent[0])
-    }
 }
 
 /// Whether nobody asks what a resource holds before anything runs.

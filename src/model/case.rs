@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::image::{Dimension, ImageRole, Sampling};
 use super::{Contents, DeviceInfo, Footprint, Format, MemoryKind, Point, Sequence};
 
 /// One configuration of one experiment, ready to be compiled and measured.
@@ -136,6 +137,19 @@ impl Case {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
 
+    /// The images, by their indexes, that kernels may sample as `how` says: those at one descriptor with such a sampler, and where one
+    /// stands alone, all that do so as well.
+    pub fn sampled<'c>(&'c self, how: impl Fn(Sampling) -> bool + Copy + 'c) -> impl Iterator<Item = usize> + 'c {
+        let shape = move |resource: usize| self.resources.get(resource).map(|resource| resource.shape);
+        let is_so = move |resource| matches!(shape(resource), Some(Shape::Sampler(sampling)) if how(sampling));
+        self.kernels.iter().flat_map(move |kernel| {
+            let alone = kernel.bindings.iter().any(|binding| is_so(binding.resource));
+            let is_sampled = move |binding: &&Binding| binding.sampler.map_or(alone, is_so);
+            let images = kernel.bindings.iter().filter(is_sampled).map(|binding| binding.resource);
+            images.filter(move |image| matches!(shape(*image), Some(Shape::Image { role: ImageRole::Sampled, .. })))
+        })
+    }
+
     /// Workgroups of the first dispatch; all zero where the pass dispatches nothing, or takes their numbers from a buffer.
     pub fn groups(&self) -> [u32; 3] {
         let dispatch = |step: &Step| if let Step::Dispatch { groups } = step { Some(*groups) } else { None };
@@ -239,8 +253,19 @@ pub struct Binding {
     pub set: u32,
     /// Binding within the set.
     pub binding: u32,
+    /// Which one of an array of descriptors it is; 0 where there is only one.
+    pub element: u32,
     /// Index into [`Case::resources`].
     pub resource: usize,
+    /// The sampler of a combined image and sampler, by its index.
+    pub sampler: Option<usize>,
+}
+
+impl Binding {
+    /// A resource that stands at its descriptor alone.
+    pub fn new(set: u32, binding: u32, resource: usize) -> Self {
+        Self { set, binding, element: 0, resource, sampler: None }
+    }
 }
 
 /// The value of a specialization constant, of the type that the shader declares.
@@ -284,41 +309,33 @@ pub enum Shape {
         /// Where it lives.
         memory: MemoryKind,
     },
-    /// A device-local buffer whose elements kernels read as a uniform texel buffer.
+    /// A device-local buffer whose elements kernels use as a texel buffer.
     Texels {
         /// What an element is.
         format: Format,
-        /// How many there are, whole words in all.
+        /// How many there are.
         count: u32,
+        /// How they use it: as a uniform texel buffer, or as a storage one.
+        role: ImageRole,
     },
-    /// A device-local two-dimensional image with one level, optimally tiled, which kernels read.
+    /// A device-local image with one level, optimally tiled.
     Image {
         /// What a texel is.
         format: Format,
-        /// Width and height, whole words in all.
-        extent: [u32; 2],
-        /// How they read it.
+        /// Its dimensions.
+        dimension: Dimension,
+        /// What these extend to; 1 in directions that it doesn't have.
+        extent: [u32; 3],
+        /// How kernels use it.
         role: ImageRole,
     },
-    /// How images are sampled. Beyond an edge the texels at the edge repeat.
-    Sampler {
-        /// Whether neighbouring texels are mixed (bilinearly), or the nearest is taken.
-        is_linear: bool,
-    },
+    /// How images are sampled.
+    Sampler(Sampling),
     /// Plain memory of the process, which only steps of the host touch.
     HostMemory {
         /// Its size, a multiple of four.
         bytes: u64,
     },
-}
-
-/// How kernels read an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ImageRole {
-    /// Through the texture units: fetched, or sampled.
-    Sampled,
-    /// As a storage image.
-    Storage,
 }
 
 impl Resource {
@@ -352,11 +369,11 @@ impl Resource {
     pub fn bytes(&self) -> u64 {
         match self.shape {
             Shape::Buffer { bytes, .. } | Shape::HostMemory { bytes } => bytes,
-            Shape::Texels { format, count } => u64::from(format.bytes()) * u64::from(count),
-            Shape::Image { format, extent: [width, height], .. } => {
-                u64::from(format.bytes()) * u64::from(width) * u64::from(height)
+            Shape::Texels { format, count, .. } => u64::from(format.bytes()) * u64::from(count),
+            Shape::Image { format, extent, .. } => {
+                extent.iter().fold(u64::from(format.bytes()), |bytes, side| bytes.saturating_mul((*side).into()))
             }
-            Shape::Sampler { .. } => 0,
+            Shape::Sampler(_) => 0,
         }
     }
 
@@ -365,7 +382,7 @@ impl Resource {
         let is_hosts = match self.shape {
             Shape::HostMemory { .. } => true,
             Shape::Buffer { memory: MemoryKind::HostVisible | MemoryKind::HostCached, .. } => true,
-            Shape::Buffer { .. } | Shape::Texels { .. } | Shape::Image { .. } | Shape::Sampler { .. } => false,
+            Shape::Buffer { .. } | Shape::Texels { .. } | Shape::Image { .. } | Shape::Sampler(_) => false,
         };
         let bytes = self.bytes();
         if is_hosts && !device.shares_memory() {
@@ -379,7 +396,7 @@ impl Resource {
 impl Kernel {
     /// A kernel of the catalogue that binds resources 0, 1, ... at bindings 0, 1, ... of descriptor set 0.
     pub fn new(source: &'static str, local_size: [u32; 3], buffers: usize) -> Self {
-        let bindings = (0..).zip(0..buffers).map(|(binding, resource)| Binding { set: 0, binding, resource }).collect();
+        let bindings = (0..).zip(0..buffers).map(|(binding, resource)| Binding::new(0, binding, resource)).collect();
         Self {
             source: Cow::Borrowed(source),
             macros: Vec::new(),
@@ -472,7 +489,7 @@ pub enum Step {
         /// The word.
         word: u32,
     },
-    /// Copy the whole of a buffer to another one of the same size.
+    /// Copy the whole of a buffer to another one of the same size, or to an image of as many bytes.
     Copy {
         /// Index into [`Case::resources`].
         from: usize,

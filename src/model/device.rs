@@ -229,12 +229,39 @@ pub struct Limits {
     pub texel_buffer_elements: u32,
     /// `maxImageDimension2D`
     pub image_dimension: u32,
+    /// `maxImageDimension1D`
+    pub image_dimension_1d: u32,
+    /// `maxImageDimension3D`
+    pub image_dimension_3d: u32,
+    /// `maxImageDimensionCube`
+    pub image_dimension_cube: u32,
+    /// `maxImageArrayLayers`
+    pub image_layers: u32,
+    /// Descriptors of each kind that a shader may have.
+    pub descriptors: Descriptors,
     /// `maxPushConstantsSize`, bytes
     pub push_constant_bytes: u32,
     /// `maxBoundDescriptorSets`
     pub descriptor_sets: u32,
     /// `maxMemoryAllocationSize`, bytes
     pub allocation_bytes: u64,
+}
+
+/// How many descriptors a shader may have: those of a stage, which a compute shader has all to itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descriptors {
+    /// `maxPerStageDescriptorSamplers`
+    pub samplers: u32,
+    /// `maxPerStageDescriptorUniformBuffers`
+    pub uniform_buffers: u32,
+    /// `maxPerStageDescriptorStorageBuffers`
+    pub storage_buffers: u32,
+    /// `maxPerStageDescriptorSampledImages`; uniform texel buffers count as such
+    pub sampled_images: u32,
+    /// `maxPerStageDescriptorStorageImages`; storage texel buffers count as such
+    pub storage_images: u32,
+    /// `maxPerStageResources`: all of these but samplers
+    pub all: u32,
 }
 
 /// Subgroup properties.
@@ -295,6 +322,22 @@ pub enum Feature {
     Storage16,
     /// `shaderStorageImageExtendedFormats`
     StorageImageExtendedFormats,
+    /// `shaderStorageImageReadWithoutFormat`
+    StorageImageReadWithoutFormat,
+    /// `shaderStorageImageWriteWithoutFormat`
+    StorageImageWriteWithoutFormat,
+    /// `shaderImageGatherExtended`
+    ImageGatherExtended,
+    /// `imageCubeArray`
+    ImageCubeArray,
+    /// `shaderUniformBufferArrayDynamicIndexing`
+    UniformBufferArrayDynamicIndexing,
+    /// `shaderSampledImageArrayDynamicIndexing`
+    SampledImageArrayDynamicIndexing,
+    /// `shaderStorageBufferArrayDynamicIndexing`
+    StorageBufferArrayDynamicIndexing,
+    /// `shaderStorageImageArrayDynamicIndexing`
+    StorageImageArrayDynamicIndexing,
     /// `shaderSubgroupClock` or `shaderDeviceClock`
     ShaderClock,
     /// `shaderSubgroupExtendedTypes`
@@ -403,6 +446,18 @@ impl DeviceInfo {
                 uniform_buffer_range: 64 << 10,
                 texel_buffer_elements: 1 << 27,
                 image_dimension: 16_384,
+                image_dimension_1d: 16_384,
+                image_dimension_3d: 2048,
+                image_dimension_cube: 16_384,
+                image_layers: 2048,
+                descriptors: Descriptors {
+                    samplers: 4000,
+                    uniform_buffers: 15,
+                    storage_buffers: 1 << 20,
+                    sampled_images: 1 << 20,
+                    storage_images: 1 << 20,
+                    all: u32::MAX,
+                },
                 push_constant_bytes: 256,
                 descriptor_sets: 8,
                 allocation_bytes: 4 << 30,
@@ -429,7 +484,7 @@ impl DeviceInfo {
                 MemoryType { index: 2, heap: 1, device_local: false, host_visible: true, host_cached: true },
                 MemoryType { index: 3, heap: 0, device_local: true, host_visible: true, host_cached: false },
             ],
-            formats: Format::ALL.into_iter().map(|format| (format, FormatUse::ALL.into())).collect(),
+            formats: Format::ALL.iter().map(|format| (*format, mock_uses(*format))).collect(),
             ..Self::default()
         }
     }
@@ -467,6 +522,12 @@ impl DeviceInfo {
         let largest = |local: bool| self.heaps.iter().filter(|heap| heap.device_local || !local).map(|heap| heap.bytes).max();
         largest(true).or_else(|| largest(false)).unwrap_or(0)
     }
+}
+
+/// All, but that nobody filters whole numbers.
+fn mock_uses(format: Format) -> BTreeSet<FormatUse> {
+    let is_there = |usage: &FormatUse| *usage != FormatUse::SampledLinear || !format.numbers().is_whole();
+    FormatUse::ALL.into_iter().filter(is_there).collect()
 }
 
 #[cfg(test)]

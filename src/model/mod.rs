@@ -7,6 +7,7 @@ mod data;
 mod derived;
 mod device;
 mod format;
+mod image;
 mod matrix;
 mod memory;
 mod outcome;
@@ -19,15 +20,17 @@ mod statistics;
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Dependency, Headline, HostCost, ImageRole, Kernel, Measurand, Metric, POISON, Repeat,
-    Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
+    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, POISON, Repeat, Resource, Scalar,
+    Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished};
 pub use device::{
-    DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup, SubgroupClass, Uuid,
+    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup,
+    SubgroupClass, Uuid,
 };
-pub use format::{Format, FormatUse, Precision};
+pub use format::{Format, FormatUse, Numbers, Precision};
+pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
 pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Status};

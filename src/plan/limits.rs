@@ -11,7 +11,7 @@ use crate::model::{
 pub fn check_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
     case.kernels.iter().try_for_each(|kernel| kernel_limits(kernel, &case.resources, device))?;
     case.resources.iter().try_for_each(|resource| resource_limits(resource, device))?;
-    filter_limits(&case.resources, device)?;
+    filter_limits(case, device)?;
     case.reset.iter().chain(&case.prepare).chain(&case.pass).try_for_each(|step| step_limits(step, device))?;
     let needed: Footprint = case.resources.iter().map(|resource| resource.footprint(device)).sum();
     at_most("the largest memory heap (bytes)", needed.device, device.local_heap_bytes())?;
@@ -37,15 +37,22 @@ fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip>
     let limits = &device.limits;
     match resource.shape {
         Shape::Buffer { memory, .. } => has_memory(memory, device)?,
-        Shape::Texels { format, count } => {
+        Shape::Texels { format, count, role } => {
             at_most("maxTexelBufferElements", count.into(), limits.texel_buffer_elements.into())?;
-            supports(device, format, FormatUse::UniformTexels)?;
+            storage_format(format, role, device)?;
+            supports(device, format, role.of_texels())?;
         }
-        Shape::Image { format, extent, role } => {
-            (0..2).try_for_each(|i| at_most("maxImageDimension2D", extent[i].into(), limits.image_dimension.into()))?;
-            image_role(format, role, device)?;
+        Shape::Image { format, dimension, extent, role } => {
+            if let Some((limit, most, asked)) = dimension.beyond(extent, limits) {
+                at_most(limit, asked.into(), most.into())?;
+            }
+            if dimension.feature().is_some_and(|feature| !device.has(feature)) {
+                return Err(Skip::new("imageCubeArray is missing, which arrays of cubes need"));
+            }
+            storage_format(format, role, device)?;
+            supports(device, format, role.of_image())?;
         }
-        Shape::Sampler { .. } | Shape::HostMemory { .. } => {}
+        Shape::Sampler(_) | Shape::HostMemory { .. } => {}
     }
     at_most("maxMemoryAllocationSize", resource.bytes(), limits.allocation_bytes)
 }
@@ -63,26 +70,21 @@ fn supports(device: &DeviceInfo, format: Format, usage: FormatUse) -> Result<(),
     Err(Skip::new(format!("the format {} can't be used for {}", format.as_str(), usage.as_str())))
 }
 
-fn image_role(format: Format, role: ImageRole, device: &DeviceInfo) -> Result<(), Skip> {
-    match role {
-        ImageRole::Sampled => supports(device, format, FormatUse::Sampled),
-        ImageRole::Storage if format.is_extended() && !device.has(Feature::StorageImageExtendedFormats) => {
-            let format = format.as_str();
-            Err(Skip::new(format!("shaderStorageImageExtendedFormats is missing, which images of {format} need")))
-        }
-        ImageRole::Storage => supports(device, format, FormatUse::Storage),
+fn storage_format(format: Format, role: ImageRole, device: &DeviceInfo) -> Result<(), Skip> {
+    if role == ImageRole::Sampled || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats) {
+        return Ok(());
     }
+    let format = format.as_str();
+    Err(Skip::new(format!("shaderStorageImageExtendedFormats is missing, which images of {format} need")))
 }
 
 /// What a linear sampler filters must be filterable.
-fn filter_limits(resources: &[Resource], device: &DeviceInfo) -> Result<(), Skip> {
-    let is_linear = |resource: &Resource| matches!(resource.shape, Shape::Sampler { is_linear: true });
-    if !resources.iter().any(is_linear) {
-        return Ok(());
-    }
-    resources.iter().try_for_each(|resource| match resource.shape {
-        Shape::Image { format, role: ImageRole::Sampled, .. } => supports(device, format, FormatUse::SampledLinear),
-        _ => Ok(()),
+fn filter_limits(case: &Case, device: &DeviceInfo) -> Result<(), Skip> {
+    case.sampled(|sampling| sampling.is_linear).filter_map(|image| case.resources.get(image)).try_for_each(|resource| {
+        match resource.shape {
+            Shape::Image { format, .. } => supports(device, format, FormatUse::SampledLinear),
+            _ => Ok(()),
+        }
     })
 }
 

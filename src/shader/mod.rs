@@ -28,7 +28,7 @@ pub use local_size::with_local_size_ids;
 pub use localize::{LocalSizeIds, LocalizeError, specializable};
 pub use needs::{Lack, Needs};
 pub use reflect::{
-    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, InstructionCounts,
+    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, ImageInfo, InstructionCounts,
     InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
     StructLayout, TypeLayout,
 };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::reflect::{Capability, EntryPoint, Reflection};
+use super::reflect::{BindingKind, Capability, EntryPoint, Reflection};
 use super::{BlockLayouts, Module, block_layouts};
 use crate::model::{DeviceInfo, Feature, SubgroupClass};
 
@@ -84,6 +84,14 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
         C::StorageBuffer8BitAccess => &[Feature::Storage8],
         C::StorageBuffer16BitAccess => &[Feature::Storage16],
         C::StorageImageExtendedFormats => &[Feature::StorageImageExtendedFormats],
+        C::StorageImageReadWithoutFormat => &[Feature::StorageImageReadWithoutFormat],
+        C::StorageImageWriteWithoutFormat => &[Feature::StorageImageWriteWithoutFormat],
+        C::ImageGatherExtended => &[Feature::ImageGatherExtended],
+        C::SampledCubeArray | C::ImageCubeArray => &[Feature::ImageCubeArray],
+        C::UniformBufferArrayDynamicIndexing => &[Feature::UniformBufferArrayDynamicIndexing],
+        C::SampledImageArrayDynamicIndexing => &[Feature::SampledImageArrayDynamicIndexing],
+        C::StorageBufferArrayDynamicIndexing => &[Feature::StorageBufferArrayDynamicIndexing],
+        C::StorageImageArrayDynamicIndexing => &[Feature::StorageImageArrayDynamicIndexing],
         C::ShaderClockKHR => &[Feature::ShaderClock],
         C::Int64Atomics => &[Feature::BufferInt64Atomics, Feature::SharedInt64Atomics],
         C::AtomicFloat32AddEXT => &[Feature::BufferFloat32AtomicAdd, Feature::SharedFloat32AtomicAdd],
@@ -140,8 +148,39 @@ fn amounts(reflection: &Reflection, device: &DeviceInfo) -> impl Iterator<Item =
     let push =
         (u64::from(reflection.push_bytes), limits.push_constant_bytes, "bytes of push constants", "maxPushConstantsSize");
     let sets = (sets, limits.descriptor_sets, "descriptor sets", "maxBoundDescriptorSets");
-    let beyond = [push, sets].into_iter().filter(|(needed, allowed, ..)| *needed > u64::from(*allowed));
+    let beyond = [push, sets]
+        .into_iter()
+        .chain(descriptors(reflection, device))
+        .filter(|(needed, allowed, ..)| *needed > u64::from(*allowed));
     beyond.map(|(needed, allowed, what, limit)| Lack::new(format!("{needed} {what}"), format!("{limit} is {allowed}")))
+}
+
+/// How many descriptors of each kind a module has, and how many a device takes. A combined image and sampler counts as both.
+fn descriptors(reflection: &Reflection, device: &DeviceInfo) -> [(u64, u32, &'static str, &'static str); 6] {
+    use BindingKind as Kind;
+    let most = device.limits.descriptors;
+    let count = |kinds: &[Kind]| {
+        reflection.bindings.iter().filter(|info| kinds.contains(&info.kind)).map(|info| u64::from(info.count)).sum::<u64>()
+    };
+    let all = reflection.bindings.iter().filter(|info| info.kind != Kind::Sampler).map(|info| u64::from(info.count)).sum();
+    [
+        (count(&[Kind::Sampler, Kind::CombinedImageSampler]), most.samplers, "samplers", "maxPerStageDescriptorSamplers"),
+        (count(&[Kind::UniformBuffer]), most.uniform_buffers, "uniform buffers", "maxPerStageDescriptorUniformBuffers"),
+        (count(&[Kind::StorageBuffer]), most.storage_buffers, "storage buffers", "maxPerStageDescriptorStorageBuffers"),
+        (
+            count(&[Kind::SampledImage, Kind::CombinedImageSampler, Kind::UniformTexelBuffer]),
+            most.sampled_images,
+            "sampled images",
+            "maxPerStageDescriptorSampledImages",
+        ),
+        (
+            count(&[Kind::StorageImage, Kind::StorageTexelBuffer]),
+            most.storage_images,
+            "storage images",
+            "maxPerStageDescriptorStorageImages",
+        ),
+        (all, most.all, "resources", "maxPerStageResources"),
+    ]
 }
 
 fn name(feature: Feature) -> String {
@@ -156,7 +195,7 @@ fn word(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DriverIdentity, Limits, SpirvTarget};
+    use crate::model::{Descriptors, DriverIdentity, Limits, SpirvTarget};
     use crate::shader::{Compiler, Library};
 
     fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
@@ -223,6 +262,16 @@ mod tests {
         );
         let cube = "layout(binding = 0) uniform samplerCubeArray c;\nlayout(binding = 1) buffer B { float b; };\n\
                     void main() { b = textureLod(c, vec4(0), 0).x; }";
-        assert_eq!(needs(cube, SpirvTarget::default(), &small).unknown, ["SampledCubeArray"]);
+        assert_eq!(lacking(cube, SpirvTarget::default(), &small), ["SampledCubeArray: feature image_cube_array"]);
+        let samples = "layout(binding = 0, rgba8) uniform image2DMS i;\n\
+                       void main() { imageStore(i, ivec2(0), 0, vec4(0)); }";
+        assert_eq!(needs(samples, SpirvTarget::default(), &small).unknown, ["StorageImageMultisample"]);
+        let array = "layout(binding = 0) buffer B { uint b; } several[3];\nvoid main() { several[2].b = 1; }";
+        let descriptors = Descriptors { storage_buffers: 2, ..small.limits.descriptors };
+        let few = DeviceInfo { limits: Limits { descriptors, ..small.limits }, ..small };
+        assert_eq!(
+            lacking(array, SpirvTarget::default(), &few),
+            ["3 storage buffers: maxPerStageDescriptorStorageBuffers is 2"]
+        );
     }
 }

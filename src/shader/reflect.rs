@@ -9,6 +9,7 @@ mod calls;
 mod code;
 mod constants;
 mod flow;
+mod image;
 mod index;
 mod interface;
 mod kinds;
@@ -38,6 +39,7 @@ use super::loader::{self, LoadError, id};
 use crate::model::SubgroupClass;
 
 pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
+pub use image::ImageInfo;
 pub use kinds::InstructionKind;
 pub use mix::{InstructionCounts, InstructionMix};
 pub use rspirv::spirv::Capability;
@@ -135,6 +137,9 @@ pub struct BindingInfo {
     pub count: u32,
     /// What the shader may do with it.
     pub access: Access,
+    /// The image, or the texel buffer, that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageInfo>,
 }
 
 /// A kind of descriptor.
@@ -300,7 +305,7 @@ impl Reflection {
         self.interface.bindings(&self.constants.evaluate(&self.types, values))
     }
 
-    /// The same as [`bindings`](Self::bindings), under the defaults, with what functions really do with a storage buffer for its
+    /// The same as [`bindings`](Self::bindings), under the defaults, with what functions really do with a storage buffer or a storage image for its
     /// access: few shaders declare what they only read, or only write. What nothing touches is read-only.
     pub fn used_bindings(&self) -> &[BindingInfo] {
         &self.used_bindings

@@ -221,15 +221,16 @@ fn check_local_size(
 fn check_bindings(declared: &[BindingInfo], kernel: &Kernel) -> Result<(), SpecializeError> {
     let mut bound = BTreeSet::new();
     for binding in &kernel.bindings {
-        let (set, binding) = (binding.set, binding.binding);
+        let (set, binding, element) = (binding.set, binding.binding, binding.element);
         if !declared.iter().any(|info| (info.set, info.binding) == (set, binding)) {
             return Err(SpecializeError::Undeclared { set, binding });
         }
-        if !bound.insert((set, binding)) {
+        if !bound.insert((set, binding, element)) {
             return Err(SpecializeError::BoundTwice { set, binding });
         }
     }
-    match declared.iter().find(|info| !bound.contains(&(info.set, info.binding))) {
+    // What the last one of an array is bound to, and the like, is seen where descriptors are written.
+    match declared.iter().find(|info| !bound.contains(&(info.set, info.binding, 0))) {
         Some(info) => Err(SpecializeError::Unbound { set: info.set, binding: info.binding, name: info.name.clone() }),
         None => Ok(()),
     }

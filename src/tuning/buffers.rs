@@ -1,23 +1,14 @@
 //! The user's buffers: how large they are, and what they hold.
 
 use super::expression::listed;
+use super::names::without_element;
+use super::sized::Sized;
 use super::subject::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, StructLayout, TypeLayout};
 
 use super::kernel::{said, skipped};
-
-/// A buffer under one configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sized {
-    /// What its bytes are.
-    pub(super) layout: StructLayout,
-    /// Its size, a multiple of four.
-    pub(super) bytes: u64,
-    /// How many elements it has; those of its runtime array, if it has one.
-    pub(super) elements: u64,
-}
 
 /// What a user may call a binding: by the names that the shader has for it, its members included, which a block without a name makes
 /// global; or by its numbers.
@@ -29,6 +20,12 @@ pub(super) fn is_meant(place: &str, info: &BindingInfo, blocks: &[BlockInfo]) ->
         || place
             .split_once(':')
             .is_some_and(|(set, binding)| (set.parse(), binding.parse()) == (Ok(info.set), Ok(info.binding)))
+}
+
+/// The same of one resource of a binding, which may have its number in brackets behind what all of them are called.
+pub(super) fn is_meant_at(place: &str, info: &BindingInfo, element: u32, blocks: &[BlockInfo]) -> bool {
+    let (base, asked) = without_element(place);
+    is_meant(place, info, blocks) || (asked == Some(element) && is_meant(base, info, blocks))
 }
 
 /// How a binding is called in messages and rows.
@@ -77,58 +74,52 @@ pub(super) fn check_numbers(blocks: &[BlockInfo]) -> Result<(), Failure> {
     })
 }
 
-impl Sized {
-    /// The size of a binding's buffer.
-    ///
-    /// # Errors
-    /// What can't be bound, and counts that are none.
-    pub(super) fn of(
-        info: &BindingInfo,
-        blocks: &[BlockInfo],
-        spec: Option<&BufferSpec>,
-        variables: &Variables,
-    ) -> Result<Self, Failure> {
-        let name = called(info);
-        // As large as each of its declarations asks for.
-        let least = at(info, blocks).map(|block| block.layout.bytes).max().unwrap_or(0);
-        let block = block(info, blocks).filter(|_| info.count == 1).ok_or_else(|| {
-            let what = if info.count == 1 { "no buffer" } else { "an array of descriptors" };
-            said(format!("binding `{name}` is {what}: only single storage and uniform buffers can be tuned with so far"))
-        })?;
-        let count = spec.and_then(|spec| spec.count.as_deref());
-        let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
-        let elements = asked.unwrap_or_else(|| variables.n());
-        if elements == 0 {
-            return Err(skipped(format!("buffer `{name}` would have no elements")));
+/// The size of a binding's buffer.
+///
+/// # Errors
+/// Counts that are none, and types that don't fit.
+pub(super) fn sized(
+    info: &BindingInfo,
+    blocks: &[BlockInfo],
+    spec: Option<&BufferSpec>,
+    variables: &Variables,
+) -> Result<Sized, Failure> {
+    let name = called(info);
+    // As large as each of its declarations asks for.
+    let least = at(info, blocks).map(|block| block.layout.bytes).max().unwrap_or(0);
+    let block = block(info, blocks).ok_or_else(|| said(format!("binding `{name}` is no buffer")))?;
+    let count = spec.and_then(|spec| spec.count.as_deref());
+    let asked = count.map(|count| variables.integer(count, &format!("the count of buffer `{name}`"))).transpose()?;
+    let elements = asked.unwrap_or_else(|| variables.n());
+    if elements == 0 {
+        return Err(skipped(format!("buffer `{name}` would have no elements")));
+    }
+    let too_large =
+        || skipped(format!("buffer `{name}` would have {elements} elements: more bytes than there are numbers for"));
+    match spec.and_then(|spec| spec.ty.as_deref()) {
+        Some(ty) => {
+            let (scalar, components) = element(ty).ok_or_else(|| {
+                said(format!(
+                    "`{ty}` is no type of buffer `{name}`: a GLSL scalar or vector is needed, such as float, uint or vec4"
+                ))
+            })?;
+            let element = scalar.bytes() * components;
+            let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(least);
+            // A uniform block keeps its members: they are given by name.
+            let is_block = info.kind == BindingKind::UniformBuffer && spec.is_some_and(|spec| spec.fill.is_none());
+            let layout = if is_block { block.layout.clone() } else { scalars::plain(scalar) };
+            Ok(Sized::buffer(layout, whole_words(bytes).ok_or_else(too_large)?, elements))
         }
-        let too_large =
-            || skipped(format!("buffer `{name}` would have {elements} elements: more bytes than there are numbers for"));
-        match spec.and_then(|spec| spec.ty.as_deref()) {
-            Some(ty) => {
-                let (scalar, components) = element(ty).ok_or_else(|| {
-                    said(format!(
-                        "`{ty}` is no type of buffer `{name}`: a GLSL scalar or vector is needed, such as float, uint or vec4"
-                    ))
-                })?;
-                let element = scalar.bytes() * components;
-                let bytes = elements.checked_mul(element).ok_or_else(too_large)?.max(least);
-                // A uniform block keeps its members: they are given by name.
-                let is_block = info.kind == BindingKind::UniformBuffer && spec.is_some_and(|spec| spec.fill.is_none());
-                let layout = if is_block { block.layout.clone() } else { scalars::plain(scalar) };
-                Ok(Self { layout, bytes: whole_words(bytes).ok_or_else(too_large)?, elements })
+        None if block.runtime_stride().is_none() => {
+            if asked.is_some() {
+                return Err(said(format!("buffer `{name}` has the size that the shader declares: it takes no count")));
             }
-            None if block.runtime_stride().is_none() => {
-                if asked.is_some() {
-                    return Err(said(format!("buffer `{name}` has the size that the shader declares: it takes no count")));
-                }
-                let bytes = whole_words(block.layout.bytes).ok_or_else(too_large)?;
-                Ok(Self { layout: block.layout.clone(), bytes, elements: bytes / 4 })
-            }
-            None => {
-                let bytes =
-                    block.bytes_with(elements).map(|bytes| bytes.max(least)).and_then(whole_words).ok_or_else(too_large)?;
-                Ok(Self { layout: block.layout.clone(), bytes, elements })
-            }
+            let bytes = whole_words(block.layout.bytes).ok_or_else(too_large)?;
+            Ok(Sized::buffer(block.layout.clone(), bytes, bytes / 4))
+        }
+        None => {
+            let bytes = block.bytes_with(elements).map(|bytes| bytes.max(least)).and_then(whole_words).ok_or_else(too_large)?;
+            Ok(Sized::buffer(block.layout.clone(), bytes, elements))
         }
     }
 }

@@ -4,11 +4,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::scalars::{self, Part};
+use super::sized::Layout;
 use crate::model::POISON;
-use crate::shader::{ScalarType, StructLayout};
-use crate::validate::Mismatch;
+use crate::shader::ScalarType;
+use crate::validate::{Mismatch, Position};
 
 /// How far a float may be from the reference's: by `absolute`, or by `relative` of the larger of the two. Whole numbers are exact.
+/// Texels that stand for 0 to 1 count as such, and may be a step off where nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// In the values' own unit; `None` for what suits the type.
@@ -19,17 +21,21 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// By type: a few hundred steps of the last digit, as sums in another order have them.
-    fn of(self, scalar: ScalarType) -> (f64, f64) {
-        let (absolute, relative) = match scalar {
+    fn usual(scalar: ScalarType) -> (f64, f64) {
+        match scalar {
             ScalarType::F64 => (1e-12, 1e-10),
             ScalarType::F32 => (1e-6, 1e-4),
             _ => (1e-3, 2e-2),
-        };
-        (self.absolute.unwrap_or(absolute), self.relative.unwrap_or(relative))
+        }
     }
 
     fn accepts(self, scalar: ScalarType, got: f64, expected: f64) -> bool {
-        let (absolute, relative) = self.of(scalar);
+        self.accepts_near(Self::usual(scalar), got, expected)
+    }
+
+    /// `usual` is how far, absolutely and as a share, where nothing is said.
+    pub(super) fn accepts_near(self, usual: (f64, f64), got: f64, expected: f64) -> bool {
+        let (absolute, relative) = (self.absolute.unwrap_or(usual.0), self.relative.unwrap_or(usual.1));
         let apart = (got - expected).abs();
         (got.is_nan() && expected.is_nan())
             || got == expected
@@ -39,20 +45,20 @@ impl Tolerance {
 }
 
 /// The first number that differs and how many do; nothing where all are right.
-pub(super) fn compare(
-    name: &str,
-    layout: &StructLayout,
-    [got, expected]: [&[u8]; 2],
-    tolerance: Tolerance,
-) -> Option<Mismatch> {
+pub(super) fn compare(name: &str, layout: &Layout, [got, expected]: [&[u8]; 2], tolerance: Tolerance) -> Option<Mismatch> {
     if got == expected {
         return None;
     }
     if got.len() != expected.len() {
         let bytes = |bytes: &[u8]| format!("{} bytes", bytes.len());
         let (wrong, total) = (1, 1);
-        return Some(Mismatch { output: name.to_owned(), index: 0, got: bytes(got), expected: bytes(expected), wrong, total });
+        let at = Position::Element(0);
+        return Some(Mismatch { output: name.to_owned(), at, got: bytes(got), expected: bytes(expected), wrong, total });
     }
+    let layout = match layout {
+        Layout::Block(layout) => layout,
+        Layout::Texels(texels) => return texels.compare(name, [got, expected], tolerance),
+    };
     let parts = scalars::parts(layout, got.len() as u64);
     let found: Vec<Compared> = parts.par_iter().map(|part| Compared::of(part, [got, expected], tolerance)).collect();
     let wrong = found.iter().map(|part| part.wrong).sum();
@@ -60,7 +66,7 @@ pub(super) fn compare(
     let at = found.iter().position(|part| part.first.is_some())?;
     let before: u64 = found[..at].iter().map(|part| part.total).sum();
     let (index, [got, expected]) = found.into_iter().nth(at)?.first?;
-    Some(Mismatch { output: name.to_owned(), index: before + index, got, expected, wrong, total })
+    Some(Mismatch { output: name.to_owned(), at: Position::Element(before + index), got, expected, wrong, total })
 }
 
 /// What came of a part of a buffer.
@@ -141,7 +147,7 @@ mod tests {
     use super::*;
 
     fn found(scalar: ScalarType, got: &[u8], expected: &[u8], tolerance: Tolerance) -> Option<Mismatch> {
-        compare("out", &scalars::plain(scalar), [got, expected], tolerance)
+        compare("out", &Layout::Block(scalars::plain(scalar)), [got, expected], tolerance)
     }
 
     fn floats(values: &[f32]) -> Vec<u8> {

@@ -1,8 +1,8 @@
-//! What a user's buffer holds before anything runs.
+//! What a user's buffer or image holds before anything runs.
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use half::{bf16, f16};
@@ -12,17 +12,18 @@ use super::scalars;
 use crate::model::{Sequence, Skip};
 use crate::shader::{ScalarType, StructLayout};
 
-/// What a buffer is filled with.
+/// What a buffer or an image is filled with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
-    /// Seeded: floats of 0 to 1, whole numbers below the count of the buffer's elements, so that those that are indexes stay within.
+    /// Seeded: floats of 0 to 1, whole numbers below the count of the buffer's elements, so that those that are indexes stay within;
+    /// any bits of texels that stand for 0 to 1.
     Random,
     /// Zeros.
     Zero,
     /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
     Iota,
-    /// One number.
+    /// One number, as shaders see it.
     Constant(f64),
     /// The bytes of a file, which has to have as many.
     File(PathBuf),
@@ -62,15 +63,10 @@ impl Fill {
     /// # Errors
     /// A file that can't be read, or is of another size; a buffer that is larger than the host's memory.
     pub(super) fn bytes(&self, layout: &StructLayout, bytes: u64, elements: u64, seed: u64) -> Result<Vec<u8>, Skip> {
-        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         if let Self::File(path) = self {
-            return file(path, bytes);
+            return file(path, bytes, "the buffer");
         }
-        let mut filled = Vec::new();
-        filled
-            .try_reserve_exact(length)
-            .map_err(|_| Skip::new(format!("the host has no {bytes} bytes to fill a buffer with")))?;
-        filled.resize(length, 0);
+        let mut filled = room(bytes)?;
         if *self == Self::Zero {
             return Ok(filled);
         }
@@ -112,11 +108,11 @@ impl Number {
 }
 
 /// A number of 0 to 1, of 24 bits: all floats but those of 16 bits and less hold it exactly.
-fn unit(seed: u64, index: u64) -> f64 {
+pub(super) fn unit(seed: u64, index: u64) -> f64 {
     f64::from(Sequence::Words { seed }.word(index) >> 8) / f64::from(1 << 24)
 }
 
-fn wide(seed: u64, index: u64) -> u64 {
+pub(super) fn wide(seed: u64, index: u64) -> u64 {
     let words = Sequence::Words { seed };
     u64::from(words.word(2 * index)) << 32 | u64::from(words.word(2 * index + 1))
 }
@@ -165,12 +161,22 @@ fn write(target: &mut [u8], scalar: ScalarType, number: Number) {
     }
 }
 
-fn file(path: &PathBuf, bytes: u64) -> Result<Vec<u8>, Skip> {
+/// Zeros.
+pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
+    let length = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut filled = Vec::new();
+    filled.try_reserve_exact(length).map_err(|_| Skip::new(format!("the host has no {bytes} bytes to fill a buffer with")))?;
+    filled.resize(length, 0);
+    Ok(filled)
+}
+
+/// The bytes of a file, as many as something has.
+pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip> {
     let read = fs::read(path).map_err(|error| Skip::new(format!("can't read {}: {error}", path.display())))?;
     if read.len() as u64 == bytes {
         return Ok(read);
     }
-    Err(Skip::new(format!("{} has {} bytes, the buffer {bytes}", path.display(), read.len())))
+    Err(Skip::new(format!("{} has {} bytes, {what} {bytes}", path.display(), read.len())))
 }
 
 #[cfg(test)]

@@ -6,23 +6,27 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::buffers::{self, Sized};
+use super::buffers;
 use super::compare::compare;
 use super::expression::Value;
 use super::fill::Fill;
+use super::images::ImageSpec;
 use super::module::{self, Source};
+use super::names;
+use super::resources::{Bound, Output, Unfilled, World};
+use super::samplers::SamplerSpec;
+use super::sized::{Layout, Sized};
 use super::subject::{BufferSpec, Reference, Subject};
 use super::variables::Variables;
 use crate::model::{
-    AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, POISON,
-    Point, Repeat, Resource, Shape, Status, Step, Work,
+    AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, Point,
+    Repeat, Resource, Shape, Status, Step, Work,
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Lack, Needs, Noting, Prepared, ScalarType, SpecValues,
-    Specialized, StructLayout, specialize_kernel,
+    BindingKind, BlockInfo, BlockPlace, Lack, Needs, Noting, Prepared, ScalarType, SpecValues, Specialized, specialize_kernel,
 };
-use crate::validate::{Mismatch, Verdict};
+use crate::validate::{Mismatch, Position, Verdict};
 
 /// The axes of the workgroup size.
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
@@ -48,17 +52,9 @@ pub struct Kernel {
     /// By their macros.
     sources: HashMap<Vec<(String, String)>, Arc<Source>>,
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
-    fills: HashMap<(u32, u32), (FillKey, Data)>,
+    fills: HashMap<(u32, u32, u32), (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
     expected: Option<Vec<Vec<u8>>>,
-}
-
-/// What a buffer's first bytes depend on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct FillKey {
-    bytes: u64,
-    elements: u64,
-    layout: String,
 }
 
 /// A configuration's case, and what it is made from.
@@ -71,24 +67,6 @@ struct Made {
     /// Of each output, in the order of the case's check.
     outputs: Vec<Output>,
     unfilled: Vec<Unfilled>,
-}
-
-/// A buffer that the kernel writes.
-struct Output {
-    resource: usize,
-    name: String,
-    /// Its set and binding.
-    place: (u32, u32),
-    bytes: u64,
-    /// What its bytes are.
-    layout: StructLayout,
-}
-
-/// A resource that is yet to be filled: as large cases as anybody can write down are looked at before they take memory.
-struct Unfilled {
-    resource: usize,
-    info: BindingInfo,
-    sized: Sized,
 }
 
 impl Kernel {
@@ -189,8 +167,8 @@ impl Kernel {
     pub fn prepare(&mut self, point: &Point) -> Result<Prepared, Failure> {
         let mut made = self.make(point)?;
         let kernels = vec![self.specialized(&made)?];
-        for Unfilled { resource, info, sized } in std::mem::take(&mut made.unfilled) {
-            made.case.resources[resource].contents = Contents::Data(self.data(&info, &made, &sized)?);
+        for unfilled in std::mem::take(&mut made.unfilled) {
+            made.case.resources[unfilled.resource].contents = Contents::Data(self.data(&unfilled, &made)?);
         }
         Ok(Prepared { case: made.case, kernels })
     }
@@ -220,7 +198,7 @@ impl Kernel {
         case.reset.push(Step::Fill { resource: notes, word: 0 });
         case.check = Check::Twin(vec![notes]);
         let (set, binding) = noting.place;
-        case.kernels[0].bindings.push(Binding { set, binding, resource: notes });
+        case.kernels[0].bindings.push(Binding::new(set, binding, notes));
         let module = source.with_words(noting.words.clone()).map_err(refused)?;
         let entry = module.reflection.entry_points.first().ok_or_else(|| refused("the entry point is gone".to_owned()))?;
         let specialized = specialize_kernel(&module, entry, &case.kernels[0], values);
@@ -245,7 +223,7 @@ impl Kernel {
         check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
         let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone())
             .map_err(|error| Failure::new(Status::CompileError, error.to_string()))?;
-        // What functions do with a buffer, which its declaration may not tell.
+        // What functions do with a buffer or an image, which its declaration may not tell.
         for info in &mut specialized.bindings {
             let used = source.reflection().bindings.iter().find(|used| (used.set, used.binding) == (info.set, info.binding));
             info.access = used.map_or(info.access, |used| used.access);
@@ -269,52 +247,14 @@ impl Kernel {
         let infos = reflection.bindings_under(&values).map_err(described)?;
         let blocks = reflection.blocks(&values).map_err(described)?;
         buffers::check_numbers(&blocks)?;
-        self.check_names(&infos, &blocks)?;
-        let mut resources = Vec::new();
-        let (mut bindings, mut reset, mut outputs, mut unfilled) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut reads_own = false;
+        names::check(&self.subject, &infos, &blocks)?;
+        let world = World { subject: &self.subject, blocks: &blocks, variables: &variables, directions: source.directions };
         // What functions do with a buffer, which those of the specialization don't tell.
-        for (info, used) in infos.iter().zip(&reflection.bindings) {
-            let name = buffers::called(info);
-            let spec = self.spec(info, &blocks);
-            let sized = Sized::of(info, &blocks, spec, &variables)?;
-            let fill = spec.and_then(|spec| spec.fill.as_ref());
-            let shape = Shape::Buffer { bytes: sized.bytes, memory: MemoryKind::DeviceLocal };
-            let resource = resources.len();
-            bindings.push(Binding { set: info.set, binding: info.binding, resource });
-            let own = |what: &str| Resource {
-                name: Cow::Owned(format!("{name} ({}:{}){what}", info.set, info.binding)),
-                shape,
-                contents: Contents::Undefined,
-            };
-            resources.push(own(""));
-            if used.access == Access::ReadOnly {
-                unfilled.push(Unfilled { resource, info: info.clone(), sized });
-                continue;
-            }
-            reads_own |= used.access == Access::ReadWrite;
-            let is_ignored = self.subject.ignored.iter().any(|place| buffers::is_meant(place, info, &blocks));
-            outputs.extend((!is_ignored).then(|| Output {
-                resource,
-                name: name.clone(),
-                place: (info.set, info.binding),
-                bytes: sized.bytes,
-                layout: sized.layout.clone(),
-            }));
-            match (fill, used.access) {
-                // What nobody reads, and the user doesn't ask for, is to be no result.
-                (None, Access::WriteOnly) => reset.push(Step::Fill { resource, word: POISON }),
-                (Some(Fill::Zero), _) => reset.push(Step::Fill { resource, word: 0 }),
-                _ => {
-                    resources.push(own(", before"));
-                    unfilled.push(Unfilled { resource: resource + 1, info: info.clone(), sized });
-                    reset.push(Step::Copy { from: resource + 1, to: resource });
-                }
-            }
+        let bound = Bound::of(&infos, &reflection.bindings, &world)?;
+        if bound.outputs.is_empty() {
+            return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
-        if outputs.is_empty() {
-            return Err(said("the shader writes no buffer: there is nothing to compare".to_owned()));
-        }
+        let reset = bound.reset();
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
             let bytes =
@@ -340,73 +280,40 @@ impl Kernel {
             local_size,
             constants: Vec::new(),
             required_subgroup_size: None,
-            bindings,
+            bindings: bound.bindings,
         };
-        let repeat = if reads_own && !self.subject.is_idempotent { Repeat::AfterReset } else { Repeat::Overwrites };
+        let repeat = if bound.reads_own && !self.subject.is_idempotent { Repeat::AfterReset } else { Repeat::Overwrites };
         let case = Case {
             kernels: vec![kernel],
-            resources,
+            resources: bound.resources,
             reset,
             pass,
             repeat,
             work,
             headline,
-            check: Check::Twin(outputs.iter().map(|output| output.resource).collect()),
+            check: Check::Twin(bound.outputs.iter().map(|output| output.resource).collect()),
             ..Case::new(&self.name(), point)
         };
+        let Bound { outputs, unfilled, .. } = bound;
         Ok(Made { case, source, values, variables, blocks, outputs, unfilled })
     }
 
-    /// What a buffer holds at first: the members of a uniform block, or what the user fills it with.
-    fn data(&mut self, info: &BindingInfo, made: &Made, sized: &Sized) -> Result<Data, Failure> {
-        let fill = self.spec(info, &made.blocks).and_then(|spec| spec.fill.clone());
-        if let (None, BindingKind::UniformBuffer) = (&fill, info.kind) {
+    /// What a resource holds at first: the members of a uniform block, or what the user fills it with.
+    fn data(&mut self, unfilled: &Unfilled, made: &Made) -> Result<Data, Failure> {
+        let Unfilled { info, element, sized, .. } = unfilled;
+        let fill = unfilled.fill(&self.subject, &made.blocks);
+        if let (None, BindingKind::UniformBuffer, Layout::Block(layout)) = (fill, info.kind, &sized.layout) {
             let name = buffers::called(info);
-            let bytes = buffers::members(&sized.layout, &name, sized.bytes, &self.subject.members, &made.variables)?;
+            let bytes = buffers::members(layout, &name, sized.bytes(), &self.subject.members, &made.variables)?;
             return Ok(Data::new(bytes));
         }
-        let key = FillKey { bytes: sized.bytes, elements: sized.elements, layout: format!("{:?}", sized.layout) };
-        let place = (info.set, info.binding);
-        if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| *known == key) {
+        let place = (info.set, info.binding, *element);
+        if let Some((_, data)) = self.fills.get(&place).filter(|(known, _)| known == sized) {
             return Ok(data.clone());
         }
-        let seed = self.subject.seed ^ u64::from(info.set) << 32 ^ u64::from(info.binding).wrapping_mul(0x9E37_79B9);
-        let filled = fill.unwrap_or(Fill::Random).bytes(&sized.layout, sized.bytes, sized.elements, seed);
-        let data = Data::new(filled.map_err(|skip| said(format!("buffer `{}`: {}", buffers::called(info), skip.reason)))?);
-        self.fills.insert(place, (key, data.clone()));
+        let data = Data::new(unfilled.bytes(fill.unwrap_or(&Fill::Random), self.subject.seed)?);
+        self.fills.insert(place, (sized.clone(), data.clone()));
         Ok(data)
-    }
-
-    fn spec(&self, info: &BindingInfo, blocks: &[BlockInfo]) -> Option<&BufferSpec> {
-        // The last one wins: the command line's stand behind the manifest's.
-        self.subject.buffers.iter().rfind(|spec| buffers::is_meant(&spec.place, info, blocks))
-    }
-
-    /// What the user names must be there.
-    fn check_names(&self, infos: &[BindingInfo], blocks: &[BlockInfo]) -> Result<(), Failure> {
-        let names = || infos.iter().map(buffers::called).collect::<Vec<_>>().join(", ");
-        let is_known = |spec: &&BufferSpec| infos.iter().any(|info| buffers::is_meant(&spec.place, info, blocks));
-        if let Some(spec) = self.subject.buffers.iter().find(|spec| !is_known(spec)) {
-            return Err(said(format!("the shader has no buffer `{}`; it has {}", spec.place, names())));
-        }
-        let is_there = |place: &&String| infos.iter().any(|info| buffers::is_meant(place, info, blocks));
-        if let Some(place) = self.subject.ignored.iter().find(|place| !is_there(place)) {
-            return Err(said(format!("--ignore: the shader has no buffer `{place}`; it has {}", names())));
-        }
-        let members = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
-        let known: Vec<String> = members
-            .flat_map(|block| block.layout.members.iter().flat_map(|m| [m.name.clone(), format!("{}.{}", block.name, m.name)]))
-            .collect();
-        match self.subject.members.iter().find(|(name, _)| !known.contains(name)) {
-            Some((name, _)) if known.is_empty() => {
-                Err(said(format!("`{name}` is given a value, but the shader has neither push constants nor uniform blocks")))
-            }
-            Some((name, _)) => {
-                let plain: Vec<&str> = known.iter().step_by(2).map(String::as_str).collect();
-                Err(said(format!("no push constant or uniform is called `{name}`; there are {}", plain.join(", "))))
-            }
-            None => Ok(()),
-        }
     }
 
     /// Workgroups: as many as are asked for, or as cover the invocations that are.
@@ -458,13 +365,22 @@ impl Kernel {
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.
         let placed = |place: &String| {
-            let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks));
-            info.map_or(place.clone(), |info| format!("{}:{}", info.set, info.binding))
+            let placed = |place: &str| {
+                let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks))?;
+                Some(format!("{}:{}", info.set, info.binding))
+            };
+            let of_array = |(base, element): (&str, Option<u32>)| Some(format!("{}[{}]", placed(base)?, element?));
+            placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.clone())
         };
-        let specs = self.subject.buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
+        let Subject { buffers, images, samplers, .. } = &self.subject;
+        let buffers = buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
+        let images = images.iter().map(|spec| ImageSpec { place: placed(&spec.place), ..spec.clone() });
+        let samplers = samplers.iter().map(|spec| SamplerSpec { place: placed(&spec.place), ..spec.clone() });
         let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
         let subject = Subject {
-            buffers: specs.collect(),
+            buffers: buffers.collect(),
+            images: images.collect(),
+            samplers: samplers.collect(),
             ignored: self.subject.ignored.iter().map(placed).collect(),
             macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
             include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
@@ -477,7 +393,7 @@ impl Kernel {
         let mut other = Self::new(subject, self.device.clone());
         let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
         let made = other.make(&Point::default()).map_err(failed)?;
-        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.bytes)).collect::<Vec<_>>();
+        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
         if shape(&own) != shape(&made) {
             return Err(said(format!(
                 "the reference has another shape: it writes {}, and the shader {}",
@@ -497,7 +413,7 @@ impl Kernel {
     pub fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         let wrong = |output: &str, got: String, expected: &str| {
             let (output, expected) = (output.to_owned(), expected.to_owned());
-            Verdict::Wrong(Mismatch { output, index: 0, got, expected, wrong: 1, total: 1 })
+            Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
         };
         let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
         if expected.iter().eq(outputs) {
@@ -516,15 +432,17 @@ impl Kernel {
             Err(failure) => return wrong("the case", failure.reason, "as it was"),
         };
         let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
-        let mut found =
-            pairs.filter_map(|(output, both)| compare(&output.name, &output.layout, [both.0, both.1], self.subject.tolerance));
+        let mut found = pairs
+            .filter_map(|(output, both)| compare(&output.name, &output.sized.layout, [both.0, both.1], self.subject.tolerance));
         found.next().map_or(Verdict::Right, Verdict::Wrong)
     }
 }
 
-/// The buffers that a case writes, in words.
+/// What a case writes, in words.
 fn written(made: &Made) -> String {
-    let one = |Output { name, place: (set, binding), bytes, .. }: &Output| format!("{name} ({set}:{binding}, {bytes} bytes)");
+    let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
+        format!("{name} ({set}:{binding}, {})", sized.described())
+    };
     made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -532,38 +450,32 @@ fn written(made: &Made) -> String {
 fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
     let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
     let infos = &made.source.reflection().bindings;
-    let of_output = |resource: &usize| {
-        let bound = made.case.kernels[0].bindings.iter().find(|binding| binding.resource == *resource);
-        let info = bound.and_then(|bound| infos.iter().find(|info| (info.set, info.binding) == (bound.set, bound.binding)));
-        let info = info.ok_or_else(|| said("an output is bound to nothing".to_owned()))?;
-        let is_it = |place: &str| buffers::is_meant(place, info, &made.blocks) || (place.is_empty() && made.outputs.len() == 1);
-        let file = files.iter().find(|(place, _)| is_it(place)).ok_or_else(|| {
-            said(format!(
-                "no reference file for `{}`: name one for each of {}, as in NAME=FILE",
-                buffers::called(info),
-                names()
-            ))
+    let is_it = |place: &str, output: &Output| {
+        let (set, binding, element) = output.place;
+        let info = infos.iter().find(|info| (info.set, info.binding) == (set, binding));
+        let is_meant = info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
+        is_meant || (place.is_empty() && made.outputs.len() == 1)
+    };
+    let of_output = |output: &Output| {
+        let name = &output.name;
+        let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
+            said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
         let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
-        let needed = made.case.resources[*resource].bytes();
+        let needed = output.sized.bytes();
         if bytes.len() as u64 == needed {
             return Ok(bytes);
         }
-        Err(said(format!("{} has {} bytes, `{}` has {needed}", file.1.display(), bytes.len(), buffers::called(info))))
+        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.display(), bytes.len())))
     };
-    let is_output = |place: &str| {
-        infos.iter().any(|info| {
-            let is_written = made.outputs.iter().any(|output| output.place == (info.set, info.binding));
-            is_written && (place.is_empty() || buffers::is_meant(place, info, &made.blocks))
-        })
-    };
+    let is_output = |place: &str| place.is_empty() || made.outputs.iter().any(|output| is_it(place, output));
     if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
         return Err(said(format!(
             "there is a reference file for `{place}`, which the shader doesn't write; it writes {}",
             names()
         )));
     }
-    made.case.check.outputs().iter().map(of_output).collect()
+    made.outputs.iter().map(of_output).collect()
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.
@@ -578,7 +490,7 @@ pub(super) fn local_size(source: &Source, point: &Point) -> [u32; 3] {
 }
 
 /// Invocations where nothing is said of them: `n` in all, as many in each direction that the shader has.
-fn even_threads(n: u64, directions: [bool; 3]) -> [u64; 3] {
+pub(super) fn even_threads(n: u64, directions: [bool; 3]) -> [u64; 3] {
     let root = match directions.iter().filter(|has| **has).count() {
         0 => return [n, 1, 1],
         1 => n,
@@ -688,9 +600,11 @@ impl Kernel {
 
     /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
     pub fn problem(&self) -> String {
-        let Subject { buffers, members, threads, groups, is_idempotent, .. } = &self.subject;
+        let Subject { buffers, images, samplers, members, threads, groups, is_idempotent, .. } = &self.subject;
         let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
-        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}")
+        let images = images.iter().map(|spec| format!(" {spec}"));
+        let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
     }
 
     /// What doesn't follow where the workgroup size is changed.

@@ -2,7 +2,8 @@
 //! follows from those that were. Knows neither Vulkan nor how anything is measured.
 //!
 //! ```text
-//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, buffers, fill, scalars)
+//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, names)
+//! resources    what the case binds (buffers, scalars, images, texels, samplers, fill)
 //! compare      its results, beside those of a reference
 //! space        the configurations that may be    search   which one next
 //! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
@@ -14,20 +15,28 @@ mod buffers;
 mod compare;
 mod expression;
 mod fill;
+mod images;
 mod kernel;
 mod module;
+mod names;
+mod resources;
+mod samplers;
 mod scalars;
 pub mod search;
+mod sized;
 pub mod space;
 mod subject;
 mod t4;
 mod table;
+mod texels;
 mod variables;
 
 pub use compare::Tolerance;
 pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;
+pub use images::ImageSpec;
 pub use kernel::{CONSTANT_AXIS, Constant, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS};
+pub use samplers::SamplerSpec;
 pub use subject::{BufferSpec, Reference, Subject};
 pub use t4::{T4Measurement, T4Result, T4Session, T4Times, T4Validity, t4};
 pub use table::{DeviceId, DriverId, Entry, KernelId, Match, Quality, Query, Table, TableError};

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::Tolerance;
 use super::fill::Fill;
+use super::images::ImageSpec;
+use super::samplers::SamplerSpec;
 use crate::model::{Point, SpirvTarget};
 
 /// A kernel to be tuned. Every process that measures it makes the same cases of it. Expressions are texts here: see
@@ -29,6 +31,10 @@ pub struct Subject {
     pub n: u64,
     /// What the user says of buffers.
     pub buffers: Vec<BufferSpec>,
+    /// What the user says of images.
+    pub images: Vec<ImageSpec>,
+    /// What the user says of samplers.
+    pub samplers: Vec<SamplerSpec>,
     /// Members of push constants and of uniform blocks: the name and an expression.
     pub members: Vec<(String, String)>,
     /// How many invocations there are to be, in x, y and z: rounded up to whole workgroups.
@@ -43,7 +49,7 @@ pub struct Subject {
     pub reference: Reference,
     /// How exactly.
     pub tolerance: Tolerance,
-    /// Buffers that hold no result, such as room to work in: by what [`BufferSpec::place`] may say.
+    /// Buffers and images that hold no result, such as room to work in: by what [`BufferSpec::place`] may say.
     pub ignored: Vec<String>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
@@ -62,7 +68,7 @@ pub enum Reference {
     Configuration(Point),
     /// Those of another shader with the same bindings, as it is written.
     Shader(PathBuf),
-    /// These files: the buffer's name or binding, and where its bytes are.
+    /// These files: the buffer's or image's name or binding, and where its bytes are.
     Files(Vec<(String, PathBuf)>),
 }
 
@@ -71,7 +77,8 @@ pub enum Reference {
 pub struct BufferSpec {
     /// Its name, its binding, or set and binding with a colon between.
     pub place: String,
-    /// What its numbers are, where the shader's declaration isn't to count: a GLSL name such as `float` or `uvec2`.
+    /// What its numbers are, where the shader's declaration isn't to count: a GLSL name such as `float` or `uvec2`; of a texel buffer
+    /// a layout qualifier such as `rgba32f`.
     pub ty: Option<String>,
     /// How many elements it has: an expression.
     pub count: Option<String>,
@@ -85,22 +92,39 @@ impl BufferSpec {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (place, rest) = text.split_once('=').ok_or("PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;
+        let Parts { place, word, bracket, fill } =
+            Parts::of(text, "PLACE=TYPE[COUNT]:FILL is needed, such as data=float[n]:random")?;
+        Ok(Self { place, ty: word, count: bracket, fill })
+    }
+}
+
+/// What a flag says of a buffer or an image: `PLACE=WORD[BRACKET]:FILL`.
+pub(super) struct Parts {
+    pub(super) place: String,
+    pub(super) word: Option<String>,
+    pub(super) bracket: Option<String>,
+    pub(super) fill: Option<Fill>,
+}
+
+impl Parts {
+    /// Reads them; `form` is what is needed.
+    pub(super) fn of(text: &str, form: &str) -> Result<Self, String> {
+        let (place, rest) = text.split_once('=').ok_or(form)?;
         let place = place.trim().to_owned();
         if place.is_empty() {
-            return Err("the buffer's name or binding is missing before `=`".to_owned());
+            return Err("the name or binding is missing before `=`".to_owned());
         }
         let (shape, fill) = split_fill(rest);
         let fill = fill.map(str::parse).transpose()?;
-        let (ty, count) = match shape.split_once('[') {
+        let (word, bracket) = match shape.split_once('[') {
             None => (shape.trim(), None),
-            Some((ty, count)) => {
-                let count = count.trim_end().strip_suffix(']').ok_or("the `[` before the count isn't closed")?;
-                (ty.trim(), Some(count.trim().to_owned()).filter(|count| !count.is_empty()))
+            Some((word, bracket)) => {
+                let bracket = bracket.trim_end().strip_suffix(']').ok_or("the `[` isn't closed")?;
+                (word.trim(), Some(bracket.trim().to_owned()).filter(|bracket| !bracket.is_empty()))
             }
         };
-        let ty = Some(ty.to_owned()).filter(|ty| !ty.is_empty());
-        Ok(Self { place, ty, count, fill })
+        let word = Some(word.to_owned()).filter(|word| !word.is_empty());
+        Ok(Self { place, word, bracket, fill })
     }
 }
 

@@ -138,11 +138,7 @@ fn specialized(words: &[u32], reflection: Reflection) {
             .filter(|constant| !constant.name.is_empty())
             .filter_map(|constant| Some((constant.name.clone(), scalar(constant.ty, constant.default_bits)?)))
             .collect(),
-        bindings: reflection
-            .bindings
-            .iter()
-            .map(|info| Binding { set: info.set, binding: info.binding, resource: 0 })
-            .collect(),
+        bindings: reflection.bindings.iter().map(|info| Binding::new(info.set, info.binding, 0)).collect(),
         ..Kernel::new("fuzzed.comp", [1; 3], 0)
     };
     let module = Module {

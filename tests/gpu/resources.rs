@@ -1,47 +1,96 @@
 //! Every kind of resource reaches kernels as what it is, wherever its memory lies, and every kind of step does what it says.
 
-use lanescope::model::{Data, DeviceInfo, Format, FormatUse, ImageRole, Measurand, MemoryKind, Precision, Shape};
+use lanescope::model::{
+    Data, DeviceInfo, Dimension, Edge, Format, FormatUse, ImageRole, Measurand, MemoryKind, Numbers, POISON, Precision,
+    Sampling, Shape,
+};
 
 use super::*;
 
 const LOCAL: [u32; 3] = [1, 1, 1];
 
 /// A texel's channels, as the device reads them: those that a format lacks are 0, 0 and 1.
-fn texel(format: Format, bytes: &[u8]) -> [f32; 4] {
+fn texel(format: Format, bytes: &[u8]) -> [f64; 4] {
     let mut texel = [0.0, 0.0, 0.0, 1.0];
-    let size = (format.bytes() / format.channels()) as usize;
-    for (channel, bytes) in texel.iter_mut().zip(bytes.chunks_exact(size)) {
-        *channel = match format.precision() {
-            Precision::Unorm8 => f32::from(bytes[0]) / 255.0,
-            Precision::Float16 => half::f16::from_ne_bytes([bytes[0], bytes[1]]).to_f32(),
-            Precision::Float32 => f32::from_ne_bytes(bytes.try_into().unwrap()),
+    let mut at = 0;
+    for (i, channel) in (0..format.channels()).zip(&mut texel) {
+        let width = format.channel_bits(i);
+        let bits = bits_at(bytes, at, width);
+        at += width;
+        let signed = || f64::from(i32::from_ne_bytes((bits << (32 - width)).to_ne_bytes()) >> (32 - width));
+        let most = |width: u32| f64::from(u32::MAX >> (32 - width));
+        *channel = match (format.numbers(), width) {
+            (Numbers::Unorm, _) => f64::from(bits) / most(width),
+            (Numbers::Snorm, _) => (signed() / most(width - 1)).max(-1.0),
+            (Numbers::Uint, _) => bits.into(),
+            (Numbers::Sint, _) => signed(),
+            (Numbers::Float, 32) => f32::from_bits(bits).into(),
+            // The smaller ones are `f16` without the sign and the last digits.
+            (Numbers::Float, width) => half::f16::from_bits(u16::try_from(bits << (15 - width.min(15))).unwrap()).to_f64(),
         };
     }
     texel
 }
 
+/// So many bits of a texel, the first in the lowest bits of its first byte.
+fn bits_at(bytes: &[u8], at: u32, width: u32) -> u32 {
+    let bit = |i: u32| u32::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
+    (0..width).map(|i| bit(at + i) << i).sum()
+}
+
 /// What a format's texels are made from: whole numbers for floats, since others may be no numbers.
 fn texels_of(format: Format) -> Sequence {
     match format.precision() {
-        Precision::Unorm8 => INPUT,
         Precision::Float16 => Sequence::WholeHalves { seed: 7, magnitude: 100 },
         Precision::Float32 => Sequence::WholeFloats { seed: 7, magnitude: 100 },
+        _ => INPUT,
     }
 }
 
-fn bytes_of(sequence: Sequence, count: u64) -> Vec<u8> {
-    (0..count / 4).flat_map(|word| sequence.word(word).to_ne_bytes()).collect()
+/// The bytes of so many texels, a multiple of four in all.
+fn bytes_of(format: Format, count: u64) -> Vec<u8> {
+    let words = (0..(count * u64::from(format.bytes())).div_ceil(4)).map(|word| texels_of(format).word(word));
+    // No infinities: none of the exponents has its highest bit.
+    let finite = |word: u32| if format.precision() == Precision::Float11 { word & 0x7FDF_FBFF } else { word };
+    words.flat_map(|word| finite(word).to_ne_bytes()).collect()
 }
 
-/// Runs a kernel that writes a vec4 for each of `count` elements, and compares them with those of the texels.
-fn check_texels(device: &mut Device, prepared: &Prepared, output: usize, format: Format, expected: &[[f32; 4]]) {
-    let read = run_and_read(device, prepared, output);
-    for (i, (got, expected)) in read.chunks_exact(4).zip(expected).enumerate() {
-        let got: Vec<f32> = got.iter().map(|bits| f32::from_bits(*bits)).collect();
+fn contents_of(format: Format, count: u64) -> Contents {
+    Contents::Data(Data::new(bytes_of(format, count)))
+}
+
+/// How GLSL begins the types that see a format's texels.
+fn prefix(format: Format) -> &'static str {
+    match format.numbers() {
+        Numbers::Uint => "u",
+        Numbers::Sint => "i",
+        _ => "",
+    }
+}
+
+/// With the types that see a format's texels for `PRE`, and its name for `FORMAT`.
+fn of_format(glsl: &str, format: Format) -> String {
+    glsl.replace("PRE", prefix(format)).replace("FORMAT", format.as_str())
+}
+
+fn compare_texels(format: Format, got: &[[f64; 4]], expected: &[[f64; 4]]) {
+    for (i, (got, expected)) in got.iter().zip(expected).enumerate() {
         let is_near = got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() <= 1e-6);
         assert!(is_near, "{format:?}, texel {i}: {got:?} should be {expected:?}");
     }
-    assert_eq!(read.len(), 4 * expected.len());
+    assert_eq!(got.len(), expected.len());
+}
+
+/// Runs a kernel that writes four components for each of `count` elements, and compares them with those of the texels.
+fn check_texels(device: &mut Device, prepared: &Prepared, output: usize, format: Format, expected: &[[f64; 4]]) {
+    let read = run_and_read(device, prepared, output);
+    let number = |bits: u32| match format.numbers() {
+        Numbers::Uint => bits.into(),
+        Numbers::Sint => i32::from_ne_bytes(bits.to_ne_bytes()).into(),
+        _ => f32::from_bits(bits).into(),
+    };
+    let got: Vec<[f64; 4]> = read.chunks_exact(4).map(|four| std::array::from_fn(|i| number(four[i]))).collect();
+    compare_texels(format, &got, expected);
     device.unload();
 }
 
@@ -49,59 +98,88 @@ fn result_of(texels: u32) -> Resource {
     Resource::words("result", 4 * u64::from(texels), Contents::Undefined)
 }
 
-fn all_texels(format: Format, count: u64) -> Vec<[f32; 4]> {
-    let bytes = bytes_of(texels_of(format), count * u64::from(format.bytes()));
+fn decoded(format: Format, bytes: &[u8]) -> Vec<[f64; 4]> {
     bytes.chunks_exact(format.bytes() as usize).map(|bytes| texel(format, bytes)).collect()
+}
+
+fn all_texels(format: Format, count: u64) -> Vec<[f64; 4]> {
+    let mut texels = decoded(format, &bytes_of(format, count));
+    texels.truncate(usize::try_from(count).unwrap());
+    texels
+}
+
+/// Whether kernels may use a format so.
+fn can(device: &Device, format: Format, usage: FormatUse) -> bool {
+    let is_storage = matches!(usage, FormatUse::Storage | FormatUse::StorageTexels);
+    let lacks = is_storage && format.is_extended() && !device.info().has(Feature::StorageImageExtendedFormats);
+    device.info().supports(format, usage) && !lacks
+}
+
+/// The formats that kernels may use in all these ways.
+fn formats_for(device: &Device, uses: &[FormatUse]) -> Vec<Format> {
+    let all = Format::ALL.iter().copied();
+    let formats: Vec<Format> = all.filter(|format| uses.iter().all(|usage| can(device, *format, *usage))).collect();
+    // Those of 32 bits and of bytes are there on every device.
+    assert!(formats.contains(&Format::Rgba32Float) && formats.contains(&Format::Rgba8Uint), "{formats:?}");
+    formats
 }
 
 #[test]
 fn texel_buffers_are_read_in_every_format() {
     let glsl = "
-        layout(set = 0, binding = 0) uniform textureBuffer texels;
-        layout(set = 0, binding = 1) writeonly buffer Result { vec4 result[]; };
+        layout(set = 0, binding = 0) uniform PREtextureBuffer texels;
+        layout(set = 0, binding = 1) writeonly buffer Result { PREvec4 result[]; };
         void main() { uint i = gl_GlobalInvocationID.x; result[i] = texelFetch(texels, int(i)); }";
     on_each_device(|device| {
-        for format in Format::ALL {
-            if !device.info().supports(format, FormatUse::UniformTexels) {
-                continue;
-            }
-            let shape = Shape::Texels { format, count: 64 };
-            let texels = Resource::new("texels", shape, Contents::Sequence(texels_of(format)));
-            let prepared = Builder::new(vec![texels, result_of(64)]).kernel(glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, 64));
-            check_texels(device, &prepared.done(), 1, format, &all_texels(format, 64));
+        for format in formats_for(device, &[FormatUse::UniformTexels]) {
+            let shape = Shape::Texels { format, count: 63, role: ImageRole::Sampled };
+            let texels = Resource::new("texels", shape, contents_of(format, 63));
+            let glsl = of_format(glsl, format);
+            let prepared = Builder::new(vec![texels, result_of(63)]).kernel(&glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, 63));
+            check_texels(device, &prepared.done(), 1, format, &all_texels(format, 63));
         }
     });
 }
 
-/// 36 texels wide, so that rows of the narrowest format are whole words but no power of two; and so many high that more than one
-/// staging copy is needed.
-const EXTENT: [u32; 2] = [36, 20];
+/// Rows of the narrowest format begin and end within words, and the whole does as well.
+const EXTENT: [u32; 3] = [35, 19, 1];
+const COUNT: u32 = 35 * 19;
 
-fn image(format: Format, extent: [u32; 2], role: ImageRole) -> Resource {
-    Resource::new("image", Shape::Image { format, extent, role }, Contents::Sequence(texels_of(format)))
+fn plane(format: Format, extent: [u32; 3], role: ImageRole) -> Shape {
+    Shape::Image { format, dimension: Dimension::D2, extent, role }
 }
+
+fn image(format: Format, extent: [u32; 3], role: ImageRole) -> Resource {
+    let count = extent.iter().map(|side| u64::from(*side)).product();
+    Resource::new("image", plane(format, extent, role), contents_of(format, count))
+}
+
+fn sampler(name: &'static str, sampling: Sampling) -> Resource {
+    Resource::new(name, Shape::Sampler(sampling), Contents::Undefined)
+}
+
+const LINEAR: Sampling = Sampling { is_linear: true, edge: Edge::Clamp, is_unnormalized: false };
 
 #[test]
 fn images_are_fetched_in_every_format() {
     let glsl = "
-        layout(set = 0, binding = 0) uniform texture2D image;
+        layout(set = 0, binding = 0) uniform PREtexture2D image;
         layout(set = 0, binding = 1) uniform sampler nearest;
-        layout(set = 0, binding = 2) writeonly buffer Result { vec4 result[]; };
+        layout(set = 0, binding = 2) writeonly buffer Result { PREvec4 result[]; };
         void main() {
-            ivec2 at = ivec2(gl_GlobalInvocationID.x % 36, gl_GlobalInvocationID.x / 36);
-            vec2 middle = (vec2(at) + 0.5) / vec2(36, 20);
-            vec4 fetched = texelFetch(sampler2D(image, nearest), at, 0);
-            result[gl_GlobalInvocationID.x] = 0.5 * (fetched + textureLod(sampler2D(image, nearest), middle, 0.0));
+            ivec2 at = ivec2(gl_GlobalInvocationID.x % 35, gl_GlobalInvocationID.x / 35);
+            vec2 middle = (vec2(at) + 0.5) / vec2(35, 19);
+            PREvec4 fetched = texelFetch(PREsampler2D(image, nearest), at, 0);
+            PREvec4 taken = textureLod(PREsampler2D(image, nearest), middle, 0.0);
+            result[gl_GlobalInvocationID.x] = fetched == taken ? fetched : PREvec4(77);
         }";
     on_each_device(|device| {
-        for format in Format::ALL {
-            if !device.info().supports(format, FormatUse::Sampled) {
-                continue;
-            }
-            let nearest = Resource::new("nearest", Shape::Sampler { is_linear: false }, Contents::Undefined);
-            let resources = vec![image(format, EXTENT, ImageRole::Sampled), nearest, result_of(720)];
-            let prepared = Builder::new(resources).kernel(glsl, LOCAL, &[], &[0, 1, 2]).pass(dispatch(0, 720));
-            check_texels(device, &prepared.done(), 2, format, &all_texels(format, 720));
+        for format in formats_for(device, &[FormatUse::Sampled]) {
+            let nearest = sampler("nearest", Sampling::default());
+            let resources = vec![image(format, EXTENT, ImageRole::Sampled), nearest, result_of(COUNT)];
+            let glsl = of_format(glsl, format);
+            let prepared = Builder::new(resources).kernel(&glsl, LOCAL, &[], &[0, 1, 2]).pass(dispatch(0, COUNT));
+            check_texels(device, &prepared.done(), 2, format, &all_texels(format, COUNT.into()));
         }
     });
 }
@@ -114,49 +192,179 @@ fn a_linear_sampler_mixes_neighbours() {
         layout(set = 0, binding = 2) writeonly buffer Result { vec4 result[]; };
         void main() {
             uint x = gl_GlobalInvocationID.x;
-            result[x] = textureLod(sampler2D(image, linear), vec2((float(x) + 1.0) / 36.0, 0.5 / 20.0), 0.0);
+            result[x] = textureLod(sampler2D(image, linear), vec2((float(x) + 1.0) / 35.0, 0.5 / 19.0), 0.0);
+        }";
+    let combined = "
+        layout(set = 0, binding = 0) uniform sampler2D image;
+        layout(set = 0, binding = 1) writeonly buffer Result { vec4 result[]; };
+        void main() {
+            uint x = gl_GlobalInvocationID.x;
+            result[x] = textureLod(image, vec2((float(x) + 1.0) / 35.0, 0.5 / 19.0), 0.0);
         }";
     let format = Format::Rgba16Float;
     on_each_device(|device| {
-        if !device.info().supports(format, FormatUse::SampledLinear) {
+        if !can(device, format, FormatUse::SampledLinear) {
             return;
         }
-        let linear = Resource::new("linear", Shape::Sampler { is_linear: true }, Contents::Undefined);
-        let resources = vec![image(format, EXTENT, ImageRole::Sampled), linear, result_of(35)];
-        let prepared = Builder::new(resources).kernel(glsl, LOCAL, &[], &[0, 1, 2]).pass(dispatch(0, 35)).done();
-        let texels = all_texels(format, 36);
-        let read = run_and_read(device, &prepared, 2);
-        for (x, got) in read.chunks_exact(4).enumerate() {
-            for (channel, bits) in got.iter().enumerate() {
-                let between = 0.5 * (texels[x][channel] + texels[x + 1][channel]);
-                // Weights have eight bits at least, and the values are up to 200 apart.
-                assert!((f32::from_bits(*bits) - between).abs() <= 200.0 / 256.0, "texel {x}, channel {channel}");
+        let resources = || vec![image(format, EXTENT, ImageRole::Sampled), sampler("linear", LINEAR), result_of(34)];
+        let apart = Builder::new(resources()).kernel(glsl, LOCAL, &[], &[0, 1, 2]).pass(dispatch(0, 34)).done();
+        let bindings = vec![Binding { sampler: Some(1), ..Binding::new(0, 0, 0) }, Binding::new(0, 1, 2)];
+        let together = Builder::new(resources()).kernel_with(combined, LOCAL, &[], bindings).pass(dispatch(0, 34)).done();
+        let texels = all_texels(format, 35);
+        for prepared in [apart, together] {
+            let read = run_and_read(device, &prepared, 2);
+            for (x, got) in read.chunks_exact(4).enumerate() {
+                for (channel, bits) in got.iter().enumerate() {
+                    let between = 0.5 * (texels[x][channel] + texels[x + 1][channel]);
+                    // Weights have eight bits at least, and the values are up to 200 apart.
+                    let apart = (f64::from(f32::from_bits(*bits)) - between).abs();
+                    assert!(apart <= 200.0 / 256.0, "texel {x}, channel {channel}");
+                }
             }
+            device.unload();
         }
     });
 }
 
 #[test]
 fn storage_images_are_read_in_every_format() {
+    let glsl = "
+        layout(set = 0, binding = 0, FORMAT) uniform readonly PREimage2D image;
+        layout(set = 0, binding = 1) writeonly buffer Result { PREvec4 result[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            result[i] = imageLoad(image, ivec2(i % 35, i / 35));
+        }";
     on_each_device(|device| {
-        for format in Format::ALL {
-            let extended = format.is_extended() && !device.info().has(Feature::StorageImageExtendedFormats);
-            if extended || !device.info().supports(format, FormatUse::Storage) {
-                continue;
-            }
-            let glsl = format!(
-                "layout(set = 0, binding = 0, {}) uniform readonly image2D image;
-                layout(set = 0, binding = 1) writeonly buffer Result {{ vec4 result[]; }};
-                void main() {{
-                    uint i = gl_GlobalInvocationID.x;
-                    result[i] = imageLoad(image, ivec2(i % 36, i / 36));
-                }}",
-                format.as_str()
-            );
-            let resources = vec![image(format, EXTENT, ImageRole::Storage), result_of(720)];
-            let prepared = Builder::new(resources).kernel(&glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, 720));
-            check_texels(device, &prepared.done(), 1, format, &all_texels(format, 720));
+        for format in formats_for(device, &[FormatUse::Storage]) {
+            let resources = vec![image(format, EXTENT, ImageRole::Storage), result_of(COUNT)];
+            let glsl = of_format(glsl, format);
+            let prepared = Builder::new(resources).kernel(&glsl, LOCAL, &[], &[0, 1]).pass(dispatch(0, COUNT));
+            check_texels(device, &prepared.done(), 1, format, &all_texels(format, COUNT.into()));
         }
+    });
+}
+
+#[test]
+fn storage_images_and_texel_buffers_are_written_and_read_back_in_every_format() {
+    let glsl = "
+        layout(set = 0, binding = 0) uniform PREtexture2D source;
+        layout(set = 0, binding = 1, FORMAT) uniform writeonly PREimage2D image;
+        layout(set = 0, binding = 2, FORMAT) uniform writeonly PREimageBuffer texels;
+        void main() {
+            ivec2 at = ivec2(gl_GlobalInvocationID.x % 35, gl_GlobalInvocationID.x / 35);
+            PREvec4 texel = texelFetch(source, at, 0);
+            imageStore(image, at, texel);
+            imageStore(texels, int(gl_GlobalInvocationID.x), texel);
+        }";
+    on_each_device(|device| {
+        let uses = [FormatUse::Sampled, FormatUse::Storage, FormatUse::StorageTexels];
+        for format in formats_for(device, &uses) {
+            let shape = Shape::Texels { format, count: COUNT, role: ImageRole::Storage };
+            let source = Resource { name: "source".into(), ..image(format, EXTENT, ImageRole::Sampled) };
+            let resources = vec![
+                source,
+                Resource::new("image", plane(format, EXTENT, ImageRole::Storage), Contents::Undefined),
+                Resource::new("texels", shape, Contents::Undefined),
+            ];
+            let glsl = of_format(glsl, format);
+            let prepared = Builder::new(resources)
+                .kernel(&glsl, LOCAL, &[], &[0, 1, 2])
+                .reset(vec![Step::Fill { resource: 2, word: POISON }])
+                .pass(dispatch(0, COUNT))
+                .done();
+            let slot = load(device, &prepared);
+            device.run_checked(slot).unwrap();
+            for output in [1, 2] {
+                let bytes = device.read(slot, output).unwrap();
+                assert_eq!(bytes.len() as u64, prepared.case.resources[output].bytes(), "{format:?}");
+                compare_texels(format, &decoded(format, &bytes), &all_texels(format, COUNT.into()));
+            }
+            device.unload();
+        }
+    });
+}
+
+#[test]
+fn an_image_is_restored_from_a_buffer_before_each_pass() {
+    let glsl = "
+        layout(set = 0, binding = 0, r32ui) uniform uimage3D image;
+        void main() {
+            ivec3 at = ivec3(gl_GlobalInvocationID);
+            imageStore(image, at, 3 * imageLoad(image, at));
+        }";
+    on_each_device(|device| {
+        let shape =
+            Shape::Image { format: Format::R32Uint, dimension: Dimension::D3, extent: [5, 3, 2], role: ImageRole::Storage };
+        let image = Resource::new("image", shape, Contents::Undefined);
+        let before = Resource::words("before", 30, Contents::Sequence(INPUT));
+        let mut prepared = Builder::new(vec![image, before])
+            .kernel(glsl, LOCAL, &[], &[0])
+            .reset(vec![Step::Copy { from: 1, to: 0 }])
+            .pass(vec![Step::Bind { kernel: 0 }, Step::Dispatch { groups: [5, 3, 2] }])
+            .done();
+        prepared.case.repeat = Repeat::AfterReset;
+        let slot = load(device, &prepared);
+        device.run_reset(slot).unwrap();
+        assert_eq!(words(&device.read(slot, 0).unwrap()), words_of(INPUT, 30));
+        device.sample(slot, 1, 3).unwrap();
+        let thrice: Vec<u32> = words_of(INPUT, 30).iter().map(|word| word.wrapping_mul(3)).collect();
+        assert_eq!(words(&device.read(slot, 0).unwrap()), thrice);
+    });
+}
+
+#[test]
+fn a_large_image_comes_back_whole() {
+    on_each_device(|device| {
+        // In parts of whole slices, and of rows.
+        for (dimension, extent) in
+            [(Dimension::D2Array, [1999, 1001, 5]), (Dimension::D3, [251, 255, 67]), (Dimension::D2, [2101, 2100, 1])]
+        {
+            let shape = Shape::Image { format: Format::R32Uint, dimension, extent, role: ImageRole::Storage };
+            let image = Resource::new("image", shape, Contents::Undefined);
+            let before = Resource::words("before", image.bytes() / 4, Contents::Sequence(INPUT));
+            let reset = vec![Step::Copy { from: 1, to: 0 }];
+            let prepared = Builder::new(vec![image, before]).reset(reset).done();
+            let slot = load(device, &prepared);
+            device.run_reset(slot).unwrap();
+            assert!(device.read(slot, 0).unwrap() == device.read(slot, 1).unwrap(), "{dimension:?}");
+            device.unload();
+            let filled = Resource { contents: Contents::Sequence(INPUT), ..prepared.case.resources[0].clone() };
+            let count = filled.bytes() / 4;
+            let slot = load(device, &Builder::new(vec![filled]).done());
+            assert!(words(&device.read(slot, 0).unwrap()) == words_of(INPUT, count), "{dimension:?}");
+            device.unload();
+        }
+    });
+}
+
+#[test]
+fn arrays_of_descriptors_have_a_resource_for_each_element() {
+    let glsl = "
+        layout(set = 0, binding = 0) uniform utexture2D images[3];
+        layout(set = 0, binding = 1) writeonly buffer Result { uint values[]; } results[2];
+        void main() {
+            results[0].values[0] = texelFetch(images[0], ivec2(0), 0).r + texelFetch(images[1], ivec2(0), 0).r;
+            results[1].values[0] = texelFetch(images[2], ivec2(0), 0).r;
+        }";
+    on_each_device(|device| {
+        let one = |name: &'static str, word: u32| {
+            let contents = Contents::Data(Data::new(word.to_ne_bytes().to_vec()));
+            Resource::new(name, plane(Format::R32Uint, [1, 1, 1], ImageRole::Sampled), contents)
+        };
+        let result = |name| Resource::words(name, 1, Contents::Undefined);
+        let resources = vec![one("a", 1), one("b", 20), one("c", 300), result("first"), result("second")];
+        let element = |binding, element, resource| Binding { element, ..Binding::new(0, binding, resource) };
+        let bindings = vec![element(0, 0, 0), element(0, 1, 1), element(0, 2, 2), element(1, 0, 3), element(1, 1, 4)];
+        let prepared = Builder::new(resources).kernel_with(glsl, LOCAL, &[], bindings).pass(dispatch(0, 1)).done();
+        let slot = load(device, &prepared);
+        device.run_checked(slot).unwrap();
+        assert_eq!([3, 4].map(|output| words(&device.read(slot, output).unwrap())), [[21], [300]]);
+        device.unload();
+        let mut less = prepared.clone();
+        less.case.kernels[0].bindings.pop();
+        let error = device.load(&less).unwrap_err();
+        assert!(error.to_string().contains("binds nothing here"), "{error}");
     });
 }
 
@@ -170,10 +378,11 @@ fn a_large_image_survives_the_way_there() {
             uint y = gl_GlobalInvocationID.x;
             result[y] = texelFetch(sampler2D(image, nearest), ivec2(y % 1000, y), 0);
         }";
-    let (format, extent) = (Format::Rgba32Float, [1000, 1100]);
+    let (format, extent) = (Format::Rgba32Float, [1000, 1100, 1]);
     on_each_device(|device| {
-        let nearest = Resource::new("nearest", Shape::Sampler { is_linear: false }, Contents::Undefined);
-        let resources = vec![image(format, extent, ImageRole::Sampled), nearest, result_of(1100)];
+        let shape = plane(format, extent, ImageRole::Sampled);
+        let large = Resource::new("image", shape, Contents::Sequence(texels_of(format)));
+        let resources = vec![large, sampler("nearest", Sampling::default()), result_of(1100)];
         let prepared = Builder::new(resources).kernel(glsl, LOCAL, &[], &[0, 1, 2]).pass(dispatch(0, 1100)).done();
         let at = |y: u64| (0..4).map(move |channel| texels_of(format).word(4 * (1000 * y + y % 1000) + channel));
         let expected: Vec<u32> = (0..1100).flat_map(at).collect();
@@ -350,11 +559,33 @@ fn resources_and_steps_that_do_not_fit_are_refused() {
         let mut alone = scale(8, 1, 1).done();
         alone.case.measurand = Measurand::HostPass;
         refused(device, alone, "timed as one of the host's");
+        let plain = |shape| Builder::new(vec![Resource::new("image", shape, Contents::Undefined)]).done();
         let most = device.info().limits.image_dimension;
-        let wide = image(Format::Rgba8Unorm, [most + 1, 1], ImageRole::Sampled);
-        refused(device, Builder::new(vec![wide]).done(), "the extent of `image`");
+        let wide = plane(Format::Rgba8Unorm, [most + 1, 1, 1], ImageRole::Sampled);
+        refused(device, plain(wide), "the extent of `image` (maxImageDimension2D)");
+        let (format, role) = (Format::Rgba8Unorm, ImageRole::Sampled);
+        let of = |dimension, extent| plain(Shape::Image { format, dimension, extent, role });
+        let layers = device.info().limits.image_layers + 1;
+        refused(device, of(Dimension::D2Array, [1, 1, layers]), "(maxImageArrayLayers)");
+        refused(device, of(Dimension::D2, [1, 1, 2]), "beyond its dimensions");
+        refused(device, of(Dimension::Cube, [2, 1, 6]), "doesn't consist of cubes");
+        refused(device, of(Dimension::D2, [1, 0, 1]), "has no texels");
+        let repeated = Sampling { edge: Edge::Repeat, is_unnormalized: true, ..Sampling::default() };
+        refused(device, Builder::new(vec![sampler("sampler", repeated)]).done(), "doesn't clamp them");
+        let volume = Shape::Image { format, dimension: Dimension::D3, extent: [2, 2, 2], role };
+        let unnormalized = sampler("sampler", Sampling { edge: Edge::Clamp, ..repeated });
+        let resources = vec![Resource::new("image", volume, Contents::Undefined), unnormalized, output(4)];
+        let glsl = "
+            layout(set = 0, binding = 0) uniform texture3D image;
+            layout(set = 0, binding = 1) uniform sampler places;
+            layout(set = 0, binding = 2) writeonly buffer Result { vec4 result; };
+            void main() { result = textureLod(sampler3D(image, places), vec3(0), 0.0); }";
+        let sampled = Builder::new(resources).kernel(glsl, LOCAL, &[], &[0, 1, 2]).done();
+        refused(device, sampled, "neither 1D nor 2D");
+        let small = Resource::new("small", plane(format, [3, 3, 1], ImageRole::Storage), Contents::Undefined);
+        refused(device, Builder::new(vec![small, input(8)]).pass(copy(1, 0)).done(), "two buffers of the same size");
         let mut texture = scale(8, 1, 1).done();
-        texture.case.resources[0] = image(Format::Rgba8Unorm, [2, 4], ImageRole::Sampled);
+        texture.case.resources[0] = image(Format::Rgba8Unorm, [2, 4, 1], ImageRole::Sampled);
         refused(device, texture, "of another kind");
     });
 }

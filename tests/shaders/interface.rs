@@ -1,12 +1,25 @@
 //! Descriptors, push constants, capabilities, entry points.
 
-use lanescope::model::SpirvTarget;
-use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, Extent};
+use lanescope::model::{Dimension, Format, SpirvTarget};
+use lanescope::shader::{Access, BindingInfo, BindingKind, Capability, Extent, ImageInfo, ScalarType};
 
 use crate::support::{HEAD, compiled, compiled_for, compiled_with_news, reflected};
 
 fn binding(binding: u32, name: &str, kind: BindingKind, access: Access) -> BindingInfo {
-    BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access }
+    BindingInfo { set: 0, binding, name: name.to_owned(), kind, count: 1, access, image: None }
+}
+
+/// A variable that is an image of floats.
+fn image(
+    number: u32,
+    name: &str,
+    kind: BindingKind,
+    access: Access,
+    (dimension, format): (Option<Dimension>, Option<Format>),
+) -> BindingInfo {
+    let component = Some(ScalarType::F32);
+    let image = Some(ImageInfo { dimension, depth: false, multisampled: false, component, format });
+    BindingInfo { image, ..binding(number, name, kind, access) }
 }
 
 #[test]
@@ -126,20 +139,75 @@ fn images_samplers_and_texel_buffers_are_told_apart() {
         }}"
     )
     .replace("#include", "#extension GL_EXT_samplerless_texture_functions : require\n#include");
+    let plane = Some(Dimension::D2);
     let expected = [
-        binding(0, "sampled", BindingKind::SampledImage, Access::ReadOnly),
-        binding(1, "stored", BindingKind::StorageImage, Access::ReadOnly),
-        binding(2, "written", BindingKind::StorageImage, Access::WriteOnly),
-        binding(3, "combined", BindingKind::CombinedImageSampler, Access::ReadOnly),
+        image(0, "sampled", BindingKind::SampledImage, Access::ReadOnly, (plane, None)),
+        image(1, "stored", BindingKind::StorageImage, Access::ReadOnly, (plane, Some(Format::Rgba32Float))),
+        image(2, "written", BindingKind::StorageImage, Access::WriteOnly, (plane, Some(Format::Rgba32Float))),
+        image(3, "combined", BindingKind::CombinedImageSampler, Access::ReadOnly, (plane, None)),
         binding(4, "lone", BindingKind::Sampler, Access::ReadOnly),
-        binding(5, "texels", BindingKind::UniformTexelBuffer, Access::ReadOnly),
-        binding(6, "bare_texels", BindingKind::UniformTexelBuffer, Access::ReadOnly),
-        binding(7, "stored_texels", BindingKind::StorageTexelBuffer, Access::ReadWrite),
+        image(5, "texels", BindingKind::UniformTexelBuffer, Access::ReadOnly, (None, None)),
+        image(6, "bare_texels", BindingKind::UniformTexelBuffer, Access::ReadOnly, (None, None)),
+        BindingInfo {
+            image: Some(ImageInfo {
+                dimension: None,
+                depth: false,
+                multisampled: false,
+                component: Some(ScalarType::U32),
+                format: Some(Format::R32Uint),
+            }),
+            ..binding(7, "stored_texels", BindingKind::StorageTexelBuffer, Access::ReadWrite)
+        },
     ];
     // SPIR-V 1.6 declares samplerBuffer in another way.
     for target in [SpirvTarget::Vulkan1_1, SpirvTarget::Vulkan1_3] {
         assert_eq!(compiled_for(&source, target).reflection.bindings, expected);
     }
+}
+
+#[test]
+fn images_tell_what_they_are_and_what_functions_do_with_them() {
+    let module = compiled(&format!(
+        "{HEAD}
+        layout(binding = 0, rgba8) uniform image2D written;
+        layout(binding = 1, r11f_g11f_b10f) uniform image3D read;
+        layout(binding = 2, rg16_snorm) uniform image1DArray both;
+        layout(binding = 3, r32i) uniform iimage2DArray counted;
+        layout(binding = 4, rgba8ui) uniform uimageCube measured;
+        layout(binding = 5, rgb10_a2ui) uniform uimageBuffer passed;
+        layout(binding = 6, r8) uniform writeonly image2D several[2];
+        layout(binding = 7) uniform sampler2DShadow shadow;
+        layout(binding = 8) uniform writeonly image2D given;
+        void give(writeonly image2D image) {{ imageStore(image, ivec2(0), vec4(0)); }}
+        void main() {{
+            imageStore(written, ivec2(0), imageLoad(read, ivec3(0)));
+            imageStore(both, ivec2(0), imageLoad(both, ivec2(1)));
+            imageAtomicAdd(counted, ivec3(0), imageSize(measured).x);
+            imageStore(passed, 0, imageLoad(passed, 1));
+            give(given);
+            imageStore(several[1], ivec2(0), vec4(textureLod(shadow, vec3(0), 0)));
+        }}"
+    ));
+    let used = module.reflection.used_bindings();
+    let (read, written, both) = (Access::ReadOnly, Access::WriteOnly, Access::ReadWrite);
+    let accesses: Vec<Access> = used.iter().map(|info| info.access).collect();
+    assert_eq!(accesses, [written, read, both, both, read, both, written, read, written]);
+    let images: Vec<&ImageInfo> = used.iter().map(|info| info.image.as_ref().unwrap()).collect();
+    let told = images.iter().map(|image| (image.dimension, image.component, image.format));
+    let (float, int, uint) = (Some(ScalarType::F32), Some(ScalarType::I32), Some(ScalarType::U32));
+    let expected = [
+        (Some(Dimension::D2), float, Some(Format::Rgba8Unorm)),
+        (Some(Dimension::D3), float, Some(Format::Rg11B10Float)),
+        (Some(Dimension::D1Array), float, Some(Format::Rg16Snorm)),
+        (Some(Dimension::D2Array), int, Some(Format::R32Sint)),
+        (Some(Dimension::Cube), uint, Some(Format::Rgba8Uint)),
+        (None, uint, Some(Format::Rgb10A2Uint)),
+        (Some(Dimension::D2), float, Some(Format::R8Unorm)),
+        (Some(Dimension::D2), float, None),
+        (Some(Dimension::D2), float, None),
+    ];
+    assert!(told.eq(expected), "{images:?}");
+    assert!(images.iter().enumerate().all(|(binding, image)| image.depth == (binding == 7)), "{images:?}");
 }
 
 #[test]

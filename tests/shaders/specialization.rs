@@ -22,7 +22,7 @@ const CONSTANTS: &str = "#version 460
 
 fn with_constants(constants: &[(&str, Scalar)]) -> Kernel {
     let constants = constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    let bindings = vec![Binding { set: 0, binding: 0, resource: 0 }];
+    let bindings = vec![Binding::new(0, 0, 0)];
     Kernel { constants, bindings, ..kernel([4, 2, 1]) }
 }
 
@@ -110,7 +110,7 @@ fn every_descriptor_is_bound_once_and_no_other() {
         void main() {{ target[0] = source[0]; }}"
     ));
     let bind = |places: &[(u32, u32)]| {
-        let bindings = places.iter().map(|&(set, binding)| Binding { set, binding, resource: 0 }).collect();
+        let bindings = places.iter().map(|&(set, binding)| Binding::new(set, binding, 0)).collect();
         specialize(&module, &Kernel { bindings, ..kernel([1, 1, 1]) }).map(drop)
     };
     assert_eq!(bind(&[(0, 1), (0, 0)]), Ok(()));

@@ -13,8 +13,8 @@ use std::process::{Command, Output, Stdio};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{
-    AxisKind, AxisValue, Component, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope, Point, Preset,
-    Subgroup, SubgroupClass,
+    AxisKind, AxisValue, Component, Descriptors, DeviceInfo, DeviceKind, Feature, Limits, MatrixProduct, MatrixScope, Point,
+    Preset, Subgroup, SubgroupClass,
 };
 use lanescope::plan::parse_values;
 use lanescope::record::{Reader, Record};
@@ -170,6 +170,18 @@ pub fn device_classes() -> Vec<DeviceInfo> {
         uniform_buffer_range: 16 << 10,
         texel_buffer_elements: 1 << 16,
         image_dimension: 4096,
+        image_dimension_1d: 4096,
+        image_dimension_3d: 256,
+        image_dimension_cube: 4096,
+        image_layers: 256,
+        descriptors: Descriptors {
+            samplers: 16,
+            uniform_buffers: 12,
+            storage_buffers: 4,
+            sampled_images: 16,
+            storage_images: 4,
+            all: 128,
+        },
         push_constant_bytes: 128,
         descriptor_sets: 4,
         allocation_bytes: 1 << 30,

@@ -47,9 +47,19 @@ pub struct Tune {
     pub restrict: Vec<String>,
 
     /// A buffer by its name or binding: its type, count and fill (random, zero, iota, constant=VALUE, file=PATH), as in
-    /// data=float[n * 4]:random or 2=:zero
+    /// data=float[n * 4]:random or 2=:zero; the type of a texel buffer is a format, as in texels=r32f (default: rgba32f)
     #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
     pub buffer: Vec<String>,
+
+    /// An image by its name or binding: its format, extent and fill, as in picture=rgba16f[width, height]:random or 1=[n]
+    /// (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each direction)
+    #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL")]
+    pub image: Vec<String>,
+
+    /// How an image is sampled, by the name or binding of a sampler or of an image combined with one: linear or nearest; clamp,
+    /// repeat or mirror; unnormalized (default: linear, but nearest for whole numbers, and clamp)
+    #[arg(long, value_name = "PLACE=FILTER[,ADDRESS][,unnormalized]")]
+    pub sampler: Vec<String>,
 
     /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors (default: counts are n, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
@@ -72,12 +82,12 @@ pub struct Tune {
     #[arg(long, value_name = "EXPRESSION")]
     pub flops: Option<String>,
 
-    /// What outputs are compared with: a configuration (local_size_x=64,TILE=8), another shader, or files with what buffers must
-    /// hold (FILE, or NAME=FILE,NAME=FILE) (default: the shader as it is written)
+    /// What outputs are compared with: a configuration (local_size_x=64,TILE=8), another shader, or files with what buffers and
+    /// images must hold (FILE, or NAME=FILE,NAME=FILE) (default: the shader as it is written)
     #[arg(long, value_name = "CONFIGURATION|SHADER|FILE")]
     pub reference: Option<String>,
 
-    /// How far floats may be from the reference's, in their own unit (default: 1e-6 for float)
+    /// How far floats may be from the reference's, in their own unit (default: 1e-6 for float, a step for texels of 0 to 1)
     #[arg(long, value_name = "VALUE", value_parser = tolerance)]
     pub absolute_tolerance: Option<f64>,
 
@@ -85,7 +95,7 @@ pub struct Tune {
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]
     pub relative_tolerance: Option<f64>,
 
-    /// A buffer that holds no result, such as room to work in, or one number for each workgroup: it isn't compared
+    /// A buffer or an image that holds no result, such as room to work in, or one number for each workgroup: it isn't compared
     #[arg(long, value_name = "PLACE")]
     pub ignore: Vec<String>,
 
@@ -310,7 +320,7 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 5] = ["shader", "include", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 4] = ["axis", "define", "buffer", "push"];
+const NAMED: [&str; 6] = ["axis", "define", "buffer", "image", "sampler", "push"];
 
 /// A manifest as flags. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {
@@ -346,7 +356,7 @@ fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>
 fn in_folder(key: &str, text: &str, folder: &Path) -> String {
     let joined = |path: &str| folder.join(path).to_string_lossy().into_owned();
     match key {
-        "buffer" => match text.split_once(":file=") {
+        "buffer" | "image" => match text.split_once(":file=") {
             Some((head, path)) => format!("{head}:file={}", joined(path)),
             None => text.to_owned(),
         },

@@ -8,7 +8,10 @@ use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
 use crate::plan::{parse_number, parse_values};
 use crate::tuning::space::Dimension;
-use crate::tuning::{BufferSpec, CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, Subject, Tolerance, listed};
+use crate::tuning::{
+    BufferSpec, CONSTANT_AXIS, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
+    listed,
+};
 
 /// What flags say of the kernel itself.
 ///
@@ -22,6 +25,12 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         .buffer
         .iter()
         .map(|text| BufferSpec::parse(text).map_err(|words| usage("buffer", format!("`{text}`: {words}"))));
+    let images =
+        arguments.image.iter().map(|text| ImageSpec::parse(text).map_err(|words| usage("image", format!("`{text}`: {words}"))));
+    let samplers = arguments
+        .sampler
+        .iter()
+        .map(|text| SamplerSpec::parse(text).map_err(|words| usage("sampler", format!("`{text}`: {words}"))));
     let members = arguments.push.iter().map(|text| {
         let (name, value) =
             text.split_once('=').ok_or_else(|| usage("push", format!("`{text}`: NAME=EXPRESSION is needed")))?;
@@ -40,6 +49,8 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         entry: arguments.entry.clone(),
         n: arguments.n,
         buffers: buffers.collect::<Result<_, _>>()?,
+        images: images.collect::<Result<_, _>>()?,
+        samplers: samplers.collect::<Result<_, _>>()?,
         members: members.collect::<Result<_, Error>>()?,
         threads: three("threads", &arguments.threads)?,
         groups: three("groups", &arguments.groups)?,

@@ -55,7 +55,7 @@ impl Experiment for Evict {
         let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
         let buffers: Vec<u64> = split(words, most_words)?;
         let kernel = |resource| Kernel {
-            bindings: vec![Binding { set: 0, binding: 0, resource }],
+            bindings: vec![Binding::new(0, 0, resource)],
             ..Kernel::new("calibration/evict.comp", [64, 1, 1], 0)
         };
         let steps = |(index, words): (usize, &u64)| {

@@ -121,7 +121,7 @@ fn chase_kernel(walk: &Walk) -> Result<Kernel, Skip> {
 
 fn sweep_kernel(sweep: Sweep) -> Result<Kernel, Skip> {
     let mut kernel = Kernel::new("cache/sweep.comp", [SWEEP_LOCAL_SIZE, 1, 1], 0);
-    kernel.bindings = (0..).zip([SWEPT, NODES]).map(|(binding, resource)| Binding { set: 0, binding, resource }).collect();
+    kernel.bindings = (0..).zip([SWEPT, NODES]).map(|(binding, resource)| Binding::new(0, binding, resource)).collect();
     with_layout(kernel, sweep.stride, sweep.places)
 }
 

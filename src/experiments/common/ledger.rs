@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::validate::{Mismatch, Verdict};
+use crate::validate::{Mismatch, Position, Verdict};
 
 /// `x * x + x`: no two values that differ in few bits have the same, and sums of it aren't sums of the values.
 fn weight(x: u32) -> u32 {
@@ -38,7 +38,7 @@ pub(in crate::experiments) fn check(
     let Some((place, (first, sum))) = wrong.first() else { return Verdict::Right };
     Verdict::Wrong(Mismatch {
         output: output.to_owned(),
-        index: *first as u64,
+        at: Position::Element(*first as u64),
         got: format!("one of {sum:#010x} in all"),
         expected: format!("of {:#010x}, as what became of word {place} says", expected(*place)),
         wrong: wrong.len() as u64,
@@ -60,7 +60,7 @@ pub(in crate::experiments) fn passes(output: &str, bytes: &[u8]) -> Result<u32, 
         [count] if count > 0 => Ok(count),
         ref other => Err(Verdict::Wrong(Mismatch {
             output: output.to_owned(),
-            index: 0,
+            at: Position::Element(0),
             got: format!("{other:?}"),
             expected: "one pass at least".to_owned(),
             wrong: 1,
@@ -102,7 +102,7 @@ mod tests {
         let raced = [rise(7, 8), rise(7, 9)];
         assert!(matches!(verdict(&raced, 10), Verdict::Wrong(_)) && matches!(verdict(&raced, 9), Verdict::Wrong(_)));
         let Verdict::Wrong(mismatch) = check("notes", &[0, 5, 5], |i| i, |_| (1, 1)) else { panic!("notes of nothing pass") };
-        assert_eq!((mismatch.index, mismatch.wrong, mismatch.total), (1, 2, 3));
+        assert_eq!((mismatch.at, mismatch.wrong, mismatch.total), (Position::Element(1), 2, 3));
     }
 
     #[test]

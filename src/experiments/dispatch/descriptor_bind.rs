@@ -59,10 +59,8 @@ impl Experiment for DescriptorBind {
         let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
         let outputs =
             (0..sets).zip(["words", "other words"]).map(|(set, name)| commands::words(name, (count - set).div_ceil(sets)));
-        let kernel = |resource| Kernel {
-            bindings: vec![Binding { set: 0, binding: 0, resource }],
-            ..commands::step_kernel(commands::FACTOR)
-        };
+        let kernel =
+            |resource| Kernel { bindings: vec![Binding::new(0, 0, resource)], ..commands::step_kernel(commands::FACTOR) };
         let kernels = (0..sets as usize).map(kernel).collect();
         Ok(commands::case(self.name(), point, kernels, outputs.collect(), pass))
     }

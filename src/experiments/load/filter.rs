@@ -6,8 +6,8 @@ use super::path::walk::{Pattern, Term, Walk};
 use super::path::{gpu_invocations, texel_contents};
 use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource, Scalar, Shape,
-    Skip, Work,
+    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource,
+    Sampling, Scalar, Shape, Skip, Work,
 };
 use crate::validate::Expected;
 
@@ -82,13 +82,17 @@ impl Experiment for Filter {
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| point.integer(axis));
         let format = format_of(point);
-        let image = Shape::Image { format, extent: [SIDE; 2], role: ImageRole::Sampled };
+        let image = Shape::Image { format, dimension: Dimension::D2, extent: [SIDE, SIDE, 1], role: ImageRole::Sampled };
         let mut resources = vec![
             Resource::words("results", n, Contents::Undefined),
             Resource::new("texels", image, texel_contents(format, setting.seed)),
         ];
         if is_hardware(variant) {
-            resources.push(Resource::new("sampler", Shape::Sampler { is_linear: true }, Contents::Undefined));
+            resources.push(Resource::new(
+                "sampler",
+                Shape::Sampler(Sampling { is_linear: true, ..Sampling::default() }),
+                Contents::Undefined,
+            ));
         }
         let kernel = Kernel::new("load/filter.comp", [point.u32("local_size_x"), 1, 1], resources.len())
             .constant("LOADS", Scalar::U32(point.u32("loads")))

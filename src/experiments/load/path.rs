@@ -26,8 +26,8 @@ pub(super) mod walk;
 
 use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Format, Headline, ImageRole, Kernel, Point, Precision, Preset,
-    Resource, Scalar, Sequence, Shape, Skip, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Point, Precision,
+    Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Work,
 };
 use crate::validate::Expected;
 
@@ -223,11 +223,13 @@ fn words(kind: Kind, width: u32, elements: u32, seed: u64) -> Resource {
 
 fn texels(kind: Kind, format: Format, seed: u64) -> Vec<Resource> {
     let contents = texel_contents(format, seed);
-    let buffer = Shape::Texels { format, count: table::ELEMENTS };
+    let buffer = Shape::Texels { format, count: table::ELEMENTS, role: ImageRole::Sampled };
     let role = if kind == Kind::StorageImage { ImageRole::Storage } else { ImageRole::Sampled };
-    let image = Shape::Image { format, extent: [table::SIDE; 2], role };
+    let image = Shape::Image { format, dimension: Dimension::D2, extent: [table::SIDE, table::SIDE, 1], role };
     let shape = if kind == Kind::TexelBuffer { buffer } else { image };
-    let sampler = |is_linear| Resource::new("sampler", Shape::Sampler { is_linear }, Contents::Undefined);
+    let sampler = |is_linear| {
+        Resource::new("sampler", Shape::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
+    };
     let sampler = match kind {
         Kind::Nearest => Some(sampler(false)),
         Kind::Linear => Some(sampler(true)),
@@ -241,7 +243,8 @@ pub(super) fn texel_contents(format: Format, seed: u64) -> Contents {
     Contents::Sequence(match format.precision() {
         Precision::Unorm8 => Sequence::Words { seed },
         Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
-        Precision::Float32 => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
+        // There are no others among the paths.
+        _ => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
     })
 }
 

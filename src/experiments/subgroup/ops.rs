@@ -11,7 +11,7 @@ use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Subgroup, Work,
 };
-use crate::validate::{Expected, Mismatch, Verdict, compare};
+use crate::validate::{Expected, Mismatch, Position, Verdict, compare};
 
 use ids::Fault;
 use number::{NAMES, Number};
@@ -316,8 +316,8 @@ fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
     };
     let total = case.resources[1].bytes() / 4;
     let mismatch = |index: usize, fault: Fault| {
-        let (got, expected, index) = (fault.got, fault.expected, index as u64);
-        Mismatch { output: case.resources[1].name.to_string(), index, got, expected, wrong: 1, total }
+        let (got, expected, at) = (fault.got, fault.expected, Position::Element(index as u64));
+        Mismatch { output: case.resources[1].name.to_string(), at, got, expected, wrong: 1, total }
     };
     if recorded.len() as u64 != total {
         let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {total}"));
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!((mismatch.output.as_str(), mismatch.total), ("results", 12));
         let twice = [&ids[..7], &[ids[6]], &ids[8..]].concat();
         let Verdict::Wrong(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
-        assert_eq!((mismatch.output.as_str(), mismatch.index), ("ids", 7));
+        assert_eq!((mismatch.output.as_str(), mismatch.at), ("ids", Position::Element(7)));
         assert!(matches!(verdict(&linear, &ids[..11]), Verdict::Wrong(_)), "fewer ids");
     }
 

@@ -367,7 +367,7 @@ fn resources(point: &Point, shape: &Shape, is_used: bool, seed: u64) -> Vec<Reso
 
 fn bindings(resources: &[Resource], is_used: bool) -> Vec<Binding> {
     let binding = |resource: usize| if !is_used && resource == 2 { 2 } else { resource };
-    (0..resources.len()).map(|resource| Binding { set: 0, binding: place_of(binding(resource)), resource }).collect()
+    (0..resources.len()).map(|resource| Binding::new(0, place_of(binding(resource)), resource)).collect()
 }
 
 fn place_of(index: usize) -> u32 {

@@ -9,7 +9,7 @@ use super::constants::Values;
 use super::index::Index;
 use super::types::{Layout, Member, TypeNode, Types};
 use super::uses::{Use, uses};
-use super::{Access, BindingInfo, BindingKind, BlockPlace, ReflectError};
+use super::{Access, BindingInfo, BindingKind, BlockPlace, ImageInfo, ReflectError};
 use crate::shader::loader::id;
 
 /// The variables of a module.
@@ -88,7 +88,7 @@ impl Interface {
         Ok(merged.into_values().collect())
     }
 
-    /// The descriptors, with the access to storage buffers that functions make use of.
+    /// The descriptors, with the access to storage buffers and images that functions make use of.
     pub(super) fn used_bindings(&self, module: &Module, values: &Values) -> Result<Vec<BindingInfo>, ReflectError> {
         let uses = uses(module);
         let mut of_place: BTreeMap<(u32, u32), Use> = BTreeMap::new();
@@ -97,7 +97,13 @@ impl Interface {
             *found = found.and(uses.get(variable).copied().unwrap_or_default());
         }
         let mut bindings = self.bindings(values)?;
-        for info in bindings.iter_mut().filter(|info| info.kind == BindingKind::StorageBuffer) {
+        let is_narrowed = |info: &&mut BindingInfo| match info.kind {
+            BindingKind::StorageBuffer => true,
+            // No atomic works on an image that is declared to be only written: there declarations hold wherever it is passed to.
+            BindingKind::StorageImage | BindingKind::StorageTexelBuffer => info.access == Access::ReadWrite,
+            _ => false,
+        };
+        for info in bindings.iter_mut().filter(is_narrowed) {
             info.access = of_place.get(&(info.set, info.binding)).map_or(info.access, |used| used.of(info.access));
         }
         Ok(bindings)
@@ -233,7 +239,7 @@ fn descriptor(variable: Word, class: StorageClass, named: &Named, types: &Types,
         _ => Access::ReadOnly,
     };
     Some(Descriptor {
-        info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access },
+        info: BindingInfo { set, binding, name: named.name.clone(), kind, count: 1, access, image: ImageInfo::of(node, types) },
         variable,
         ty,
         lengths,
@@ -248,8 +254,12 @@ fn kind(class: StorageClass, ty: Word, node: &TypeNode, types: &Types, index: &I
             BindingKind::StorageBuffer
         }
         (StorageClass::Uniform, TypeNode::Struct { .. }) => BindingKind::UniformBuffer,
-        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 1 }) => BindingKind::UniformTexelBuffer,
-        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 2 }) => BindingKind::StorageTexelBuffer,
+        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 1, .. }) => {
+            BindingKind::UniformTexelBuffer
+        }
+        (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimBuffer, sampled: 2, .. }) => {
+            BindingKind::StorageTexelBuffer
+        }
         (StorageClass::UniformConstant, TypeNode::Image { dim: Dim::DimSubpassData, .. }) => BindingKind::Other,
         (StorageClass::UniformConstant, TypeNode::Image { sampled: 1, .. }) => BindingKind::SampledImage,
         (StorageClass::UniformConstant, TypeNode::Image { sampled: 2, .. }) => BindingKind::StorageImage,

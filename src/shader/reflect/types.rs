@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rspirv::dr::{Instruction, Operand};
-use rspirv::spirv::{Decoration, Dim, Op, StorageClass, Word};
+use rspirv::spirv::{Decoration, Dim, ImageFormat, Op, StorageClass, Word};
 
 use super::ScalarType;
 use super::constants::Values;
@@ -42,8 +42,14 @@ pub(super) enum TypeNode {
         pointee: Word,
     },
     Image {
+        /// What a texel's components are read as.
+        component: Word,
         dim: Dim,
+        depth: bool,
+        arrayed: bool,
+        multisampled: bool,
         sampled: u32,
+        format: ImageFormat,
     },
     Sampler,
     SampledImage {
@@ -239,7 +245,27 @@ fn node(instruction: &Instruction, result: Word, index: &Index) -> Option<TypeNo
             block: index.has(result, Decoration::Block),
         },
         (Op::TypePointer, [StorageClass(class), IdRef(pointee)]) => TypeNode::Pointer { class: *class, pointee: *pointee },
-        (Op::TypeImage, [_, Dim(dim), _, _, _, LiteralBit32(sampled), ..]) => TypeNode::Image { dim: *dim, sampled: *sampled },
+        (
+            Op::TypeImage,
+            [
+                IdRef(component),
+                Dim(dim),
+                LiteralBit32(depth),
+                LiteralBit32(arrayed),
+                LiteralBit32(multisampled),
+                LiteralBit32(sampled),
+                Operand::ImageFormat(format),
+                ..,
+            ],
+        ) => TypeNode::Image {
+            component: *component,
+            dim: *dim,
+            depth: *depth == 1,
+            arrayed: *arrayed != 0,
+            multisampled: *multisampled != 0,
+            sampled: *sampled,
+            format: *format,
+        },
         (Op::TypeSampler, _) => TypeNode::Sampler,
         (Op::TypeSampledImage, [IdRef(image)]) => TypeNode::SampledImage { image: *image },
         _ => TypeNode::Opaque,

@@ -47,9 +47,12 @@ pub(super) fn uses(module: &Module) -> HashMap<Word, Use> {
             continue;
         }
         for (place, operand) in instruction.operands.iter().enumerate() {
-            if let Some(root) = roots.root(operand) {
+            if let Some((root, reached)) = roots.root(operand) {
                 let found = uses.entry(root).or_default();
-                *found = found.and(at(instruction, place));
+                *found = found.and(match reached {
+                    Reached::Memory => at(instruction, place),
+                    Reached::Image => of_image(instruction, place),
+                });
             }
         }
     }
@@ -66,35 +69,64 @@ fn at(instruction: &Instruction, place: usize) -> Use {
     }
 }
 
-/// The variable that each pointer leads to.
+/// What an instruction does with the texels of the image at this place.
+fn of_image(instruction: &Instruction, place: usize) -> Use {
+    match (instruction.class.opcode, place) {
+        (Op::ImageRead | Op::ImageSparseRead, 0) => READS,
+        (Op::ImageWrite, 0) => WRITES,
+        (
+            Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryFormat | Op::ImageQueryLevels | Op::ImageQuerySamples,
+            0,
+        ) => Use::default(),
+        _ => BOTH,
+    }
+}
+
+/// What an id stands for that comes from a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// A pointer.
+    Memory,
+    /// The image that a pointer led to.
+    Image,
+}
+
+/// The variable that each pointer leads to, and each image comes from.
 struct Roots {
     pointer_types: HashSet<Word>,
-    roots: HashMap<Word, Word>,
+    image_types: HashSet<Word>,
+    roots: HashMap<Word, (Word, Reached)>,
 }
 
 impl Roots {
     fn of(module: &Module) -> Self {
         let globals = || module.types_global_values.iter();
-        let pointer_types = globals().filter(|i| i.class.opcode == Op::TypePointer).filter_map(|i| i.result_id).collect();
-        let variables = globals().filter(|i| i.class.opcode == Op::Variable).filter_map(|i| i.result_id);
-        Self { pointer_types, roots: variables.map(|id| (id, id)).collect() }
+        let all = |opcode| globals().filter(move |i| i.class.opcode == opcode).filter_map(|i| i.result_id);
+        let variables = all(Op::Variable).map(|id| (id, (id, Reached::Memory)));
+        Self {
+            pointer_types: all(Op::TypePointer).collect(),
+            image_types: all(Op::TypeImage).collect(),
+            roots: variables.collect(),
+        }
     }
 
-    fn root(&self, operand: &Operand) -> Option<Word> {
+    fn root(&self, operand: &Operand) -> Option<(Word, Reached)> {
         self.roots.get(&id(operand)?).copied()
     }
 
-    /// Whether an instruction only makes a pointer of another one.
+    /// Whether an instruction only makes a pointer or an image of another one, or takes an image from where a pointer leads.
     fn follow(&mut self, instruction: &Instruction) -> bool {
-        let makes_pointer = instruction.result_type.is_some_and(|ty| self.pointer_types.contains(&ty));
+        let makes = |types: &HashSet<Word>| instruction.result_type.is_some_and(|ty| types.contains(&ty));
+        let (makes_pointer, makes_image) = (makes(&self.pointer_types), makes(&self.image_types));
         let is_chain = matches!(
             instruction.class.opcode,
             Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain | Op::CopyObject
         );
+        let is_copy = matches!(instruction.class.opcode, Op::Load | Op::CopyObject);
         let root = instruction.operands.first().and_then(|base| self.root(base));
         match (instruction.result_id, root) {
-            (Some(result), Some(root)) if makes_pointer && is_chain => {
-                self.roots.insert(result, root);
+            (Some(result), Some((root, reached))) if (makes_pointer && is_chain) || (makes_image && is_copy) => {
+                self.roots.insert(result, (root, if makes_image { Reached::Image } else { reached }));
                 true
             }
             _ => false,

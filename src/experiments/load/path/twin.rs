@@ -84,7 +84,7 @@ impl Texels {
         match self.format.precision() {
             Precision::Unorm8 => f64::from((self.sequence.word(index / 4) >> (8 * (index % 4))) & 0xFF),
             Precision::Float16 => self.sequence.half(index).to_f64(),
-            Precision::Float32 => self.sequence.float(index).into(),
+            _ => self.sequence.float(index).into(),
         }
     }
 
@@ -104,7 +104,7 @@ impl Texels {
     pub fn range(&self) -> f32 {
         match self.format.precision() {
             Precision::Unorm8 => 255.0,
-            Precision::Float16 | Precision::Float32 => (2 * super::MAGNITUDE) as f32,
+            _ => (2 * super::MAGNITUDE) as f32,
         }
     }
 

@@ -1,0 +1,516 @@
+//! `lanescope tune` with images, samplers, texel buffers and arrays of descriptors, on every driver under the validation layer: what
+//! is right and what is wrong, and what is refused before anything runs.
+
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
+
+mod support;
+
+use std::fs;
+
+use lanescope::record::Record;
+use support::{Folder, Ran, devices, ran, rows};
+
+/// Blurs through the texture units, as wide as the workgroup says where WIDE is defined: wrong for all sizes but the shader's own.
+const BLUR: &str = "#version 450
+layout(local_size_x = 8, local_size_y = 4) in;
+layout(binding = 0) uniform sampler2D source;
+layout(binding = 1, rgba8) uniform writeonly image2D blurred;
+void main() {
+    ivec2 at = ivec2(gl_GlobalInvocationID.xy), size = imageSize(blurred);
+    if (any(greaterThanEqual(at, size))) return;
+    vec4 sum = vec4(0);
+#ifdef WIDE
+    int radius = int(gl_WorkGroupSize.x) / 8;
+#else
+    int radius = 1;
+#endif
+    for (int dy = -radius; dy <= radius; ++dy)
+        for (int dx = -radius; dx <= radius; ++dx)
+            sum += textureLod(source, (vec2(at + ivec2(dx, dy)) + 0.5) / vec2(size), 0.0);
+    imageStore(blurred, at, sum / float((2 * radius + 1) * (2 * radius + 1)));
+}
+";
+
+fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
+    let path = folder.path(name);
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// How a tuning ends that takes as little time as can be.
+fn tuned(arguments: &[&str]) -> Ran {
+    let few = ["tune", "--preset", "quick", "--max-time", "10ms", "--no-lock", "--format", "csv"];
+    // The mock has nothing to validate.
+    let validation: &[&str] = if arguments.contains(&"mock") { &[] } else { &["--validation"] };
+    ran(&[&few, validation, arguments].concat())
+}
+
+/// Rows, all measured or all wrong where `code` is 1.
+fn found(code: i32, arguments: &[&str]) -> Vec<Record> {
+    let ran = tuned(arguments);
+    assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.err);
+    rows(&ran.out)
+}
+
+/// Tunes a shader over two workgroup sizes on every device, where what it writes is to be what `expected` says, file by file: right,
+/// and wrong as soon as the last byte of one is another.
+fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8>)]) {
+    let folder = Folder::new();
+    let shader = written(&folder, &format!("{name}.comp"), shader);
+    let reference = |of: &[(&str, Vec<u8>)], what: &str| {
+        let one = |(i, (place, bytes)): (usize, &(&str, Vec<u8>))| {
+            format!("{place}={}", written(&folder, &format!("{what}{i}.bin"), bytes))
+        };
+        of.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
+    };
+    let right = reference(expected, "right");
+    for device in devices() {
+        let sizes = [shader.as_str(), "-d", &device.index, "-a", "local_size_x=4,8"];
+        let all = found(0, &[&sizes[..], arguments, &["--reference", &right]].concat());
+        assert_eq!(all.len(), 2, "{name}");
+        for row in &all {
+            assert_eq!((row.status.as_str(), row.checked.as_str()), ("ok", "true"), "{name}: {}", row.reason);
+        }
+        // The shader as it is written is a reference as well.
+        assert!(found(0, &[&sizes[..], arguments].concat()).iter().all(|row| row.status == "ok"), "{name}");
+        for wrong in 0..expected.len() {
+            let mut other = expected.to_vec();
+            *other[wrong].1.last_mut().unwrap() ^= 0x40;
+            let other = reference(&other, "wrong");
+            let all = found(1, &[&sizes[..], arguments, &["--reference", &other]].concat());
+            assert!(all.iter().all(|row| row.status == "wrong_result"), "{name}");
+        }
+    }
+}
+
+fn bytes<const N: usize>(values: impl IntoIterator<Item = impl Into<[u8; N]>>) -> Vec<u8> {
+    values.into_iter().flat_map(Into::into).collect()
+}
+
+fn words(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    bytes(values.into_iter().map(u32::to_ne_bytes))
+}
+
+fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    bytes(values.into_iter().map(f32::to_ne_bytes))
+}
+
+#[test]
+fn a_blur_needs_nothing_but_its_shader() {
+    let folder = Folder::new();
+    let blur = written(&folder, "blur.comp", BLUR);
+    let wide = written(&folder, "wide.comp", BLUR.replace("#version 450", "#version 450\n#define WIDE"));
+    for device in devices() {
+        // 64 x 64 texels, and as many invocations.
+        let sizes = ["-d", &device.index, "-n", "4096", "-a", "local_size_x=8,16", "-a", "local_size_y=4,8"];
+        let all = found(0, &[&[blur.as_str()], &sizes[..]].concat());
+        assert_eq!(all.len(), 4);
+        for row in &all {
+            assert_eq!((row.status.as_str(), row.checked.as_str()), ("ok", "true"), "{}", row.reason);
+            assert_eq!(row.groups_x.zip(row.local_size_x).map(|(groups, size)| groups * size), Some(64));
+        }
+        let all = found(0, &[&[wide.as_str()], &sizes[..]].concat());
+        for row in &all {
+            assert_eq!(row.status == "ok", row.local_size_x == Some(8), "{}", row.reason);
+            assert!(row.status == "ok" || row.reason.contains("blurred[0, 0].r is "), "{}", row.reason);
+        }
+        // What is wrong in nothing that counts is right.
+        let all = found(0, &[&[wide.as_str()], &sizes[..], &["--absolute-tolerance", "1"]].concat());
+        assert!(all.iter().all(|row| row.status == "ok"));
+        // A constant image is its own blur, in any format, wherever it ends, and half the size.
+        let constant = ["--image", "source=rgba16f[70,30]:constant=0.5", "--image", "blurred=[35,33]"];
+        let half = written(&folder, "half.bin", [128; 4 * 35 * 33]);
+        let all = found(0, &[&[blur.as_str()], &sizes[..], &constant, &["--reference", &half]].concat());
+        assert!(all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
+    }
+}
+
+#[test]
+fn another_shader_of_images_is_a_reference() {
+    let folder = Folder::new();
+    let blur = written(&folder, "blur.comp", BLUR);
+    // The same by other names, and by other means.
+    let other = BLUR.replace("sampler2D source", "sampler2D from").replace("source", "from").replace("blurred", "to");
+    let other = other.replace("int radius = 1;", "const int radius = 1;");
+    let wrong = written(&folder, "wrong.comp", other.replace("int dy = -radius", "int dy = 0"));
+    let taller = written(&folder, "taller.comp", other.replace("rgba8", "rgba16f"));
+    let other = written(&folder, "other.comp", other);
+    for device in devices() {
+        let arguments = ["-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
+        let arguments =
+            [&[blur.as_str()], &arguments[..], &["--image", "source=r8[32,32]", "--sampler", "source=repeat"]].concat();
+        let all = found(0, &[&arguments[..], &["--reference", &other]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
+        let all = found(1, &[&arguments[..], &["--reference", &wrong]].concat());
+        assert!(all.iter().all(|row| row.status == "wrong_result"));
+        let ran = tuned(&[&arguments[..], &["--reference", &taller]].concat());
+        let shapes = "it writes to (0:1, rgba16f[32,32]), and the shader blurred (0:1, rgba8[32,32])";
+        assert!(ran.code == Some(2) && ran.err.contains(shapes), "{}", ran.err);
+    }
+}
+
+#[test]
+fn what_a_device_can_not_do_with_a_format_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    for device in devices() {
+        let told = support::succeeded(&["devices", "--json"]).out;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let index = device.index.parse::<u64>().unwrap();
+        let told = told.as_array().unwrap().iter().find(|one| one["index"] == index).unwrap();
+        let has_extended =
+            told["features"].as_array().unwrap().iter().any(|feature| feature == "storage_image_extended_formats");
+        let mut refused = 0;
+        for (glsl, name, prefix) in [
+            ("r16_snorm", "r16_snorm", ""),
+            ("rg8ui", "rg8_uint", "u"),
+            ("rgb10_a2", "rgb10_a2_unorm", ""),
+            ("rgba32f", "rgba32_float", ""),
+        ] {
+            let store = format!(
+                "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0, {glsl}) uniform writeonly {prefix}image2D y;\n\
+                 void main() {{ imageStore(y, ivec2(gl_GlobalInvocationID.xy), {prefix}vec4(1)); }}\n"
+            );
+            let store = written(&folder, &format!("{glsl}.comp"), store);
+            let uses = told["formats"][name].as_array().unwrap_or_else(|| panic!("{name}: {}", told["formats"]));
+            let can = uses.iter().any(|usage| usage == "storage") && (glsl == "rgba32f" || has_extended);
+            let ran = tuned(&[&store, "-d", &device.index, "-n", "64", "-a", "local_size_x=8", "--image", "y=[8,1]"]);
+            assert_eq!(ran.code, Some(if can { 0 } else { 2 }), "{glsl}: {}", ran.err);
+            refused += u32::from(!can);
+            assert!(can || ran.err.contains("can't be used for a storage image") || ran.err.contains("xtended"), "{}", ran.err);
+        }
+        assert!(refused > 0 || device.driver != "GOOGLE_SWIFTSHADER", "SwiftShader lacks some of these");
+    }
+}
+
+#[test]
+fn textures_are_fetched_and_samplers_do_as_they_are_told() {
+    let fetch = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) uniform texture2D source;
+        layout(binding = 1) uniform sampler how;
+        layout(binding = 2) writeonly buffer Out { vec4 fetched[]; };
+        layout(binding = 3) writeonly buffer Far { float beyond[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            if (i >= 20) return;
+            fetched[i] = texelFetch(sampler2D(source, how), ivec2(i % 5, i / 5), 0);
+            beyond[i] = textureLod(sampler2D(source, how), vec2(5.5 + float(i % 5), 0.5) / vec2(5, 4), 0.0).r;
+        }";
+    let texel = |i: u16| f32::from(i);
+    let fetched = floats((0..80).map(texel));
+    for (sampler, x) in
+        [("how=nearest", [4; 5]), ("1=nearest,repeat", [0, 1, 2, 3, 4]), ("how=nearest,mirror", [4, 3, 2, 1, 0])]
+    {
+        let beyond = floats((0..20).map(|i| texel(4 * x[i % 5])));
+        let arguments = ["-n", "20", "--image", "source=rgba32f[5,4]:iota", "--sampler", sampler];
+        check("fetch", fetch, &arguments, &[("fetched", fetched.clone()), ("beyond", beyond)]);
+    }
+    let texels = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) uniform sampler2D source;
+        layout(binding = 1) writeonly buffer Out { float between[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            if (i < 16) between[i] = textureLod(source, vec2(float(i) + 1.0, 1.5), 0.0).r;
+        }";
+    let between = |step: f32| floats((0..16_u8).map(|i| (f32::from(i) + step).min(15.0)));
+    let arguments = ["-n", "16", "--image", "source=r16f[16,3]:file", "--sampler", "source=unnormalized"];
+    let folder = Folder::new();
+    let rows = bytes((0..48_u8).map(|i| half::f16::from_f32(f32::from(i % 16)).to_ne_bytes()));
+    let filled = format!("source=r16f[16,3]:file={}", written(&folder, "texels.bin", rows));
+    let arguments = [&arguments[..3], &[filled.as_str()], &arguments[4..]].concat();
+    check("between", texels, &arguments, &[("between", between(0.5))]);
+}
+
+#[test]
+fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
+    let scale = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0, r32f) uniform image2D y;
+        void main() {
+            ivec2 at = ivec2(gl_GlobalInvocationID.x % 7, gl_GlobalInvocationID.x / 7);
+            if (at.y < 3) imageStore(y, at, 2.0 * imageLoad(y, at));
+        }";
+    let twice = floats((0..21_u8).map(|i| 2.0 * f32::from(i)));
+    check("scale", scale, &["-n", "21", "--image", "y=[7,3]:iota"], &[("y", twice)]);
+    let folder = Folder::new();
+    let scale = written(&folder, "scale.comp", scale);
+    for device in devices() {
+        let arguments = [scale.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=4,8", "--image", "y=[7,3]"];
+        assert!(found(0, &arguments).iter().all(|row| row.batch == Some(1)));
+    }
+    // What isn't declared to be written only, but is, needs no restoring.
+    let store = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0, rgba16ui) uniform uimage2D y;
+        void main() {
+            ivec2 at = ivec2(gl_GlobalInvocationID.x % 7, gl_GlobalInvocationID.x / 7);
+            if (at.y < imageSize(y).y) imageStore(y, at, uvec4(at, 7, 9));
+        }";
+    let stored = bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes));
+    check("store", store, &["-n", "21", "--image", "y=[7,3]"], &[("y", stored)]);
+    let store = written(&folder, "store.comp", store.replace("at.y < imageSize(y).y", "at.y < 2"));
+    let file = written(&folder, "unwritten.bin", bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes)));
+    for device in devices() {
+        let arguments = [store.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=8", "--image", "y=[7,3]"];
+        let all = found(1, &[&arguments[..], &["--reference", &file]].concat());
+        let reason = "y[0, 2].r is 44289, should be 0";
+        assert!(all.iter().all(|row| row.reason.contains(reason)), "what isn't written is poison: {}", all[0].reason);
+    }
+}
+
+#[test]
+fn texel_buffers_are_read_and_written() {
+    let texels = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) uniform samplerBuffer colours;
+        layout(binding = 1) uniform usamplerBuffer ids;
+        layout(binding = 2, r32f) uniform writeonly imageBuffer sums;
+        layout(binding = 3, r32ui) uniform uimageBuffer counts;
+        void main() {
+            int i = int(gl_GlobalInvocationID.x);
+            if (i >= textureSize(colours)) return;
+            vec4 colour = texelFetch(colours, i);
+            imageStore(sums, i, vec4(colour.r + colour.g + colour.b + colour.a));
+            uint id = texelFetch(ids, i).r;
+            imageAtomicAdd(counts, int(id % 4), id);
+        }";
+    let ids = (0..37_u32).map(|i| i % 256);
+    let sums = floats((0..37_u16).map(|i| f32::from(16 * i + 6)));
+    let counts = words((0..4).map(|k| 100 + ids.clone().filter(|id| id % 4 == k).sum::<u32>()));
+    let arguments = ["-n", "37", "-b", "colours=rgba16f:iota", "-b", "1=r8ui[n]:iota", "-b", "counts=[4]:constant=100"];
+    check("texels", texels, &arguments, &[("sums", sums), ("counts", counts)]);
+}
+
+#[test]
+fn arrays_of_descriptors_are_bound_in_order() {
+    let arrays = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) readonly buffer In { uint data[]; } parts[3];
+        layout(binding = 1) uniform sampler2D layers[2];
+        layout(binding = 2, r32ui) uniform writeonly uimage2D results[2];
+        layout(binding = 3) writeonly buffer Out { float data[]; } outs[2];
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            if (i >= 12) return;
+            ivec2 at = ivec2(i % 4, i / 4);
+            imageStore(results[0], at, uvec4(parts[0].data[i] + 10 * parts[1].data[i]));
+            imageStore(results[1], at, uvec4(parts[2].data[i]));
+            outs[0].data[i] = texelFetch(layers[0], at, 0).r;
+            outs[1].data[i] = texelFetch(layers[1], at, 0).g;
+        }";
+    let arguments = [
+        "-n",
+        "12",
+        "-b",
+        "parts=:constant=1",
+        "-b",
+        "parts[1]=:constant=2",
+        "-b",
+        "0[2]=:iota",
+        "--image",
+        "layers=rg32f[4,3]:iota",
+        "--image",
+        "layers[1]=r32f:constant=3",
+        "--image",
+        "layers[1]=rg32f[4,3]:constant=0.5",
+        "--image",
+        "results=[4,3]",
+        "--sampler",
+        "layers=nearest",
+    ];
+    let results = [words([21; 12]), words(0..12)];
+    let outs = [floats((0..12_u8).map(|i| 2.0 * f32::from(i))), floats([0.5; 12])];
+    let [[first, second], [third, fourth]] = [results, outs];
+    let expected = [("results[0]", first), ("results[1]", second), ("outs[0]", third), ("outs[1]", fourth)];
+    check("arrays", arrays, &arguments, &expected);
+}
+
+/// A shader that writes each texel's place into an image of these dimensions.
+fn places(image: &str, format: &str, place: &str, inside: &str) -> String {
+    format!(
+        "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) uniform {texture} source;
+        layout(binding = 1, {format}) uniform writeonly {image} target;
+        void main() {{
+            uvec3 p = uvec3(gl_GlobalInvocationID.x % 5, gl_GlobalInvocationID.x / 5 % 3, gl_GlobalInvocationID.x / 15);
+            if (!({inside})) return;
+            imageStore(target, {place}, texelFetch(source, {place}{level}) + 1);
+        }}",
+        texture = image.replace("image", "sampler"),
+        level = if image.ends_with("Buffer") { "" } else { ", 0" },
+    )
+}
+
+#[test]
+fn images_have_one_two_and_three_dimensions_and_layers() {
+    for (image, extent, place, inside) in [
+        ("iimage1D", "[5]", "int(p.x)", "p.y == 0 && p.z == 0"),
+        ("iimage1DArray", "[5,3]", "ivec2(p.xy)", "p.z == 0"),
+        ("iimage2D", "[5,3]", "ivec2(p.xy)", "p.z == 0"),
+        ("iimage2DArray", "[5,3,4]", "ivec3(p)", "p.z < 4"),
+        ("iimage3D", "[5,3,4]", "ivec3(p)", "p.z < 4"),
+    ] {
+        let count = match place {
+            "int(p.x)" => 5,
+            "ivec2(p.xy)" => 15,
+            _ => 60,
+        };
+        let [source, target] = [("source=r32i", ":iota"), ("target=", "")].map(|(name, fill)| format!("{name}{extent}{fill}"));
+        let arguments = ["-n", "60", "--image", &source, "--image", &target, "--threads", "n"];
+        let expected = bytes((1..=count).map(i32::to_ne_bytes));
+        check(image, &places(image, "r32i", place, inside), &arguments, &[("target", expected)]);
+    }
+    let cube = "#version 450
+        layout(local_size_x = 8) in;
+        layout(binding = 0) uniform samplerCube sky;
+        layout(binding = 1) writeonly buffer Out { float faces[]; };
+        void main() {
+            const vec3 ways[6] = vec3[](vec3(1, 0, 0), vec3(-1, 0, 0), vec3(0, 1, 0), vec3(0, -1, 0), vec3(0, 0, 1), vec3(0, 0, -1));
+            uint i = gl_GlobalInvocationID.x;
+            if (i < 6) faces[i] = textureLod(sky, ways[i], 0.0).r;
+        }";
+    let faces = floats((0..6_u8).map(f32::from));
+    check("cube", cube, &["-n", "6", "--image", "sky=r32f[1,1]:iota", "--sampler", "sky=nearest"], &[("faces", faces)]);
+}
+
+#[test]
+fn every_format_that_a_device_has_is_written_and_read_back() {
+    let folder = Folder::new();
+    for (format, prefix) in
+        [("rgba8_snorm", ""), ("rgba8i", "i"), ("rgba32ui", "u"), ("rgba16f", ""), ("rgba32f", ""), ("r32i", "i")]
+    {
+        let copy = format!(
+            "#version 450
+            layout(local_size_x = 8) in;
+            layout(binding = 0, {format}) uniform readonly {prefix}image2D source;
+            layout(binding = 1, {format}) uniform writeonly {prefix}image2D target;
+            void main() {{
+                ivec2 at = ivec2(gl_GlobalInvocationID.x % 9, gl_GlobalInvocationID.x / 9);
+                if (at.y < 3) imageStore(target, at, imageLoad(source, at));
+            }}"
+        );
+        let texel = match format {
+            "rgba16f" => 8,
+            "rgba32ui" | "rgba32f" => 16,
+            _ => 4,
+        };
+        // No NaNs: a copy through a shader may change these.
+        let contents: Vec<u8> = (0..27 * texel).map(|i| u8::try_from(i % 61).unwrap()).collect();
+        let filled = format!("source=[9,3]:file={}", written(&folder, "contents.bin", &contents));
+        check(format, &copy, &["-n", "27", "--image", &filled, "--image", "target=[9,3]"], &[("target", contents)]);
+    }
+}
+
+#[test]
+fn an_image_that_holds_no_result_is_not_compared() {
+    let folder = Folder::new();
+    let two = BLUR.replace(
+        "void main() {",
+        "layout(binding = 2, r32ui) uniform writeonly uimage2D sizes;\nvoid main() {\n\
+         imageStore(sizes, ivec2(gl_GlobalInvocationID.xy), uvec4(gl_WorkGroupSize.x));",
+    );
+    let two = written(&folder, "two.comp", two);
+    for device in devices() {
+        let arguments = [two.as_str(), "-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
+        for row in found(0, &arguments) {
+            assert_eq!(row.status == "ok", row.local_size_x == Some(8), "{}", row.reason);
+            assert!(row.status == "ok" || row.reason.contains("sizes[0, 0].r is 16, should be 8"), "{}", row.reason);
+        }
+        assert!(found(0, &[&arguments[..], &["--ignore", "sizes"]].concat()).iter().all(|row| row.status == "ok"));
+    }
+}
+
+#[test]
+fn a_manifest_says_what_image_flags_say() {
+    let folder = Folder::new();
+    written(&folder, "blur.comp", BLUR);
+    written(&folder, "texels.bin", [51; 4 * 64]);
+    written(&folder, "right.bin", [51; 4 * 64]);
+    let manifest = "
+        shader = 'blur.comp'
+        n = 64
+        axis = { local_size_x = 8, local_size_y = 4 }
+        image = { source = 'rgba8[8,8]:file=texels.bin', blurred = '[8,8]' }
+        sampler = { source = ['nearest', 'repeat'] }
+        reference = 'right.bin'
+        preset = 'quick'
+        max_time = '10ms'
+        no-lock = true
+        format = 'csv'
+    ";
+    let manifest = written(&folder, "kernel.toml", manifest);
+    let ran = support::succeeded(&["tune", "--manifest", &manifest, "-d", &devices()[0].index]);
+    let all = rows(&ran.out);
+    assert!(all.len() == 1 && all[0].status == "ok", "{}", ran.err);
+}
+
+#[test]
+fn what_can_not_be_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    let blur = written(&folder, "blur.comp", BLUR);
+    let declared = |name: &str, declaration: &str| {
+        let text = format!(
+            "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0) buffer Out {{ float result[]; }};\n\
+             layout(binding = 1) {declaration}\nvoid main() {{ result[0] = USE; }}\n"
+        );
+        let (text, used) = text.split_once("//").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap_or((text, String::new()));
+        let (used, rest) = used.split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        written(&folder, name, format!("{text}\n{rest}").replace("USE", &used))
+    };
+    let shadow = declared("shadow.comp", "uniform sampler2DShadow s; //textureLod(s, vec3(0.5), 0.0)");
+    let samples = declared("samples.comp", "uniform sampler2DMS s; //texelFetch(s, ivec2(0), 0).r");
+    let volume = declared("volume.comp", "uniform sampler3D s; //textureLod(s, vec3(0.5), 0.0).r");
+    let whole = declared("whole.comp", "uniform isampler2D s; //float(texelFetch(s, ivec2(0), 0).r)");
+    let texels = declared("texels.comp", "uniform samplerBuffer s; //texelFetch(s, 0).r");
+    let split = declared(
+        "split.comp",
+        "uniform sampler s; layout(binding = 2) uniform texture2D t; //textureLod(sampler2D(t, s), vec2(0), 0.0).r",
+    );
+    let many = declared("many.comp", "uniform sampler2D s[5000]; //textureLod(s[0], vec2(0), 0.0).r");
+    let small = written(&folder, "small.bin", [0; 100]);
+    let filled = format!("source=[8,8]:file={small}");
+    for (arguments, part) in [
+        (&[blur.as_str(), "--image", "nothing=:zero"][..], "no image `nothing`; it has source, blurred"),
+        (&[&blur, "--sampler", "nothing=linear"], "no sampler `nothing`; it has source"),
+        (&[&blur, "--ignore", "nothing"], "no buffer or image `nothing`; it has source, blurred"),
+        (&[&blur, "-b", "blurred=float"], "`blurred` is an image, and no buffer: --image describes it"),
+        (&[&texels, "--image", "result=rgba8"], "`Out` is a buffer, and no image: --buffer describes it"),
+        (&[&texels, "--image", "s=rgba8"], "`s` is a buffer, and no image"),
+        (&[&split, "--image", "s=rgba8"], "`s` is a sampler, and no image"),
+        (&[&blur, "--sampler", "blurred=linear"], "`blurred` is an image, and no sampler"),
+        (&[&blur, "--image", "source=rgba9"], "`rgba9` is no format of image `source`; did you mean rgba"),
+        (&[&blur, "--image", "source=float"], "there are r8, rg8, rgba8"),
+        (&[&blur, "--image", "blurred=r32f"], "`blurred` is declared as rgba8: it can't be r32f"),
+        (&[&blur, "--image", "source=rgba8ui"], "`source` is read as float, and rgba8ui holds other numbers"),
+        (&[&whole, "--image", "s=rgba8"], "`s` is read as int, and rgba8 holds other numbers"),
+        (&[&texels, "-b", "s=float"], "`float` is no format of texel buffer `s`"),
+        (&[&texels, "-b", "s=rgba32f[0]"], "no elements"),
+        (&[&texels, "-b", "s=rgba32f[2^27 + 1]"], "maxTexelBufferElements is 134217728"),
+        (&[&blur, "--image", "source=[8,0]"], "its height is 0"),
+        (&[&blur, "--image", "source=[8]"], "extends to [WIDTH,HEIGHT], and [8] is given"),
+        (&[&blur, "--image", "source=[8,8,8]"], "extends to [WIDTH,HEIGHT], and [8,8,8] is given"),
+        (&[&blur, "--image", "source=[8,height]"], "`height` has no value"),
+        (&[&blur, "--image", "source=[2^20,1]"], "maxImageDimension2D is 16384, the case needs 1048576"),
+        (&[&volume, "--image", "s=[1,1,4096]"], "maxImageDimension3D is 2048, the case needs 4096"),
+        (&[&blur, "--image", "source=[2^32,1]"], "none is as wide as 2^32"),
+        (&[&blur, "--image", &filled], "has 100 bytes, the texels have 256"),
+        (&[&blur, "--image", "source=[8,8]:ones"], "is no fill"),
+        (&[&blur, "--image", "source=[8"], "isn't closed"),
+        (&[&blur, "--sampler", "source=cubic"], "`cubic` is none of linear"),
+        (&[&blur, "--sampler", "source=linear,nearest"], "said already"),
+        (&[&blur, "--sampler", "source=repeat,unnormalized"], "are clamped"),
+        (&[&volume, "--sampler", "s=unnormalized"], "for 1D and 2D images"),
+        (&[&whole, "--sampler", "s=linear"], "rgba32i can't be used for linear filtering"),
+        (&[&shadow], "compared with when it is sampled"),
+        (&[&samples], "several samples"),
+        (&[&many], "5001 descriptors"),
+        (&[&blur, "--image", "source[1]=rgba8"], "no image `source[1]`"),
+        (&[&blur, "--reference", &small], "has 100 bytes"),
+    ] {
+        let ran = tuned(&[arguments, &["-n", "4096", "-d", "mock"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
+    }
+}
