@@ -51,8 +51,9 @@ pub struct Tune {
     #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
     pub buffer: Vec<String>,
 
-    /// An image by its name or binding: its format, extent and fill, as in picture=rgba16f[width, height]:random or 1=[n]
-    /// (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each direction)
+    /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
+    /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
+    /// direction)
     #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL")]
     pub image: Vec<String>,
 
@@ -434,6 +435,8 @@ mod tests {
             validation = false
             axis = { TILE = [8, 16], local_size_x = \"32..1024:*2\" }
             buffer = [\"data=float[n]:random\"]
+            image = { picture = \"rgba8[n, 4]\", other = \":file=texels.bin\" }
+            sampler = { picture = [\"nearest\", \"repeat\"] }
             [define]
             UNROLL = [1, 2]
         ";
@@ -446,6 +449,8 @@ mod tests {
             (&tune.define[..], &tune.buffer[..]),
             (&["UNROLL=1,2".to_owned()][..], &["data=float[n]:random".to_owned()][..])
         );
+        assert_eq!((tune.image[1].as_str(), tune.sampler[0].as_str()), ("picture=rgba8[n, 4]", "picture=nearest,repeat"));
+        assert!(tune.image[0].starts_with("other=:file=") && tune.image[0].ends_with("/texels.bin"), "{}", tune.image[0]);
         assert!(tune.idempotent && !tune.validation && tune.shader.is_some_and(|shader| shader.ends_with("a.comp")));
     }
 
