@@ -96,7 +96,7 @@ pub fn best(rows: &[Record]) -> Option<(Configuration, Time)> {
         last.into_values().filter_map(|row| Some((row, time_of(row)?)))
     };
     let fastest = |a: &(&Record, Time), b: &(&Record, Time)| a.1.time.total_cmp(&b.1.time);
-    let is_precise = |(row, _): &(&Record, Time)| !matches!(row.stop.as_str(), "beaten" | "glanced");
+    let is_precise = |(row, _): &(&Record, Time)| !matches!(row.stop.as_str(), "beaten" | "glanced" | "broken_off");
     let found = timed().filter(is_precise).min_by(fastest).or_else(|| timed().min_by(fastest));
     found.map(|(row, time)| (row.axis_values.clone(), time))
 }

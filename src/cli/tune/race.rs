@@ -13,7 +13,7 @@ use crate::cli::interrupt;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
-use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
+use crate::measure::{BLOCK_CASES, CaseKey, Event, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
 use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
@@ -28,6 +28,9 @@ const NEAR: f64 = 1.1;
 
 /// The noise that is precise enough for telling who may be the best, where many are tried.
 const ROUGH: f64 = 0.05;
+
+/// The share of a time budget that a search may take; the rest is for measuring the best beside each other.
+const SEARCHING: f64 = 0.75;
 
 /// The column of the problem's size, which is no axis: all configurations have the same.
 pub const SIZE: &str = "n";
@@ -86,6 +89,10 @@ pub struct Race<'r> {
     hash: String,
     /// Blocks so far.
     blocks: usize,
+    /// What a configuration of the last block took, all in all.
+    pace: Option<Duration>,
+    /// Whether all that is to be tried was.
+    has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
 }
@@ -124,6 +131,8 @@ impl<'r> Race<'r> {
             written,
             hash,
             blocks: 0,
+            pace: None,
+            has_searched: false,
             samples: 0,
         }
     }
@@ -154,8 +163,8 @@ impl<'r> Race<'r> {
             if asked.is_empty() {
                 break;
             }
-            // What comes next depends on no answer: it is compiled while these are timed.
-            if self.asks_ahead() {
+            // What comes next depends on no answer: it is compiled while these are timed. How many fit a time, the first one tells.
+            if self.asks_ahead() && self.knows_room() {
                 ahead = search.ask(self.room(asked.len()));
                 session.anticipate(ahead.iter().map(|configuration| self.key(*configuration)).collect());
             }
@@ -167,6 +176,7 @@ impl<'r> Race<'r> {
                 }
             }
         }
+        self.has_searched = true;
         if !interrupt::is_asked() && session.given_up().is_none() {
             session.set_max_noise(self.max_noise());
             if is_glancing {
@@ -238,15 +248,33 @@ impl<'r> Race<'r> {
     }
 
     fn is_late(&self) -> bool {
-        matches!(self.budget, Budget::Time(time) if self.started.elapsed() >= time)
+        self.time_left().is_some_and(|left| left.is_zero())
     }
 
-    /// How many may be measured in the next block, beside the best so far, once so many more are.
+    /// What is left of a time budget, or of the part of it that is for searching.
+    fn time_left(&self) -> Option<Duration> {
+        let Budget::Time(time) = self.budget else { return None };
+        let share = if self.has_searched { 1.0 } else { SEARCHING };
+        Some(time.mul_f64(share).saturating_sub(self.started.elapsed()))
+    }
+
+    /// Whether it can be told how many the next block may have.
+    fn knows_room(&self) -> bool {
+        self.pace.is_some() || matches!(self.budget, Budget::Count(_))
+    }
+
+    /// How many may be measured in the next block, beside the best so far, once so many more are. Of a time budget as many as fit
+    /// it at the last block's pace, and one to begin with: what was broken off while it was loaded has no figure.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is positive, and is cut to a block")]
     fn room(&self, pending: usize) -> usize {
         let block = BLOCK_CASES - 1;
-        match self.budget {
-            Budget::Count(count) => count.saturating_sub(self.trials.len() + pending).min(block),
-            Budget::Time(_) => block,
+        match (self.budget, self.time_left(), self.pace) {
+            (Budget::Count(count), ..) => count.saturating_sub(self.trials.len() + pending).min(block),
+            (Budget::Time(_), Some(left), Some(pace)) => {
+                let fitting = left.as_secs_f64() / pace.as_secs_f64().max(1e-9);
+                (fitting as usize).clamp(1, block)
+            }
+            (Budget::Time(_), ..) => 1,
         }
     }
 
@@ -271,7 +299,7 @@ impl<'r> Race<'r> {
             seed: self.arguments.seed,
             rule: if self.arguments.no_race { Rule::Each } else { Rule::Race },
         };
-        Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options))
+        Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options).keeping_few_rounds())
     }
 
     /// The noise that is precise enough for an answer.
@@ -319,6 +347,7 @@ impl<'r> Race<'r> {
 
     /// Measures configurations beside the best so far. Rows of those that aren't in the running any more are written.
     fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
+        let began = Instant::now();
         self.blocks += 1;
         let champion = self.best().filter(|best| !asked.contains(best));
         for &configuration in asked {
@@ -331,6 +360,7 @@ impl<'r> Race<'r> {
         self.measure(session, &those);
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
+        self.pace = Some(began.elapsed() / u32::try_from(asked.len().max(1)).unwrap_or(u32::MAX));
         self.write_beaten()
     }
 
@@ -383,11 +413,13 @@ impl<'r> Race<'r> {
         let cases: Vec<(usize, Case)> = those.iter().filter_map(|i| Some((*i, self.trials[i].case.clone()?))).collect();
         let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
-        // A search that is late is broken off once there is anything to tell.
-        let may_be_late = self.trials.values().any(|trial| trial.measured.is_some());
+        // A search that is late is broken off once there is anything to tell: the second visit shows that there was a first.
+        let has_any = self.trials.values().any(|trial| trial.measured.is_some());
+        let mut visits = 0;
         let outcomes = session.measure(&tasks, &mut |event| {
+            visits += usize::from(matches!(event, Event::Timing(..)));
             show(&self.bar, event);
-            let ends = interrupt::is_asked() || (may_be_late && self.is_late());
+            let ends = interrupt::is_asked() || ((has_any || visits > 1) && self.is_late());
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         for ((configuration, case), outcome) in cases.into_iter().zip(outcomes) {
@@ -405,6 +437,10 @@ impl<'r> Race<'r> {
             if failure.status != Status::WrongResult {
                 return;
             }
+        }
+        // Nor is one that was broken off.
+        if known.is_finalist() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
+            return;
         }
         let mut row = self.row(configuration, &known.point, Ok(case));
         if let Some(shader) = &shader {
