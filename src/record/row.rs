@@ -10,6 +10,9 @@ use crate::record::{Record, Standing};
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
 
+/// Of what a search dropped after a first look.
+const AFTER_ONE_PASS: &str = "compared after one pass, not after a timed batch: that is done of what is measured to the end";
+
 /// The values of the column `row_kind`.
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
@@ -256,7 +259,12 @@ impl Record {
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
         match &case.check {
-            Check::Twin(_) => self.checked = "true".to_owned(),
+            Check::Twin(_) => {
+                self.checked = "true".to_owned();
+                if !measured.is_compared {
+                    self.check_note = AFTER_ONE_PASS.to_owned();
+                }
+            }
             Check::Nothing(why) => {
                 self.checked = "false".to_owned();
                 self.check_note = (*why).to_owned();

@@ -130,7 +130,7 @@ columns! {
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, implausible, quirk:NAME.";
         checked: text, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, what the invariant is, or what a derived figure rests on.";
+        check_note: text, "Why nothing was checked, what the invariant is, what was left unchecked, or what a derived figure rests on.";
     }
     time {
         time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";

@@ -186,7 +186,7 @@ pub struct Tune {
     #[arg(long)]
     pub no_lock: bool,
 
-    /// No progress and no remarks
+    /// No progress and no remarks: the answer alone
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 

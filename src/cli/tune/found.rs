@@ -57,10 +57,10 @@ impl Found {
     /// # Errors
     /// Where the table can't be read or written.
     pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<()> {
-        let note = |line: &str| voice.progress.note(line);
-        note("");
-        self.answer.to_string().lines().for_each(note);
-        note(&self.effort);
+        let tell = |line: &str| voice.progress.answer(line);
+        voice.progress.note("");
+        self.answer.to_string().lines().for_each(tell);
+        tell(&self.effort);
         if let Some(path) = &arguments.save_table {
             let mut table = Table::default();
             table.insert(self.entry);

@@ -13,21 +13,24 @@ use crate::cli::interrupt;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
-use crate::measure::{BLOCK_CASES, CaseKey, Event, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
+use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
 use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
-use crate::tuning::Kernel;
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::worker::{Identity, Opening};
+use crate::tuning::{Kernel, Subject};
+use crate::worker::{AT_REFERENCE, Identity, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
 
 /// The noise that is precise enough for telling who may be the best, where many are tried.
 const ROUGH: f64 = 0.05;
+
+/// Rows are kept for now so many times as long after the last time as that took.
+const HOLDING: u32 = 20;
 
 /// The share of a time budget that a search may take; the rest is for measuring the best beside each other.
 const SEARCHING: f64 = 0.75;
@@ -71,7 +74,6 @@ impl Trial {
 /// A search under way.
 pub struct Race<'r> {
     arguments: &'r Tune,
-    run: &'r Run,
     targets: &'r Targets,
     kernel: Kernel,
     space: &'r Space,
@@ -89,6 +91,8 @@ pub struct Race<'r> {
     hash: String,
     /// Blocks so far.
     blocks: usize,
+    /// When rows were last kept for now, and how long that took.
+    held: Option<(Instant, Duration)>,
     /// What a configuration of the last block took, all in all.
     pace: Option<Duration>,
     /// Whether all that is to be tried was.
@@ -101,7 +105,6 @@ impl<'r> Race<'r> {
     /// A search that begins now.
     pub fn new(
         arguments: &'r Tune,
-        run: &'r Run,
         targets: &'r Targets,
         mut kernel: Kernel,
         (space, strategy): (&'r Space, Strategy),
@@ -117,7 +120,6 @@ impl<'r> Race<'r> {
         let (started, trials) = (Instant::now(), BTreeMap::new());
         Self {
             arguments,
-            run,
             targets,
             kernel,
             space,
@@ -131,6 +133,7 @@ impl<'r> Race<'r> {
             written,
             hash,
             blocks: 0,
+            held: None,
             pace: None,
             has_searched: false,
             samples: 0,
@@ -140,16 +143,12 @@ impl<'r> Race<'r> {
     /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
     ///
     /// # Errors
-    /// Where rows can't be written, and where the device can't be measured on at all.
-    pub fn run(&mut self) -> anyhow::Result<()> {
-        let mut session = self.session().map_err(|Failure { status, reason }| {
-            let when = "the device was opened, and the reference was run there";
-            anyhow!("{status}: {reason} ({when}: if the reference is the reason, --reference names another one)")
-        })?;
+    /// Where rows can't be written.
+    pub fn run(&mut self, mut session: Session) -> anyhow::Result<()> {
         self.introduce(&session);
         // Blocks only tell who gets into the finals.
         if self.room(0) < self.total() {
-            session.set_max_noise(self.max_noise().max(ROUGH));
+            session.set_max_noise(max_noise(self.arguments).max(ROUGH));
         }
         // A search that goes by answers waits for them: one look at each is enough for it.
         let is_glancing = !self.arguments.no_race && !self.asks_ahead();
@@ -178,7 +177,7 @@ impl<'r> Race<'r> {
         }
         self.has_searched = true;
         if !interrupt::is_asked() && session.given_up().is_none() {
-            session.set_max_noise(self.max_noise());
+            session.set_max_noise(max_noise(self.arguments));
             if is_glancing {
                 session.set_rule(Rule::Race);
             }
@@ -286,57 +285,6 @@ impl<'r> Race<'r> {
     }
 
     // ---- measuring ------------------------------------------------------------------------------------------------------------
-
-    fn session(&self) -> Result<Session<'r>, Failure> {
-        let max_time = match self.arguments.preset {
-            Preset::Quick => Duration::from_millis(500),
-            Preset::Default => Duration::from_secs(2),
-            Preset::Thorough => Duration::from_secs(10),
-        };
-        let options = Options {
-            max_noise: self.max_noise(),
-            max_time: self.arguments.max_time.unwrap_or(max_time),
-            seed: self.arguments.seed,
-            rule: if self.arguments.no_race { Rule::Each } else { Rule::Race },
-        };
-        Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options).keeping_few_rounds())
-    }
-
-    /// The noise that is precise enough for an answer.
-    fn max_noise(&self) -> f64 {
-        let usual = match self.arguments.preset {
-            Preset::Quick => 0.05,
-            Preset::Default => 0.01,
-            Preset::Thorough => 0.005,
-        };
-        self.arguments.max_noise.unwrap_or(usual)
-    }
-
-    fn opener(&self, max_time: Duration) -> Opener<'r> {
-        let (run, targets, deadlines) = (self.run, self.targets, self.run.deadlines());
-        let place = targets.device(0);
-        let subject = self.kernel.subject().clone();
-        let mut process = 0;
-        Box::new(move |timer| {
-            process += 1;
-            let opening = Opening {
-                device: Identity::of(&place.info, place.index),
-                queue: run.queue,
-                detail: run.detail(),
-                seed: run.seed,
-                preset: run.preset(),
-                evict_bytes: None,
-                warm_up: warm_up(&place.info),
-                max_time,
-                deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
-                timer,
-                process,
-                compile_threads: compile_threads(&place.info),
-                subject: Some(Box::new(subject.clone())),
-            };
-            targets.open(place, opening).map(|bench| bench as _)
-        })
-    }
 
     fn introduce(&self, session: &Session) {
         let instrument = session.instrument();
@@ -475,6 +423,8 @@ impl<'r> Race<'r> {
             self.trials.iter().filter(|(_, trial)| near(trial)).filter_map(|(i, trial)| Some((*i, trial.cost()?))).collect();
         finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
         let those: Vec<usize> = finalists.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
+        self.held = None;
+        self.hold_rest()?;
         self.measure(session, &those);
         self.write_beaten()
     }
@@ -497,7 +447,20 @@ impl<'r> Race<'r> {
     fn write_beaten(&mut self) -> anyhow::Result<()> {
         let written = self.written;
         let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
-        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)
+        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)?;
+        self.hold_rest()
+    }
+
+    /// Keeps the other rows as they are now, in case that this process is killed before they are final. Where they are many, that
+    /// takes its time, of which it may have a small share.
+    fn hold_rest(&mut self) -> anyhow::Result<()> {
+        if self.held.is_some_and(|(when, took)| when.elapsed() < took * HOLDING) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.sink.hold(self.trials.values().filter_map(|trial| trial.row.clone()).collect())?;
+        self.held = Some((Instant::now(), began.elapsed()));
+        Ok(())
     }
 
     fn write_rest(&mut self) -> anyhow::Result<()> {
@@ -511,6 +474,75 @@ impl<'r> Race<'r> {
             }
         }
         Ok(())
+    }
+}
+
+/// Opens the device, and runs the reference there.
+///
+/// # Errors
+/// Why that can't be, in words for the user.
+pub fn session<'r>(arguments: &Tune, run: &'r Run, targets: &'r Targets, subject: &Subject) -> anyhow::Result<Session<'r>> {
+    let max_time = match arguments.preset {
+        Preset::Quick => Duration::from_millis(500),
+        Preset::Default => Duration::from_secs(2),
+        Preset::Thorough => Duration::from_secs(10),
+    };
+    let options = Options {
+        max_noise: max_noise(arguments),
+        max_time: arguments.max_time.unwrap_or(max_time),
+        seed: arguments.seed,
+        rule: if arguments.no_race { Rule::Each } else { Rule::Race },
+    };
+    let pool = Pool::new(run.processes(), opener(run, targets, subject.clone(), options.max_time));
+    let pool = pool.map_err(|Failure { status, reason }| match reason.strip_prefix(AT_REFERENCE) {
+        Some(reason) => anyhow!(
+            "the reference, which all results are compared with, can't be run: {reason} (--reference names another one)"
+        ),
+        None => anyhow!("the device can't be measured on: {status}: {reason}"),
+    })?;
+    Ok(Session::new(pool, options).keeping_few_rounds())
+}
+
+/// The noise that is precise enough for an answer.
+fn max_noise(arguments: &Tune) -> f64 {
+    let usual = match arguments.preset {
+        Preset::Quick => 0.05,
+        Preset::Default => 0.01,
+        Preset::Thorough => 0.005,
+    };
+    arguments.max_noise.unwrap_or(usual)
+}
+
+fn opener<'r>(run: &'r Run, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
+    let (deadlines, place) = (run.deadlines(), targets.device(0));
+    let mut process = 0;
+    Box::new(move |timer| {
+        process += 1;
+        let opening = Opening {
+            device: Identity::of(&place.info, place.index),
+            queue: run.queue,
+            detail: run.detail(),
+            seed: run.seed,
+            preset: run.preset(),
+            evict_bytes: None,
+            warm_up: warm_up(&place.info),
+            max_time,
+            deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+            timer,
+            process,
+            compile_threads: compile_threads(&place.info),
+            subject: Some(Box::new(subject.clone())),
+        };
+        targets.open(place, opening).map(|bench| bench as _).map_err(|loss| if process == 1 { at_once(loss) } else { loss })
+    })
+}
+
+/// What becomes of the reference in the first process that runs it, will again become of it: nobody is to wait for two more. In
+/// words that a device is given up for at once.
+fn at_once(Loss(failure): Loss) -> Loss {
+    match failure.reason.strip_prefix(AT_REFERENCE) {
+        Some(reason) => Loss(Failure::new(Status::Error, format!("{AT_REFERENCE}{}: {reason}", failure.status))),
+        None => Loss(failure),
     }
 }
 
