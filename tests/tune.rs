@@ -641,3 +641,39 @@ fn rows_say_which_results_were_compared_after_one_pass_alone() {
         }
     }
 }
+
+#[test]
+fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        struct Light { vec3 position; uint kind; };
+        layout(binding = 0) buffer Y { float y[]; };
+        layout(binding = 1, std140) uniform Scene { Light lights[2]; float weights[4]; };
+        layout(push_constant) uniform P { Light light; uint count; } p;
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            float sum = p.light.position.y + 10 * lights[1].position.x + 100 * weights[3] + 1000 * float(p.light.kind);
+            if (i < p.count) y[i] = sum;
+        }";
+    let shader = written(&folder, "lights.comp", shader);
+    let expected = written(&folder, "y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
+    let given = [
+        "p.light.kind=3",
+        "light.position=1,2,3",
+        "lights[0]=0",
+        "lights[1]=0",
+        "lights[1].position=n/256*5,4",
+        "weights[3]=7",
+    ];
+    let given: Vec<&str> = given.iter().flat_map(|text| ["--push", text]).collect();
+    each_device(|device| {
+        let sizes = ["-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "--reference", &expected];
+        let all = found(0, &[&[shader.as_str()], &sizes[..], &given].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
+        let other = [&[shader.as_str()], &sizes[..], &given, &["--push", "weights[3]=7.5"]].concat();
+        assert!(found(1, &other).iter().all(|row| row.status == "wrong_result"));
+    });
+    let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
+}

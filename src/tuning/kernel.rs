@@ -10,6 +10,7 @@ use super::buffers::{self, Sized};
 use super::compare::compare;
 use super::expression::Value;
 use super::fill::Fill;
+use super::members;
 use super::module::{self, Source};
 use super::subject::{BufferSpec, Reference, Subject};
 use super::variables::Variables;
@@ -285,7 +286,7 @@ impl Kernel {
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
             let bytes =
-                buffers::members(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
+                members::fill(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
             pass.push(Step::Push { bytes });
         }
         pass.push(Step::Dispatch { groups: self.groups(&source, local_size, &variables)? });
@@ -329,7 +330,7 @@ impl Kernel {
         let fill = self.spec(info, &made.blocks).and_then(|spec| spec.fill.clone());
         if let (None, BindingKind::UniformBuffer) = (&fill, info.kind) {
             let name = buffers::called(info);
-            let bytes = buffers::members(&sized.layout, &name, sized.bytes, &self.subject.members, &made.variables)?;
+            let bytes = members::fill(&sized.layout, &name, sized.bytes, &self.subject.members, &made.variables)?;
             return Ok(Data::new(bytes));
         }
         let key = FillKey { bytes: sized.bytes, elements: sized.elements, layout: format!("{:?}", sized.layout) };
@@ -360,20 +361,9 @@ impl Kernel {
         if let Some(place) = self.subject.ignored.iter().find(|place| !is_there(place)) {
             return Err(said(format!("--ignore: the shader has no buffer `{place}`; it has {}", names())));
         }
-        let members = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
-        let known: Vec<String> = members
-            .flat_map(|block| block.layout.members.iter().flat_map(|m| [m.name.clone(), format!("{}.{}", block.name, m.name)]))
-            .collect();
-        match self.subject.members.iter().find(|(name, _)| !known.contains(name)) {
-            Some((name, _)) if known.is_empty() => {
-                Err(said(format!("`{name}` is given a value, but the shader has neither push constants nor uniform blocks")))
-            }
-            Some((name, _)) => {
-                let plain: Vec<&str> = known.iter().step_by(2).map(String::as_str).collect();
-                Err(said(format!("no push constant or uniform is called `{name}`; there are {}", plain.join(", "))))
-            }
-            None => Ok(()),
-        }
+        let blocks = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
+        let blocks: Vec<_> = blocks.map(|block| (block.name.as_str(), &block.layout)).collect();
+        members::check(&blocks, &self.subject.members)
     }
 
     /// Workgroups: as many as are asked for, or as cover the invocations that are.

@@ -2,7 +2,7 @@
 //! follows from those that were. Knows neither Vulkan nor how anything is measured.
 //!
 //! ```text
-//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, buffers, fill, scalars)
+//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, buffers, members, fill, scalars)
 //! compare      its results, beside those of a reference
 //! space        the configurations that may be    search   which one next
 //! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
@@ -15,6 +15,7 @@ mod compare;
 mod expression;
 mod fill;
 mod kernel;
+mod members;
 mod module;
 mod scalars;
 pub mod search;

@@ -51,7 +51,8 @@ pub struct Tune {
     #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
     pub buffer: Vec<String>,
 
-    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors (default: counts are n, floats 1)
+    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors; of structs and arrays as in
+    /// light.position=1,2,3 and weights[3]=0.5 (default: counts are n, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
     pub push: Vec<String>,
 
