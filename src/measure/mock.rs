@@ -161,6 +161,7 @@ impl MockOptions {
             what: "the mock device was told to have a fault of loops".into(),
             link: "".into(),
             most_iterations: Some(self.iterations),
+            most_folds: None,
         }));
         info
     }

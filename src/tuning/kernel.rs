@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::buffers::{self, Sized};
 use super::compare::compare;
+use super::doubts::{Doubt, doubts};
 use super::expression::Value;
 use super::fill::Fill;
 use super::members;
@@ -648,6 +649,15 @@ impl Kernel {
         let Subject { buffers, members, threads, groups, is_idempotent, .. } = &self.subject;
         let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
         format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}")
+    }
+
+    /// Known faults of the device's driver that can show in the shader as it is written.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(doubts(source.reflection(), source.entry(), &self.device))
     }
 
     /// What doesn't follow where the workgroup size is changed.

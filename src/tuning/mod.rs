@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, buffers, members, fill, scalars)
-//! compare      its results, beside those of a reference
+//! compare      its results, beside those of a reference     doubts   what makes both doubtful
 //! space        the configurations that may be    search   which one next
 //! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
 //! expression   what users say of counts, sizes and restrictions
@@ -12,6 +12,7 @@
 pub mod answer;
 mod buffers;
 mod compare;
+mod doubts;
 mod expression;
 mod fill;
 mod kernel;
@@ -26,6 +27,7 @@ mod table;
 mod variables;
 
 pub use compare::Tolerance;
+pub use doubts::Doubt;
 pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;
 pub use kernel::{CONSTANT_AXIS, Constant, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS};

@@ -126,6 +126,9 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
     if let Some(note) = kernel.note().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("note: {note}"));
     }
+    for doubt in kernel.doubts().map_err(|failure| usage(&failure))? {
+        voice.progress.note(&format!("warning: {}", doubt.words()));
+    }
     if !held.is_empty() {
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));
     }
