@@ -677,3 +677,26 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
     let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
     assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
 }
+
+#[test]
+fn a_driver_that_takes_several_reductions_for_one_is_named() {
+    let folder = Folder::new();
+    let shader = |folds: &str| {
+        format!(
+            "#version 450
+            #extension GL_KHR_shader_subgroup_arithmetic : require
+            layout(local_size_x = 64) in;
+            layout(binding = 0) buffer Y {{ uint y[]; }};
+            void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {folds}; y[gl_GlobalInvocationID.x] = z; }}"
+        )
+    };
+    let one = written(&folder, "one.comp", shader("subgroupAdd(i)"));
+    let two = written(&folder, "two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
+    for (shader, device, is_doubted) in [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)] {
+        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-folds"));
+        assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
+        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-folds") == is_doubted));
+    }
+}

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use crate::measure::{Measured, Rounds, ShaderFacts};
-use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Skip, Status};
+use crate::model::{
+    Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Status,
+};
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::{Record, Standing};
 use crate::stats::{self, Interval};
@@ -282,6 +284,11 @@ impl Record {
             self.describe_time(measured, figure, interval);
             self.describe_rates(case, figure, interval);
         }
+    }
+
+    /// Says that a known fault of the driver's can show in it, beside those that its case tells.
+    pub fn add_quirk(&mut self, quirk: &Quirk) {
+        self.add_flags(&[format!("{QUIRK}{}", quirk.name)]);
     }
 
     /// Adds flags to those that the plan gave it.

@@ -20,7 +20,7 @@ use crate::plan::case_id;
 use crate::record::{Described, Record};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::tuning::{Kernel, Subject};
+use crate::tuning::{Doubt, Kernel, Subject};
 use crate::worker::{AT_REFERENCE, Identity, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
@@ -89,6 +89,8 @@ pub struct Race<'r> {
     written: Option<usize>,
     /// The hash of the shader.
     hash: String,
+    /// Why its results are doubtful on this device.
+    doubts: Vec<Doubt>,
     /// Blocks so far.
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
@@ -114,7 +116,7 @@ impl<'r> Race<'r> {
         let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-        let hash = kernel.hash().unwrap_or_default();
+        let (hash, doubts) = (kernel.hash().unwrap_or_default(), kernel.doubts().unwrap_or_default());
         let total = if let Budget::Count(count) = budget { count.min(space.len()) } else { space.len() };
         let bar = sink.voice.progress.bar("", total as u64);
         let (started, trials) = (Instant::now(), BTreeMap::new());
@@ -132,6 +134,7 @@ impl<'r> Race<'r> {
             trials,
             written,
             hash,
+            doubts,
             blocks: 0,
             held: None,
             pace: None,
@@ -351,8 +354,9 @@ impl<'r> Race<'r> {
         };
         let mut row = self.template.clone();
         row.describe(&described, &self.targets.device(0).info);
-        if let Err(failure) = case {
-            row.fail(failure);
+        match case {
+            Ok(_) => self.doubts.iter().for_each(|doubt| row.add_quirk(&doubt.quirk)),
+            Err(failure) => row.fail(failure),
         }
         row
     }
