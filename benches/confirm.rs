@@ -10,7 +10,9 @@
 //! **The rule.** The answer of `race` is its fastest configuration of those that were measured to the end. It is looked up in the
 //! rows of `thorough`, whose times alone count. It is confirmed where it is the fastest there as well (`same`), where its time lies
 //! within the 95 % interval of the fastest (`within`), or where its own 95 % interval reaches down into that one (`tied`). It is not
-//! where its whole interval lies above (`slower`), nor where it has no time there (`failed`).
+//! where its whole interval lies above (`slower`), nor where it has no time there (`failed`), nor where the interval that would
+//! confirm it is wider than 10 % of its time to either side, so that nearly anything would lie within (`vague`: a quieter machine, or
+//! longer times by `-- --max-time`).
 //! Besides, a shader of which `confirm.toml` says so has to have rows of `wrong_result` in every run, and no other may have one.
 //!
 //! Prints a table, writes a row for each run to `--output`, and fails unless every answer is confirmed. The executable needs nothing
@@ -281,6 +283,7 @@ impl Bench {
     }
 }
 
+/// What a row of `--output` has.
 const COLUMNS: [&str; 26] = [
     "device_name",
     "driver",
@@ -373,7 +376,7 @@ fn print_run(run: &Run, race: usize, (own, time): (&Configuration, Time), confir
         run.wall,
         run.pace(),
         number(gain),
-        format!("{:.3} ±{:.1}%", time.time / 1e3, (time.high - time.low) / 2.0 / time.time * 100.0),
+        format!("{:.3} ±{:.1}%", time.time / 1e3, time.noise() * 100.0),
         confirmation.verdict.as_str(),
         number(confirmation.over()),
         named(own),

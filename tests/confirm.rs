@@ -54,6 +54,24 @@ fn an_answer_is_confirmed_up_to_where_the_intervals_part() {
 }
 
 #[test]
+fn intervals_that_hold_anything_confirm_nothing() {
+    let with = |own: Record, best: (f64, f64)| {
+        let rows = [own, row(32, "ok", "stable", 100.0, Some(best))];
+        confirm(&at(64), &rows).unwrap().verdict
+    };
+    let own = |low, time, high| row(64, "ok", "stable", time, Some((low, high)));
+    // The best's, which would hold its time or reach it; one that lies above all of it is slower nevertheless.
+    assert_eq!(with(own(110.0, 111.0, 112.0), (80.0, 121.0)), Verdict::Vague);
+    assert_eq!(with(own(120.0, 125.0, 130.0), (80.0, 121.0)), Verdict::Vague);
+    assert_eq!(with(own(122.0, 125.0, 130.0), (80.0, 121.0)), Verdict::Slower);
+    // Its own, where that alone reaches down.
+    assert_eq!(with(own(99.0, 150.0, 160.0), (98.0, 102.0)), Verdict::Vague);
+    assert_eq!(with(own(50.0, 101.0, 160.0), (98.0, 102.0)), Verdict::Within);
+    assert_eq!(with(own(102.0, 110.0, 112.0), (98.0, 102.0)), Verdict::Tied);
+    assert!(!Verdict::Vague.is_confirmed());
+}
+
+#[test]
 fn what_fails_or_is_missing_in_the_thorough_run_confirms_nothing() {
     for (size, part) in [(16, "wrong_result"), (3, "never tried")] {
         let Verdict::Failed(reason) = confirm(&at(size), &thorough()).unwrap().verdict else { panic!("{size}") };

@@ -12,12 +12,22 @@ use lanescope::record::Record;
 /// The values of a configuration on its axes.
 pub type Configuration = BTreeMap<String, AxisValue>;
 
+/// The widest interval by which anything is confirmed: half of it over the time.
+pub const WIDEST: f64 = 0.1;
+
 /// A time with its interval, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time {
     pub time: f64,
     pub low: f64,
     pub high: f64,
+}
+
+impl Time {
+    /// Half the interval over the time.
+    pub fn noise(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.time
+    }
 }
 
 /// What a thorough run says of a configuration.
@@ -31,6 +41,8 @@ pub enum Verdict {
     Tied,
     /// Its whole interval lies above the best's: it is slower.
     Slower,
+    /// Intervals are so wide that nearly anything would lie within them.
+    Vague,
     /// It has no time there, for this reason.
     Failed(String),
 }
@@ -47,6 +59,7 @@ impl Verdict {
             Self::Within => "within",
             Self::Tied => "tied",
             Self::Slower => "slower",
+            Self::Vague => "vague",
             Self::Failed(_) => "failed",
         }
     }
@@ -70,7 +83,8 @@ impl Confirmation {
 }
 
 /// Compares a configuration with the best of a thorough run, by that run's times alone: those of two runs have other disturbances.
-/// Intervals are the rows' (95 %), their ends included; a time without one is an interval by itself.
+/// Intervals are the rows' (95 %), their ends included; a time without one is an interval by itself. Those wider than [`WIDEST`]
+/// confirm nothing.
 ///
 /// # Errors
 /// Where the thorough run has no time.
@@ -80,11 +94,13 @@ pub fn confirm(answer: &Configuration, thorough: &[Record]) -> anyhow::Result<Co
     let own = row.and_then(time_of);
     let verdict = match (own, row) {
         _ if *answer == best => Verdict::Same,
-        (Some(own), _) if own.time <= best_time.high => Verdict::Within,
-        (Some(own), _) if own.low <= best_time.high => Verdict::Tied,
-        (Some(_), _) => Verdict::Slower,
         (None, Some(row)) => Verdict::Failed(format!("{}: {}", row.status, row.reason)),
         (None, None) => Verdict::Failed("it was never tried".to_owned()),
+        (Some(own), _) if own.low > best_time.high => Verdict::Slower,
+        (Some(_), _) if best_time.noise() > WIDEST => Verdict::Vague,
+        (Some(own), _) if own.time <= best_time.high => Verdict::Within,
+        (Some(own), _) if own.noise() > WIDEST => Verdict::Vague,
+        (Some(_), _) => Verdict::Tied,
     };
     Ok(Confirmation { best, best_time, time: own, verdict })
 }

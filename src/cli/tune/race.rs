@@ -95,7 +95,7 @@ pub struct Race<'r> {
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
     held: Option<(Instant, Duration)>,
-    /// What a configuration of the last block took, all in all.
+    /// What a configuration of the last block took until each was visited once.
     pace: Option<Duration>,
     /// Whether all that is to be tried was.
     has_searched: bool,
@@ -298,7 +298,6 @@ impl<'r> Race<'r> {
 
     /// Measures configurations beside the best so far. Rows of those that aren't in the running any more are written.
     fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
-        let began = Instant::now();
         self.blocks += 1;
         let champion = self.best().filter(|best| !asked.contains(best));
         for &configuration in asked {
@@ -311,7 +310,6 @@ impl<'r> Race<'r> {
         self.measure(session, &those);
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
-        self.pace = Some(began.elapsed() / u32::try_from(asked.len().max(1)).unwrap_or(u32::MAX));
         self.write_beaten()
     }
 
@@ -367,13 +365,18 @@ impl<'r> Race<'r> {
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
         // A search that is late is broken off once there is anything to tell: the second visit shows that there was a first.
         let has_any = self.trials.values().any(|trial| trial.measured.is_some());
-        let mut visits = 0;
+        let (began, mut visits, mut first_round) = (Instant::now(), 0, None);
         let outcomes = session.measure(&tasks, &mut |event| {
-            visits += usize::from(matches!(event, Event::Timing(..)));
+            if let Event::Timing(_, round) = event {
+                visits += 1;
+                first_round = first_round.or((round > 1).then(|| began.elapsed()));
+            }
             show(&self.bar, event);
             let ends = interrupt::is_asked() || ((has_any || visits > 1) && self.is_late());
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        let tasks = u32::try_from(tasks.len().max(1)).unwrap_or(u32::MAX);
+        self.pace = Some(first_round.unwrap_or_else(|| began.elapsed()) / tasks);
         for ((configuration, case), outcome) in cases.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 self.take(configuration, &case, outcome);
