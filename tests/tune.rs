@@ -692,7 +692,9 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
     };
     let one = written(&folder, "one.comp", shader("subgroupAdd(i)"));
     let two = written(&folder, "two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
-    for (shader, device, is_doubted) in [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)] {
+    for (shader, device, is_doubted) in
+        [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)]
+    {
         let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-folds"));
