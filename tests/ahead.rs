@@ -39,7 +39,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
         timer: None,
         process: 1,
     };
-    let bench = host.open(&opening).unwrap_or_else(|failure| panic!("{}", failure.reason));
+    let bench = host.open(&opening, || {}).unwrap_or_else(|failure| panic!("{}", failure.reason));
     assert_eq!(bench.compiles_ahead(), compile_threads > 0);
     let options = Options { rule: Rule::Race, max_noise: 0.1, max_time, seed: 1 };
     let mut session = Session::new(Pool::of(bench), options);

@@ -249,6 +249,18 @@ impl Source for Compared<'_> {
 
 /// What comes of the cases in one block, and how often the end of a case was told.
 fn session(rule: Rule, prepared: &[Prepared], wrong_from: usize) -> (Vec<Result<Measured, Status>>, usize) {
+    let (outcomes, ended) = broken_off(rule, prepared, wrong_from, usize::MAX, true);
+    (outcomes.into_iter().map(Option::unwrap).collect(), ended)
+}
+
+/// The same, broken off when so many visits have begun. What has few rounds is kept then, or isn't.
+fn broken_off(
+    rule: Rule,
+    prepared: &[Prepared],
+    wrong_from: usize,
+    visits: usize,
+    keeps_few: bool,
+) -> (Vec<Option<Result<Measured, Status>>>, usize) {
     let tools = ToolCases {
         empty: catalogue("calibration/empty", &[]),
         sentinel: catalogue("calibration/sentinel", &[]),
@@ -267,14 +279,18 @@ fn session(rule: Rule, prepared: &[Prepared], wrong_from: usize) -> (Vec<Result<
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
     let mut session = Session::new(Pool::of(bench), Options { rule, max_noise: 1.0, max_time, seed: 1 });
     session.set_max_noise(0.01);
+    if keeps_few {
+        session = session.keeping_few_rounds();
+    }
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
-    let mut ended = 0;
+    let (mut ended, mut begun) = (0, 0);
     let outcomes = session.measure(&tasks, &mut |event| {
         ended += usize::from(matches!(event, Event::Ended(_)));
-        ControlFlow::Continue(())
+        begun += usize::from(matches!(event, Event::Timing(..)));
+        if begun >= visits { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let result = |outcome: Option<lanescope::measure::Outcome>| outcome.unwrap().result.map_err(|failure| failure.status);
+    let result = |outcome: Option<lanescope::measure::Outcome>| Some(outcome?.result.map_err(|failure| failure.status));
     (outcomes.into_iter().map(result).collect(), ended)
 }
 
@@ -296,6 +312,8 @@ fn a_session_drops_what_is_beaten_and_measures_the_rest() {
     let (race, ended) = session(Rule::Race, &cases, usize::MAX);
     assert_eq!(ended, BLOCK_CASES);
     let (each, _) = session(Rule::Each, &cases, usize::MAX);
+    assert!(race.iter().flatten().all(|measured| measured.is_compared == (measured.stop != Stop::Beaten)));
+    assert!(each.iter().flatten().all(|measured| measured.is_compared));
     let samples = |all: &[Result<Measured, Status>]| all.iter().flatten().map(Measured::samples).sum::<usize>();
     println!("{} samples, and {} in a race", samples(&each), samples(&race));
     assert!(samples(&race) * 3 <= samples(&each));
@@ -318,9 +336,34 @@ fn one_look_is_one_short_visit() {
     for outcome in &glanced {
         let Ok(measured) = outcome else { panic!("{outcome:?}") };
         assert_eq!((measured.stop, measured.rounds.samples.len()), (Stop::Glanced, 1));
+        assert!(!measured.is_compared, "after the first pass alone");
         assert!(measured.samples() <= 5 && measured.interval().is_none(), "{} samples", measured.samples());
         assert!(!measured.flags.contains(&Flag::Noisy), "no precision was asked: {:?}", measured.flags);
     }
+}
+
+#[test]
+fn a_search_that_is_broken_off_keeps_what_it_has_seen() {
+    let cases = cases(&[100.0, 150.0, 200.0, 300.0]);
+    let after = |visits, wrong_from, keeps_few| broken_off(Rule::Each, &cases, wrong_from, visits, keeps_few).0;
+    // In the third round: too few for an interval.
+    let kept = after(9, usize::MAX, true);
+    assert_eq!(kept.iter().flatten().count(), 4);
+    for measured in kept.iter().flatten().map(|outcome| outcome.as_ref().unwrap()) {
+        assert!(measured.stop == Stop::BrokenOff && measured.stop.is_early() && measured.interval().is_none());
+        assert!((2..=3).contains(&measured.rounds.samples.len()) && measured.value() > 0.0);
+        assert!(!measured.flags.contains(&Flag::Noisy), "no precision was asked: {:?}", measured.flags);
+    }
+    // In the first one: those that were visited.
+    let seen = after(3, usize::MAX, true).iter().flatten().count();
+    assert!((2..=3).contains(&seen), "{seen} kept");
+    // A run can be resumed: what it hasn't measured is no outcome.
+    assert!(after(9, usize::MAX, false).iter().all(Option::is_none));
+    // What a timed batch leaves behind is compared before anything is kept.
+    let wrong = after(9, 2, true);
+    assert_eq!(wrong.iter().flatten().filter(|outcome| outcome.as_ref().err() == Some(&Status::WrongResult)).count(), 1);
+    let glanced = broken_off(Rule::Glance, &cases, usize::MAX, 3, true).0;
+    assert!(glanced.iter().flatten().all(|outcome| outcome.as_ref().unwrap().stop == Stop::Glanced));
 }
 
 #[test]

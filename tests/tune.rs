@@ -548,3 +548,162 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     let kept = support::rows_of(&rows);
     assert!(kept.len() >= 4 && kept.iter().all(|row| row.status == "ok"), "{} rows", kept.len());
 }
+
+/// Rows that are final when the search has ended, and not before: none is dropped by a race.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_search_leaves_what_it_has_measured() {
+    use rustix::process::Signal;
+    use support::processes::Family;
+
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let [csv, jsonl] = ["rows.csv", "rows.jsonl"].map(|name| folder.path(name));
+    let files = ["-o", csv.to_str().unwrap(), "-o", jsonl.to_str().unwrap()];
+    let many = ["--no-race", "--strategy", "exhaustive", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
+    let few = ["--no-lock", "--preset", "quick", "--max-time", "10ms", "-n", "4096", "-d", &devices()[0].index];
+    let mut family = Family::start(&mut support::lanescope(&[&["tune", &copy], &files[..], &many, &few].concat()));
+    // Of the two it is written last.
+    family.wait_until("a block is there", |_| fs::read_to_string(&jsonl).is_ok_and(|text| text.lines().count() >= 60));
+    family.signal(Signal::KILL);
+    let (signal, _) = family.end();
+    assert_eq!(signal, Some(Signal::KILL.as_raw()));
+    let kept = support::rows_of(&csv);
+    assert!(kept.len() >= 60 && kept.iter().all(|row| row.status == "ok" && row.stop != "beaten"), "{} rows", kept.len());
+    let mut cases: Vec<&str> = kept.iter().map(|row| row.case_id.as_str()).collect();
+    cases.sort_unstable();
+    cases.dedup();
+    assert_eq!(cases.len(), kept.len(), "each once");
+    assert!(fs::read_to_string(&jsonl).unwrap().lines().count() >= 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
+    use support::faults::Faults;
+
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let (old, new) = (folder.path("old.csv"), folder.path("new.csv"));
+    fs::write(&old, "rows of yesterday").unwrap();
+    // As it is written it runs in 77 workgroups, and no other configuration does.
+    let sizes = ["-n", "4928", "-a", "local_size_x=32,64,128"];
+    let hasty = ["--no-lock", "--timeout", "1s", "--first-timeout", "3s", "-d", &devices()[0].index];
+    let files = ["-o", old.to_str().unwrap(), "-o", new.to_str().unwrap()];
+    for (fault, parts) in [
+        ("abort:groups=77", ["crashed: its process died", "SIGABRT"]),
+        ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed"]),
+    ] {
+        let faults = Faults::new(fault);
+        let ran: Ran = faults
+            .meet(&mut support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat()))
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let words = ["the reference, which all results are compared with, can't be run", "--reference names another one"];
+        assert!(words.iter().chain(&parts).all(|part| ran.err.contains(part)), "{}", ran.err);
+        assert!(!ran.err.contains("times in a row"), "it is tried once: {}", ran.err);
+        assert_eq!(fs::read_to_string(&old).unwrap(), "rows of yesterday");
+        assert!(!new.exists());
+    }
+}
+
+#[test]
+fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
+    let folder = Folder::new();
+    // Ten thousand steps for each of a million invocations: far longer than anybody waits for on a processor.
+    let slow = COPY.replace(
+        "y[i] = float(FACTOR) * x[i];",
+        "{ float s = x[i]; for (int k = 0; k < 10000; ++k) s = fma(s, 0.5, x[i]); y[i] = s; }",
+    );
+    let slow = written(&folder, "slow.comp", slow);
+    for device in devices().iter().filter(|device| device.is_cpu) {
+        let arguments = ["tune", &slow, "-d", &device.index, "-n", "2^16", "--no-lock", "--no-race", "--format", "csv"];
+        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let rows = rows(&ran.out);
+        // Six rounds of all would take a minute and more.
+        let effort = ran.err.lines().last().unwrap();
+        let seconds: f64 = effort.split(' ').rev().nth(1).unwrap().parse().unwrap();
+        assert!(!rows.is_empty() && rows.len() < 30 && seconds < 30.0, "{} rows: {effort}", rows.len());
+        assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"));
+        // Quiet, it still says what was asked for.
+        assert!(ran.err.starts_with("Best: "), "{}", ran.err);
+    }
+}
+
+#[test]
+fn rows_say_which_results_were_compared_after_one_pass_alone() {
+    let folder = Folder::new();
+    let copy = written(&folder, "copy.comp", COPY);
+    let sizes = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..256:*2"];
+    for strategy in ["exhaustive", "hill-climbing"] {
+        let all = found(0, &[&[copy.as_str(), "--strategy", strategy], &sizes[..]].concat());
+        for row in all {
+            let is_early = matches!(row.stop.as_str(), "beaten" | "glanced");
+            assert_eq!((row.checked.as_str(), row.check_note.contains("after one pass")), ("true", is_early), "{}", row.stop);
+        }
+    }
+}
+
+#[test]
+fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        struct Light { vec3 position; uint kind; };
+        layout(binding = 0) buffer Y { float y[]; };
+        layout(binding = 1, std140) uniform Scene { Light lights[2]; float weights[4]; };
+        layout(push_constant) uniform P { Light light; uint count; } p;
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            float sum = p.light.position.y + 10 * lights[1].position.x + 100 * weights[3] + 1000 * float(p.light.kind);
+            if (i < p.count) y[i] = sum;
+        }";
+    let shader = written(&folder, "lights.comp", shader);
+    let expected = written(&folder, "y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
+    let given = [
+        "p.light.kind=3",
+        "light.position=1,2,3",
+        "lights[0]=0",
+        "lights[1]=0",
+        "lights[1].position=n/256*5,4",
+        "weights[3]=7",
+    ];
+    let given: Vec<&str> = given.iter().flat_map(|text| ["--push", text]).collect();
+    each_device(|device| {
+        let sizes = ["-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "--reference", &expected];
+        let all = found(0, &[&[shader.as_str()], &sizes[..], &given].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
+        let other = [&[shader.as_str()], &sizes[..], &given, &["--push", "weights[3]=7.5"]].concat();
+        assert!(found(1, &other).iter().all(|row| row.status == "wrong_result"));
+    });
+    let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
+}
+
+#[test]
+fn a_driver_that_takes_several_reductions_for_one_is_named() {
+    let folder = Folder::new();
+    let shader = |folds: &str| {
+        format!(
+            "#version 450
+            #extension GL_KHR_shader_subgroup_arithmetic : require
+            layout(local_size_x = 64) in;
+            layout(binding = 0) buffer Y {{ uint y[]; }};
+            void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {folds}; y[gl_GlobalInvocationID.x] = z; }}"
+        )
+    };
+    let one = written(&folder, "one.comp", shader("subgroupAdd(i)"));
+    let two = written(&folder, "two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
+    for (shader, device, is_doubted) in
+        [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)]
+    {
+        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-folds"));
+        assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
+        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-folds") == is_doubted));
+    }
+}

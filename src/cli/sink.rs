@@ -70,8 +70,7 @@ impl Sink {
     /// # Errors
     /// Where an output can't be written; the others have the row nevertheless.
     pub fn write_with(&self, mut row: Record, measured: Option<(&Case, &Measured)>) -> anyhow::Result<()> {
-        let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
-        row.timestamp = humantime::format_rfc3339_seconds(now).to_string();
+        row.timestamp = self.now();
         let status = Status::named(&row.status);
         if status.is_some_and(Status::is_failure) && !row.is_not_run() {
             let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
@@ -97,6 +96,22 @@ impl Sink {
             self.write_beside(beside, &row, case, measured);
         }
         Ok(())
+    }
+
+    /// Keeps rows that may yet be measured again, where outputs can take them back: a process that is killed leaves them.
+    ///
+    /// # Errors
+    /// As [`Sink::write_with`].
+    pub fn hold(&self, mut rows: Vec<Record>) -> anyhow::Result<()> {
+        rows.iter_mut().for_each(|row| row.timestamp = self.now());
+        let mut state = self.state();
+        state.closed |= self.voice.progress.suspend(|| state.outputs.hold(&rows))? == WriteOutcome::Closed;
+        Ok(())
+    }
+
+    fn now(&self) -> String {
+        let now = if self.is_mock { SystemTime::UNIX_EPOCH } else { SystemTime::now() };
+        humantime::format_rfc3339_seconds(now).to_string()
     }
 
     fn write_beside(&self, beside: &mut Beside, row: &Record, case: &Case, measured: &Measured) {

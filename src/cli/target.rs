@@ -97,7 +97,7 @@ impl Targets {
     /// What the driver refused, or that it took its process down.
     pub fn open(&self, device: &Place, opening: Opening) -> Result<Box<dyn Bench>, Loss> {
         match &self.access {
-            Access::Here(host) => Ok(Box::new(host.open(&opening).map_err(Loss)?)),
+            Access::Here(host) => Ok(Box::new(host.open(&opening, || {}).map_err(Loss)?)),
             Access::Apart { deadlines, listener, finder } => {
                 let found = finder.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let worker = match found {

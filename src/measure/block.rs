@@ -455,22 +455,33 @@ impl Block<'_, '_, '_> {
         self.check(entries, &leaving);
     }
 
-    /// What has as many rounds as an interval needs leaves with what it has. Checking takes milliseconds, and without it nothing
-    /// measured may stand.
+    /// What has as many rounds as an interval needs, or as few as are kept, leaves with what it has. Checking takes milliseconds,
+    /// and without it nothing measured may stand.
     fn end_early(&mut self, entries: &mut [Entry]) {
-        let leaving: Vec<_> = (0..entries.len()).filter(|&i| entries[i].is_active()).map(|i| (i, Stop::Budget)).collect();
+        if self.session.options.rule == Rule::Glance {
+            self.end_glanced(entries);
+        }
+        let stop = |entry: &Entry| if entry.has_enough() { Stop::Budget } else { Stop::BrokenOff };
+        let leaving: Vec<_> = (0..entries.len()).filter(|&i| entries[i].is_active()).map(|i| (i, stop(&entries[i]))).collect();
         self.check(entries, &leaving);
+    }
+
+    /// Whether it has enough rounds to leave with.
+    fn may_leave(&self, entry: &Entry) -> bool {
+        entry.has_enough() || (self.session.keeps_few && !self.observing.goes_on && !entry.visits.is_empty())
     }
 
     /// Compares what these entries leave behind, on every bench that timed them, and ends them. One that lost its base meanwhile, or
     /// its bench when there is no time for another one, stays.
     fn check(&mut self, entries: &mut [Entry], leaving: &[(usize, Stop)]) {
         for slot in 0..self.session.pool.len() {
-            let is_open = |entry: &Entry| entry.is_active() && entry.has_enough() && entry.timed[slot] && !entry.checked[slot];
-            while leaving.iter().any(|(i, _)| is_open(&entries[*i])) {
+            let is_open = |block: &Self, entry: &Entry| {
+                entry.is_active() && block.may_leave(entry) && entry.timed[slot] && !entry.checked[slot]
+            };
+            while leaving.iter().any(|(i, _)| is_open(self, &entries[*i])) {
                 // One that was lost since it timed them is replaced: the same pipeline has to give the right result again.
                 self.load(slot, entries);
-                let open = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(&entries[i]));
+                let open = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(self, &entries[i]));
                 let open: VecDeque<(usize, usize)> = open.filter_map(|i| Some((i, entries[i].places[slot]?))).collect();
                 if open.is_empty() {
                     break;
@@ -479,8 +490,9 @@ impl Block<'_, '_, '_> {
             }
         }
         for (i, stop) in leaving {
+            let may_leave = self.may_leave(&entries[*i]);
             let entry = &mut entries[*i];
-            if entry.is_active() && entry.has_enough() && entry.is_checked() {
+            if entry.is_active() && may_leave && entry.is_checked() {
                 entry.ended = Some(Ok(*stop));
                 self.observing.see_end(entry);
             }

@@ -253,6 +253,7 @@ impl Session<'_> {
         let host_times: Vec<f64> = entry.visits.iter().flat_map(|visit| &visit.host_times).copied().collect();
         let beyond_limit = || flags::beyond_limit(case, time, &self.pool.info().peaks);
         let mut measured = Measured {
+            is_compared: entry.is_right || entry.is_checked(),
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,

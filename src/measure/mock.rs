@@ -11,7 +11,7 @@ use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
     Case, DeviceInfo, Executable, Failure, Footprint, Peaks, PipelineDetail, PipelineStatistics, Quirk, Representation,
-    StatValue, Status, Step,
+    StatValue, Status, Step, SubgroupClass,
 };
 use crate::shader::Prepared;
 use crate::units::{TickScale, Ticks};
@@ -50,6 +50,8 @@ pub struct MockOptions {
     pub peak: f64,
     /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
     pub iterations: u64,
+    /// Subgroup reductions and scans in one loop beyond which another fault shows; 0 for no fault.
+    pub folds: u64,
     // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
     /// Experiments whose results are wrong.
     pub wrong: Option<GlobMatcher>,
@@ -76,6 +78,7 @@ impl Default for MockOptions {
             contention: 0.0,
             peak: 0.0,
             iterations: 0,
+            folds: 0,
             wrong: None,
             lost: None,
             memory: None,
@@ -91,7 +94,7 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 15] = [
+        const KEYS: [&str; 16] = [
             "noise",
             "spread",
             "process",
@@ -102,6 +105,7 @@ impl MockOptions {
             "contention",
             "peak",
             "iterations",
+            "folds",
             "wrong",
             "lost",
             "memory",
@@ -121,7 +125,8 @@ impl MockOptions {
                 "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
                 "contention" => options.contention = number(key, value, 0.0, 0.99)?,
                 "peak" => options.peak = number(key, value, 0.0, 1e9)?,
-                "iterations" => options.iterations = iterations(value)?,
+                "iterations" => options.iterations = count(key, value)?,
+                "folds" => options.folds = count(key, value)?,
                 "wrong" => options.wrong = Some(glob(key, value)?),
                 "lost" => options.lost = Some(glob(key, value)?),
                 "memory" => options.memory = Some(glob(key, value)?),
@@ -156,11 +161,25 @@ impl MockOptions {
             matrix16: peak,
             matrix8: peak,
         };
-        info.quirks.extend((self.iterations > 0).then_some(Quirk {
-            name: "mock-loop-cap".into(),
-            what: "the mock device was told to have a fault of loops".into(),
+        let fault = |name: &'static str, what: &'static str| Quirk {
+            name: name.into(),
+            what: what.into(),
             link: "".into(),
+            most_iterations: None,
+            most_folds: None,
+        };
+        info.quirks.extend((self.iterations > 0).then_some(Quirk {
             most_iterations: Some(self.iterations),
+            ..fault("mock-loop-cap", "the mock device was told to have a fault of loops")
+        }));
+        if self.folds > 0 {
+            // What the device can't do can't go wrong.
+            info.subgroup.in_compute = true;
+            info.subgroup.classes.extend([SubgroupClass::Basic, SubgroupClass::Arithmetic]);
+        }
+        info.quirks.extend((self.folds > 0).then_some(Quirk {
+            most_folds: Some(self.folds),
+            ..fault("mock-folds", "the mock device was told to have a fault of subgroup reductions and scans")
         }));
         info
     }
@@ -176,8 +195,8 @@ fn bits(text: &str) -> Result<u32, Error> {
     value.ok_or_else(|| Error::Usage(format!("mock:bits={text}: 0, or 16 to 64 is needed")))
 }
 
-fn iterations(text: &str) -> Result<u64, Error> {
-    text.parse().map_err(|_| Error::Usage(format!("mock:iterations={text}: a whole number is needed")))
+fn count(key: &str, text: &str) -> Result<u64, Error> {
+    text.parse().map_err(|_| Error::Usage(format!("mock:{key}={text}: a whole number is needed")))
 }
 
 fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {

@@ -101,6 +101,8 @@ pub struct Measured {
     pub timer: Timer,
     /// Why measuring ended.
     pub stop: Stop,
+    /// Whether what a timed batch left behind was compared, and not the first pass alone.
+    pub is_compared: bool,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
     /// Host time per pass, submission and wait included.

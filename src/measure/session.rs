@@ -108,6 +108,8 @@ pub struct Session<'a> {
     /// Whether cases are compiled one by one, since a bench was lost that compiled others meanwhile: so that it shows which one it
     /// is lost at. Until the end of the block.
     pub(super) is_careful: bool,
+    /// Whether a case with too few rounds for an interval has an outcome where measuring is broken off.
+    pub(super) keeps_few: bool,
 }
 
 impl<'a> Session<'a> {
@@ -122,7 +124,15 @@ impl<'a> Session<'a> {
             last_round: None,
             anticipated: Vec::new(),
             is_careful: false,
+            keeps_few: false,
         }
+    }
+
+    /// The same session, where a case that was visited has an outcome even if measuring is broken off before it has as many rounds
+    /// as an interval needs: a search goes by it, and is told that it is rough. Of a run, which can be resumed, it would be none.
+    #[must_use]
+    pub fn keeping_few_rounds(self) -> Self {
+        Self { keeps_few: true, ..self }
     }
 
     /// The same session, the bases of pairs being run on another device. Where that can't be paired with, cases are measured alone,

@@ -15,12 +15,14 @@ pub enum Stop {
     Beaten,
     /// One look was asked for.
     Glanced,
+    /// The search ended before it had as many rounds as an interval needs.
+    BrokenOff,
 }
 
 impl Stop {
     /// Whether it left a search before it was precise.
     pub fn is_early(self) -> bool {
-        matches!(self, Self::Beaten | Self::Glanced)
+        matches!(self, Self::Beaten | Self::Glanced | Self::BrokenOff)
     }
 
     /// As written in a row.
@@ -31,6 +33,7 @@ impl Stop {
             Self::Budget => "budget",
             Self::Beaten => "beaten",
             Self::Glanced => "glanced",
+            Self::BrokenOff => "broken_off",
         }
     }
 }

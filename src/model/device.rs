@@ -175,6 +175,9 @@ pub struct Quirk {
     pub link: Cow<'static, str>,
     /// Loop iterations of one invocation beyond which it shows; `None` for a fault of another kind.
     pub most_iterations: Option<u64>,
+    /// Subgroup reductions and scans in one loop beyond which it shows; `None` for a fault of another kind.
+    #[serde(default)]
+    pub most_folds: Option<u64>,
 }
 
 impl Quirk {

@@ -6,7 +6,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -85,6 +85,11 @@ impl Format {
         if is_terminal { Self::Table } else { Self::Csv }
     }
 
+    /// Whether a file of this format is one line for each row, and perhaps one above them.
+    fn has_a_line_for_each(self) -> bool {
+        matches!(self, Self::Csv | Self::Jsonl)
+    }
+
     fn writer<W: Write + Send + 'static>(self, out: W, header: &Header) -> io::Result<Box<dyn Writer + Send>> {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(out, header)?),
@@ -158,6 +163,8 @@ struct Sink {
     /// Whether it held rows when it was opened.
     is_continued: bool,
     writer: Box<dyn Writer + Send>,
+    /// The file, where each row is a line of it: rows that hold for now can go again.
+    file: Option<Shared>,
 }
 
 /// All outputs of a command.
@@ -171,53 +178,81 @@ pub struct Outputs {
 /// # Errors
 /// [`Error::Output`] for the first that can't be written, a usage error where one is named twice.
 pub fn open(targets: &[(Target, Format)], header: &Header) -> Result<Outputs, Error> {
-    for (i, (target, _)) in targets.iter().enumerate() {
-        if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
-            return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
-        }
-    }
-    let files = open_files(targets)?;
-    let mut outputs = Outputs { sinks: Vec::new(), closed: false };
-    for ((target, format), file) in targets.iter().zip(files) {
-        let is_continued = matches!(target, Target::Continued(_));
-        let opened = match file {
-            None => format.writer(io::stdout(), header),
-            Some(file) if is_continued => {
-                WholeLines::at_end(file).map(|file| Box::new(Csv::continued(file, header)) as Box<dyn Writer + Send>)
-            }
-            Some(file) => empty(&file).and_then(|()| format.writer(WholeLines::new(file), header)),
-        };
-        match opened {
-            Ok(writer) => outputs.sinks.push(Sink { name: target.name(), is_continued, writer }),
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
-            Err(source) => return Err(Error::Output { path: target.name(), source }),
-        }
-    }
-    Ok(outputs)
+    Reserved::new(targets)?.begin(header)
 }
 
-/// Opens the files, or none: those that were made for it go again where another can't be opened.
-fn open_files(targets: &[(Target, Format)]) -> Result<Vec<Option<File>>, Error> {
-    let mut files = Vec::new();
-    let mut made = Vec::new();
-    for (target, _) in targets {
-        let (Target::File(path) | Target::Continued(path)) = target else {
-            files.push(None);
-            continue;
-        };
-        match open_file(path) {
-            Ok((file, is_new)) => {
-                files.push(Some(file));
-                made.extend(is_new.then_some(path));
-            }
-            Err(source) => {
-                // One that can't be removed is empty, and does no harm.
-                made.into_iter().for_each(|path| drop(std::fs::remove_file(path)));
-                return Err(Error::Output { path: target.name(), source });
+/// Outputs that could be opened, and are as they were until something is to be written: dropped before, they leave no file behind
+/// that wasn't there.
+pub struct Reserved<'t> {
+    targets: &'t [(Target, Format)],
+    files: Vec<Option<File>>,
+    /// Those that were made just now.
+    made: Vec<&'t Path>,
+}
+
+impl<'t> Reserved<'t> {
+    /// Opens all outputs.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn new(targets: &'t [(Target, Format)]) -> Result<Self, Error> {
+        for (i, (target, _)) in targets.iter().enumerate() {
+            if targets[..i].iter().any(|(earlier, _)| earlier.is_same(target)) {
+                return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
             }
         }
+        let mut reserved = Self { targets, files: Vec::new(), made: Vec::new() };
+        for (target, _) in targets {
+            let (Target::File(path) | Target::Continued(path)) = target else {
+                reserved.files.push(None);
+                continue;
+            };
+            let (file, is_new) = open_file(path).map_err(|source| Error::Output { path: target.name(), source })?;
+            reserved.files.push(Some(file));
+            reserved.made.extend(is_new.then_some(path.as_path()));
+        }
+        Ok(reserved)
     }
-    Ok(files)
+
+    /// Empties them but for what is continued, and writes what stands above the rows.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for the first that can't be written.
+    pub fn begin(mut self, header: &Header) -> Result<Outputs, Error> {
+        self.made.clear();
+        let mut outputs = Outputs { sinks: Vec::new(), closed: false };
+        for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
+            let is_continued = matches!(target, Target::Continued(_));
+            let opened = match file {
+                None => format.writer(io::stdout(), header).map(|writer| (writer, None)),
+                Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
+                    let file = Shared::new(file);
+                    (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
+                }),
+                Some(file) => empty(&file).and_then(|()| {
+                    let file = Shared::new(WholeLines::new(file));
+                    Ok((format.writer(file.clone(), header)?, Some(file)))
+                }),
+            };
+            match opened {
+                Ok((writer, file)) => {
+                    let file = file.filter(|file| format.has_a_line_for_each() && file.lock().length.is_some());
+                    outputs.sinks.push(Sink { name: target.name(), is_continued, writer, file });
+                }
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
+                Err(source) => return Err(Error::Output { path: target.name(), source }),
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+/// Those that were made for it go again where another can't be opened. One that can't be removed is empty, and does no harm.
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.files.clear();
+        self.made.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    }
 }
 
 /// The file, and whether it was made just now.
@@ -257,12 +292,39 @@ struct WholeLines {
     file: File,
     /// Bytes of whole lines; `None` where it is no file that can be cut.
     length: Option<u64>,
+    /// Where those begin that hold until something is written for good.
+    held_from: Option<u64>,
+    /// Such lines on their way to the file, which takes them all at once.
+    gathered: Option<Vec<u8>>,
 }
 
 impl WholeLines {
     fn new(file: File) -> Self {
         let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
-        Self { file, length }
+        Self { file, length, held_from: None, gathered: None }
+    }
+
+    /// What is written from now on is to hold until it is dropped.
+    fn gather(&mut self) {
+        self.gathered = Some(Vec::new());
+    }
+
+    /// Lets what was written since hold for now, in the place of what did so before.
+    fn hold(&mut self) -> io::Result<()> {
+        let lines = self.gathered.take().unwrap_or_default();
+        self.drop_held()?;
+        self.held_from = self.length;
+        self.write_all(&lines)
+    }
+
+    /// Takes back what held for now.
+    fn drop_held(&mut self) -> io::Result<()> {
+        if let Some(length) = self.held_from.take() {
+            self.file.set_len(length)?;
+            self.file.seek(SeekFrom::Start(length))?;
+            self.length = Some(length);
+        }
+        Ok(())
     }
 
     /// Goes on at the end of a file.
@@ -309,6 +371,10 @@ fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
 
 impl Write for WholeLines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Some(lines) = &mut self.gathered {
+            lines.extend_from_slice(line);
+            return Ok(line.len());
+        }
         let written = self.file.write_all(line);
         if let Some(length) = &mut self.length {
             match &written {
@@ -325,6 +391,30 @@ impl Write for WholeLines {
     }
 }
 
+/// A file that its writer has, and whoever takes back what was written.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<WholeLines>>);
+
+impl Shared {
+    fn new(file: WholeLines) -> Self {
+        Self(Arc::new(Mutex::new(file)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WholeLines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.lock().write(line)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lock().flush()
+    }
+}
+
 /// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
 fn empty(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
@@ -336,7 +426,23 @@ impl Outputs {
     /// # Errors
     /// Where an output can't be written, with its name; the others have the row nevertheless.
     pub fn write(&mut self, record: &Record) -> io::Result<WriteOutcome> {
-        self.each(|writer| writer.write(record))
+        self.each(|sink| sink.settled()?.write(record))
+    }
+
+    /// Writes rows that others may take the place of: files of lines have them below their own rows until the next one is written
+    /// for good, or all is finished. So a process that is killed leaves them. Other outputs don't get them.
+    ///
+    /// # Errors
+    /// As [`Outputs::write`].
+    pub fn hold(&mut self, records: &[Record]) -> io::Result<WriteOutcome> {
+        self.each(|sink| match &sink.file {
+            None => Ok(()),
+            Some(file) => {
+                file.lock().gather();
+                let gathered = records.iter().try_for_each(|record| sink.writer.write(record));
+                file.lock().hold().and(gathered)
+            }
+        })
     }
 
     /// Writes a row that came from elsewhere to the outputs that haven't got it yet.
@@ -344,7 +450,7 @@ impl Outputs {
     /// # Errors
     /// As [`Outputs::write`].
     pub fn pass_on(&mut self, record: &Record) -> io::Result<WriteOutcome> {
-        self.each_of(|sink| !sink.is_continued, |writer| writer.write(record))
+        self.each(|sink| if sink.is_continued { Ok(()) } else { sink.settled()?.write(record) })
     }
 
     /// Whether there are such outputs.
@@ -357,22 +463,14 @@ impl Outputs {
     /// # Errors
     /// As [`Outputs::write`].
     pub fn finish(&mut self) -> io::Result<WriteOutcome> {
-        self.each(|writer| writer.finish())
+        self.each(|sink| sink.settled()?.finish())
     }
 
-    fn each(&mut self, act: impl FnMut(&mut dyn Writer) -> io::Result<()>) -> io::Result<WriteOutcome> {
-        self.each_of(|_| true, act)
-    }
-
-    fn each_of(
-        &mut self,
-        is_meant: impl Fn(&Sink) -> bool,
-        mut act: impl FnMut(&mut dyn Writer) -> io::Result<()>,
-    ) -> io::Result<WriteOutcome> {
+    fn each(&mut self, mut act: impl FnMut(&mut Sink) -> io::Result<()>) -> io::Result<WriteOutcome> {
         let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut failed = None;
         let mut closed = self.closed;
-        self.sinks.retain_mut(|sink| match if is_meant(sink) { act(sink.writer.as_mut()) } else { Ok(()) } {
+        self.sinks.retain_mut(|sink| match act(sink) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 closed = true;
                 false
@@ -389,6 +487,16 @@ impl Outputs {
             None if closed && self.sinks.is_empty() => Ok(WriteOutcome::Closed),
             None => Ok(WriteOutcome::Written),
         }
+    }
+}
+
+impl Sink {
+    /// Its writer, once what held for now is taken back.
+    fn settled(&mut self) -> io::Result<&mut dyn Writer> {
+        if let Some(file) = &self.file {
+            file.lock().drop_held()?;
+        }
+        Ok(self.writer.as_mut())
     }
 }
 
@@ -410,7 +518,8 @@ mod tests {
     }
 
     fn sink(out: impl Write + Send + 'static) -> Sink {
-        Sink { name: "rows".to_owned(), is_continued: false, writer: Box::new(Jsonl::new(out, &Header::new(["n"]))) }
+        let writer = Box::new(Jsonl::new(out, &Header::new(["n"])));
+        Sink { name: "rows".to_owned(), is_continued: false, writer, file: None }
     }
 
     #[test]
@@ -458,6 +567,44 @@ mod tests {
         assert_eq!(outputs.write(&measured("memory/stream", 1.0)).unwrap(), WriteOutcome::Written);
         assert_eq!(lines(), [2, 1]);
         assert_eq!(outputs.finish().unwrap(), WriteOutcome::Written);
+    }
+
+    #[test]
+    fn rows_that_hold_for_now_go_when_others_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["rows.csv", "rows.jsonl", "rows.md"].map(|name| folder.path().join(name));
+        let targets = paths.clone().map(|path| (Target::File(path.clone()), Format::from_path(&path).unwrap()));
+        let mut outputs = open(&targets, &Header::new(["n"])).unwrap();
+        let row = |experiment: &str| measured(experiment, 1.0);
+        let texts = || paths.each_ref().map(|path| std::fs::read_to_string(path).unwrap());
+        let lines = || texts().map(|text| text.lines().count());
+        let written = |outcome: io::Result<WriteOutcome>| assert_eq!(outcome.unwrap(), WriteOutcome::Written);
+        written(outputs.write(&row("memory/stream")));
+        written(outputs.hold(&[row("tune/held"), row("tune/again")]));
+        assert_eq!(lines()[..2], [4, 3]);
+        written(outputs.hold(&[row("tune/held")]));
+        assert_eq!(lines()[..2], [3, 2], "in the place of those before");
+        written(outputs.write(&row("tune/final")));
+        assert_eq!(lines()[..2], [3, 2]);
+        written(outputs.hold(&[row("tune/held")]));
+        written(outputs.finish());
+        assert_eq!(lines()[..2], [3, 2]);
+        for text in texts() {
+            assert!(text.contains("final") && !text.contains("held") && !text.contains("again"), "{text}");
+        }
+    }
+
+    #[test]
+    fn outputs_that_are_never_begun_are_as_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old.csv", "new.csv"].map(|name| folder.path().join(name));
+        std::fs::write(&old, "rows").unwrap();
+        let targets = [old.clone(), new.clone()].map(|path| (Target::File(path), Format::Csv));
+        drop(Reserved::new(&targets).unwrap());
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "rows");
+        assert!(!new.exists());
+        drop(Reserved::new(&targets).unwrap().begin(&Header::new(["n"])).unwrap());
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), std::fs::read_to_string(&new).unwrap());
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Progress {
         }
     }
 
+    /// Says a line of what was asked for, quiet or not.
+    pub fn answer(&self, line: &str) {
+        self.say(line);
+    }
+
     /// Says a line that only `-v` asks for.
     pub fn detail(&self, line: &str) {
         if self.mode == Mode::Verbose {

@@ -4,11 +4,16 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use crate::measure::{Measured, Rounds, ShaderFacts};
-use crate::model::{Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Skip, Status};
+use crate::model::{
+    Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Status,
+};
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::{Record, Standing};
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
+
+/// Of what a search dropped after a first look.
+const AFTER_ONE_PASS: &str = "compared after one pass, not after a timed batch: that is done of what is measured to the end";
 
 /// The values of the column `row_kind`.
 const MEASURED: &str = "measured";
@@ -256,7 +261,12 @@ impl Record {
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
         match &case.check {
-            Check::Twin(_) => self.checked = "true".to_owned(),
+            Check::Twin(_) => {
+                self.checked = "true".to_owned();
+                if !measured.is_compared {
+                    self.check_note = AFTER_ONE_PASS.to_owned();
+                }
+            }
             Check::Nothing(why) => {
                 self.checked = "false".to_owned();
                 self.check_note = (*why).to_owned();
@@ -274,6 +284,11 @@ impl Record {
             self.describe_time(measured, figure, interval);
             self.describe_rates(case, figure, interval);
         }
+    }
+
+    /// Says that a known fault of the driver's can show in it, beside those that its case tells.
+    pub fn add_quirk(&mut self, quirk: &Quirk) {
+        self.add_flags(&[format!("{QUIRK}{}", quirk.name)]);
     }
 
     /// Adds flags to those that the plan gave it.

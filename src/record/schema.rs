@@ -130,7 +130,7 @@ columns! {
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
         checked: text, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, what the invariant is, or what a derived figure rests on.";
+        check_note: text, "Why nothing was checked, what the invariant is, what was left unchecked, or what a derived figure rests on.";
     }
     time {
         time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
@@ -152,7 +152,7 @@ columns! {
         rounds: integer, "Visits of the case; each gives one median.";
         samples: integer, "Samples kept, over all rounds.";
         batch: integer in "passes", "Passes per sample.";
-        stop: text, "Why measuring ended: precise, stable, budget; in a search beaten (by a faster one) or glanced (one look was enough).";
+        stop: text, "Why measuring ended: precise, stable, budget; in a search beaten (by a faster one), glanced (one look was enough) or broken_off (the search ended before it had six rounds).";
         clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";

@@ -1,12 +1,11 @@
 //! The user's buffers: how large they are, and what they hold.
 
-use super::expression::listed;
 use super::names::without_element;
 use super::sized::Sized;
 use super::subject::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
-use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, StructLayout, TypeLayout};
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, TypeLayout};
 
 use super::kernel::{said, skipped};
 
@@ -156,73 +155,4 @@ fn element(name: &str) -> Option<(ScalarType, u64)> {
         let components = name.chars().next_back()?.to_digit(10).filter(|components| (2..=4).contains(components))?;
         Some((*scalar, components.into()))
     })
-}
-
-/// The bytes of a block whose members are given by name: counts are `n` where nothing is said, floats 1.
-pub(super) fn members(
-    layout: &StructLayout,
-    block: &str,
-    bytes: u64,
-    given: &[(String, String)],
-    variables: &Variables,
-) -> Result<Vec<u8>, Failure> {
-    let mut filled = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-    for member in &layout.members {
-        let names = [member.name.clone(), format!("{block}.{}", member.name)];
-        // The last one wins: the command line's stand behind the manifest's.
-        let text = given.iter().rfind(|(name, _)| names.contains(name)).map(|(_, text)| text.as_str());
-        let what = format!("`{}`", member.name);
-        let mut values = text.map(listed).unwrap_or_default().into_iter();
-        let mut last = None;
-        let single = StructLayout { members: vec![member.clone()], ..layout.clone() };
-        let mut failed = None;
-        scalars::for_each(&single, bytes, &mut |at, scalar| {
-            last = values.next().or(last);
-            let at = usize::try_from(at).unwrap_or(usize::MAX);
-            let width = usize::try_from(scalar.bytes()).unwrap_or(0);
-            let text = last.or_else(|| default_of(&member.name, scalar));
-            match number(scalar, text, &what, variables) {
-                Ok(value) => filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]),
-                Err(failure) => failed = Some(failure),
-            }
-        });
-        if let Some(failure) = failed {
-            return Err(failure);
-        }
-        if values.next().is_some() {
-            return Err(said(format!("{what} is {}: it is given more values than that has", member.ty)));
-        }
-    }
-    Ok(filled)
-}
-
-/// How shaders call the number of what they work on.
-const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
-
-/// What a member is where nothing is said. A whole number that isn't known to be a count has no default: a width that is `n` would
-/// send the shader far beyond its buffers, and nothing would tell.
-fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
-    if scalar.is_float() { Some("1") } else { COUNTS.contains(&name).then_some("n") }
-}
-
-/// The bits of a member's number.
-fn number(scalar: ScalarType, text: Option<&str>, what: &str, variables: &Variables) -> Result<u64, Failure> {
-    let text = text.ok_or_else(|| {
-        said(format!(
-            "{what} has no value, and which one is meant can't be told: give it one, as in --push {}=EXPRESSION",
-            what.trim_matches('`')
-        ))
-    })?;
-    if scalar.is_float() {
-        let real = variables.number(text, what)?;
-        #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
-        return Ok(match scalar {
-            ScalarType::F64 => real.to_bits(),
-            ScalarType::F32 => (real as f32).to_bits().into(),
-            ScalarType::F16 => half::f16::from_f64(real).to_bits().into(),
-            _ => half::bf16::from_f64(real).to_bits().into(),
-        });
-    }
-    let whole = variables.whole(text, what)?;
-    scalar.parse(&whole.to_string()).ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))
 }

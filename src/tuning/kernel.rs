@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use super::buffers;
 use super::compare::compare;
+use super::doubts::{Doubt, doubts};
 use super::expression::Value;
 use super::fill::Fill;
 use super::images::ImageSpec;
+use super::members;
 use super::module::{self, Source};
 use super::names;
 use super::resources::{Bound, Output, Unfilled, World};
@@ -258,7 +260,7 @@ impl Kernel {
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
             let bytes =
-                buffers::members(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
+                members::fill(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
             pass.push(Step::Push { bytes });
         }
         pass.push(Step::Dispatch { groups: self.groups(&source, local_size, &variables)? });
@@ -304,7 +306,7 @@ impl Kernel {
         let fill = unfilled.fill(&self.subject, &made.blocks);
         if let (None, BindingKind::UniformBuffer, Layout::Block(layout)) = (fill, info.kind, &sized.layout) {
             let name = buffers::called(info);
-            let bytes = buffers::members(layout, &name, sized.bytes(), &self.subject.members, &made.variables)?;
+            let bytes = members::fill(layout, &name, sized.bytes(), &self.subject.members, &made.variables)?;
             return Ok(Data::new(bytes));
         }
         let place = (info.set, info.binding, *element);
@@ -605,6 +607,15 @@ impl Kernel {
         let images = images.iter().map(|spec| format!(" {spec}"));
         let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
         format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
+    }
+
+    /// Known faults of the device's driver that can show in the shader as it is written.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(doubts(source.reflection(), source.entry(), &self.device))
     }
 
     /// What doesn't follow where the workgroup size is changed.

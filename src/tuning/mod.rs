@@ -2,9 +2,9 @@
 //! follows from those that were. Knows neither Vulkan nor how anything is measured.
 //!
 //! ```text
-//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, names)
+//! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, names, members)
 //! resources    what the case binds (buffers, scalars, images, texels, samplers, fill)
-//! compare      its results, beside those of a reference
+//! compare      its results, beside those of a reference     doubts   what makes both doubtful
 //! space        the configurations that may be    search   which one next
 //! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
 //! expression   what users say of counts, sizes and restrictions
@@ -13,10 +13,12 @@
 pub mod answer;
 mod buffers;
 mod compare;
+mod doubts;
 mod expression;
 mod fill;
 mod images;
 mod kernel;
+mod members;
 mod module;
 mod names;
 mod resources;
@@ -32,6 +34,7 @@ mod texels;
 mod variables;
 
 pub use compare::Tolerance;
+pub use doubts::Doubt;
 pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;
 pub use images::ImageSpec;

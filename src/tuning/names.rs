@@ -2,6 +2,7 @@
 
 use super::buffers::{called, is_meant};
 use super::kernel::said;
+use super::members;
 use super::subject::Subject;
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace};
@@ -68,7 +69,9 @@ pub(super) fn check(subject: &Subject, infos: &[BindingInfo], blocks: &[BlockInf
         let names = names(infos.iter());
         return Err(said(format!("--ignore: the shader has no buffer or image `{place}`; it has {names}")));
     }
-    check_members(subject, blocks)
+    let blocks = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
+    let blocks: Vec<_> = blocks.map(|block| (block.name.as_str(), &block.layout)).collect();
+    members::check(&blocks, &subject.members)
 }
 
 fn names<'i>(infos: impl Iterator<Item = &'i BindingInfo>) -> String {
@@ -89,21 +92,4 @@ fn check_place(flag: Flag, place: &str, infos: &[BindingInfo], blocks: &[BlockIn
     let those = names(infos.iter().filter(|info| flag.takes(info.kind)));
     let those = if those.is_empty() { "none".to_owned() } else { those };
     Err(said(format!("the shader has no {what} `{place}`; it has {those}")))
-}
-
-fn check_members(subject: &Subject, blocks: &[BlockInfo]) -> Result<(), Failure> {
-    let members = blocks.iter().filter(|block| !matches!(block.place, BlockPlace::StorageBuffer { .. }));
-    let known: Vec<String> = members
-        .flat_map(|block| block.layout.members.iter().flat_map(|m| [m.name.clone(), format!("{}.{}", block.name, m.name)]))
-        .collect();
-    match subject.members.iter().find(|(name, _)| !known.contains(name)) {
-        Some((name, _)) if known.is_empty() => {
-            Err(said(format!("`{name}` is given a value, but the shader has neither push constants nor uniform blocks")))
-        }
-        Some((name, _)) => {
-            let plain: Vec<&str> = known.iter().step_by(2).map(String::as_str).collect();
-            Err(said(format!("no push constant or uniform is called `{name}`; there are {}", plain.join(", "))))
-        }
-        None => Ok(()),
-    }
 }

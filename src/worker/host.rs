@@ -125,11 +125,11 @@ impl Host {
         }
     }
 
-    /// Opens and calibrates a device.
+    /// Opens and calibrates a device; tells so, and runs the reference of a kernel of the user's.
     ///
     /// # Errors
     /// What the driver refused, or that there is no such device.
-    pub fn open(&self, opening: &Opening) -> Result<LocalBench<'static>, Failure> {
+    pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
         let device = find(&self.hello().devices, &opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
         let tools = catalogue.tools(opening.evict_bytes)?;
@@ -140,7 +140,8 @@ impl Host {
         };
         let Opening { warm_up, max_time, timer, .. } = *opening;
         let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer })?;
-        bench.learn().map_err(|failure| Failure::new(failure.status, format!("the reference: {}", failure.reason)))?;
+        calibrated();
+        bench.learn().map_err(at_reference)?;
         Ok(bench)
     }
 
@@ -201,6 +202,14 @@ fn opened(
         opened.set_timeout(deadline);
     }
     Ok(Vulkan::new(opened))
+}
+
+/// How the reason of a failure begins that the reference met.
+pub const AT_REFERENCE: &str = "the reference: ";
+
+/// A failure that the reference met.
+pub(super) fn at_reference(failure: Failure) -> Failure {
+    Failure::new(failure.status, format!("{AT_REFERENCE}{}", failure.reason))
 }
 
 /// The device that is meant: that of the same identity, at the same place if several have it.

@@ -28,7 +28,7 @@ use std::time::Duration;
 pub use bounds::{Bounds, BoundsCheck};
 pub use child::Listener;
 pub use find::{Found, Place, find};
-pub use host::{Hello, Host, Identity, Opening};
+pub use host::{AT_REFERENCE, Hello, Host, Identity, Opening};
 pub use inquiry::Inquiry;
 pub use protocol::{Reply, Request};
 pub use remote::{Isolated, NoDrivers, RemoteBench};

@@ -21,7 +21,7 @@ const LONGEST_LINE: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Open and calibrate a device. Answered by [`Reply::Opened`] or [`Reply::Refused`].
+    /// Open and calibrate a device. Answered by [`Reply::Calibrated`], then [`Reply::Opened`], or by [`Reply::Refused`].
     Open(Box<Opening>),
     /// Do this on it. Answered by [`Reply::Answer`]s, then [`Reply::Done`] or [`Reply::Lost`].
     Order(Order),
@@ -45,7 +45,9 @@ pub enum Reply {
     Hello(Box<Hello>),
     /// The drivers can't be loaded, in words for the user. The worker ends.
     NoDrivers(String),
-    /// The device is open and calibrated.
+    /// The device is open and calibrated; what the reference does comes next, if there is one.
+    Calibrated,
+    /// All is ready.
     Opened(Box<Instrument>),
     /// It can't be opened.
     Refused(Failure),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::bounds::{Bounds, BoundsCheck};
 use super::child::{Listener, Silence, Worker};
-use super::host::{Hello, Opening};
+use super::host::{Hello, Opening, at_reference};
 use super::inquiry::Inquiry;
 use super::protocol::{Reply, Request};
 use super::{Deadlines, Platform};
@@ -66,9 +66,16 @@ impl Isolated {
     /// What the driver refused, or that the worker died of it.
     pub fn open(mut self, device: &DeviceInfo, opening: Opening) -> Result<RemoteBench, Loss> {
         let waited = self.deadlines.first + self.deadlines.usual + opening.warm_up * 2;
-        let compiles_ahead = opening.compile_threads > 0;
+        let (compiles_ahead, has_reference) = (opening.compile_threads > 0, opening.subject.is_some());
         self.worker.say(&Request::Open(Box::new(opening)));
-        match self.worker.hear(waited) {
+        let mut heard = self.worker.hear(waited);
+        let is_calibrated = heard == Ok(Reply::Calibrated);
+        // A reference takes as long as any case may that is loaded.
+        let waited = if is_calibrated { self.deadlines.first + self.deadlines.usual } else { waited };
+        if is_calibrated {
+            heard = self.worker.hear(waited);
+        }
+        match heard {
             Ok(Reply::Opened(instrument)) => {
                 let Self { worker, listener, deadlines, .. } = self;
                 Ok(RemoteBench {
@@ -83,7 +90,10 @@ impl Isolated {
             }
             Ok(Reply::Refused(failure)) => Err(Loss(failure)),
             Ok(other) => Err(Loss(out_of_turn(&other))),
-            Err(silence) => Err(Loss(self.worker.failure(&silence, waited))),
+            Err(silence) => {
+                let failure = self.worker.failure(&silence, waited);
+                Err(Loss(if is_calibrated && has_reference { at_reference(failure) } else { failure }))
+            }
         }
     }
 }

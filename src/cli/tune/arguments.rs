@@ -62,7 +62,8 @@ pub struct Tune {
     #[arg(long, value_name = "PLACE=FILTER[,ADDRESS][,unnormalized]")]
     pub sampler: Vec<String>,
 
-    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors (default: counts are n, floats 1)
+    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors; of structs and arrays as in
+    /// light.position=1,2,3 and weights[3]=0.5 (default: counts are n, floats 1)
     #[arg(long, value_name = "NAME=EXPRESSION")]
     pub push: Vec<String>,
 
@@ -201,7 +202,7 @@ pub struct Tune {
     #[arg(long)]
     pub no_lock: bool,
 
-    /// No progress and no remarks
+    /// No progress and no remarks: the answer alone
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 

@@ -57,10 +57,10 @@ impl Found {
     /// # Errors
     /// Where the table can't be read or written.
     pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<()> {
-        let note = |line: &str| voice.progress.note(line);
-        note("");
-        self.answer.to_string().lines().for_each(note);
-        note(&self.effort);
+        let tell = |line: &str| voice.progress.answer(line);
+        voice.progress.note("");
+        self.answer.to_string().lines().for_each(tell);
+        tell(&self.effort);
         if let Some(path) = &arguments.save_table {
             let mut table = Table::default();
             table.insert(self.entry);
@@ -112,6 +112,12 @@ fn timing(measured: &Measured) -> Timing {
     }
 }
 
+/// All its samples together.
+fn timed(measured: &Measured) -> Duration {
+    let passes: f64 = measured.rounds.samples.iter().flatten().sum();
+    Duration::try_from_secs_f64(passes * f64::from(measured.batch) / 1e9).unwrap_or_default()
+}
+
 fn values(point: &Point) -> BTreeMap<String, AxisValue> {
     point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
@@ -161,6 +167,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
         times: T4Times {
             compilation: measured.map_or(Duration::ZERO, |of| of.pipeline_time),
             runtimes_ns: measured.map(|of| of.rounds.medians()).unwrap_or_default(),
+            benchmark: measured.map_or(Duration::ZERO, timed),
             ..T4Times::default()
         },
         measurements,

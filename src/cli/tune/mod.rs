@@ -58,16 +58,20 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
-    let outputs = output::open(&outputs::targets(&run.output, run.format, true)?, &header)?;
+    let output_targets = outputs::targets(&run.output, run.format, true)?;
+    let reserved = output::Reserved::new(&output_targets)?;
     let mut template = template(&run, &targets, &kernel, &space);
     introduce(&arguments, &voice, &mut kernel, &space)?;
     if bounds::leave_buffers(&run, &targets, &subject, &voice) {
         template.flags = Flag::OutOfBounds.to_string();
     }
+    // Where this fails, what an earlier search wrote is still there.
+    let session = race::session(&arguments, &run, &targets, &subject)?;
+    let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
     let strategy = strategy(&arguments, &space);
-    let mut race = Race::new(&arguments, &run, &targets, kernel, (&space, strategy), &template, &sink);
-    let raced = race.run();
+    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), &template, &sink);
+    let raced = race.run(session);
     let found = Found::of(&race);
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
@@ -125,6 +129,9 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
     voice.progress.note(&format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str()));
     if let Some(note) = kernel.note().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("note: {note}"));
+    }
+    for doubt in kernel.doubts().map_err(|failure| usage(&failure))? {
+        voice.progress.note(&format!("warning: {}", doubt.words()));
     }
     if !held.is_empty() {
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));

@@ -13,21 +13,27 @@ use crate::cli::interrupt;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
-use crate::measure::{BLOCK_CASES, CaseKey, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
+use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
 use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
-use crate::tuning::Kernel;
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::worker::{Identity, Opening};
+use crate::tuning::{Doubt, Kernel, Subject};
+use crate::worker::{AT_REFERENCE, Identity, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
 
 /// The noise that is precise enough for telling who may be the best, where many are tried.
 const ROUGH: f64 = 0.05;
+
+/// Rows are kept for now so many times as long after the last time as that took.
+const HOLDING: u32 = 20;
+
+/// The share of a time budget that a search may take; the rest is for measuring the best beside each other.
+const SEARCHING: f64 = 0.75;
 
 /// The column of the problem's size, which is no axis: all configurations have the same.
 pub const SIZE: &str = "n";
@@ -68,7 +74,6 @@ impl Trial {
 /// A search under way.
 pub struct Race<'r> {
     arguments: &'r Tune,
-    run: &'r Run,
     targets: &'r Targets,
     kernel: Kernel,
     space: &'r Space,
@@ -84,8 +89,16 @@ pub struct Race<'r> {
     written: Option<usize>,
     /// The hash of the shader.
     hash: String,
+    /// Why its results are doubtful on this device.
+    doubts: Vec<Doubt>,
     /// Blocks so far.
     blocks: usize,
+    /// When rows were last kept for now, and how long that took.
+    held: Option<(Instant, Duration)>,
+    /// What a configuration of the last block took until each was visited once.
+    pace: Option<Duration>,
+    /// Whether all that is to be tried was.
+    has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
 }
@@ -94,7 +107,6 @@ impl<'r> Race<'r> {
     /// A search that begins now.
     pub fn new(
         arguments: &'r Tune,
-        run: &'r Run,
         targets: &'r Targets,
         mut kernel: Kernel,
         (space, strategy): (&'r Space, Strategy),
@@ -104,13 +116,12 @@ impl<'r> Race<'r> {
         let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
         let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-        let hash = kernel.hash().unwrap_or_default();
+        let (hash, doubts) = (kernel.hash().unwrap_or_default(), kernel.doubts().unwrap_or_default());
         let total = if let Budget::Count(count) = budget { count.min(space.len()) } else { space.len() };
         let bar = sink.voice.progress.bar("", total as u64);
         let (started, trials) = (Instant::now(), BTreeMap::new());
         Self {
             arguments,
-            run,
             targets,
             kernel,
             space,
@@ -123,7 +134,11 @@ impl<'r> Race<'r> {
             trials,
             written,
             hash,
+            doubts,
             blocks: 0,
+            held: None,
+            pace: None,
+            has_searched: false,
             samples: 0,
         }
     }
@@ -131,16 +146,12 @@ impl<'r> Race<'r> {
     /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
     ///
     /// # Errors
-    /// Where rows can't be written, and where the device can't be measured on at all.
-    pub fn run(&mut self) -> anyhow::Result<()> {
-        let mut session = self.session().map_err(|Failure { status, reason }| {
-            let when = "the device was opened, and the reference was run there";
-            anyhow!("{status}: {reason} ({when}: if the reference is the reason, --reference names another one)")
-        })?;
+    /// Where rows can't be written.
+    pub fn run(&mut self, mut session: Session) -> anyhow::Result<()> {
         self.introduce(&session);
         // Blocks only tell who gets into the finals.
         if self.room(0) < self.total() {
-            session.set_max_noise(self.max_noise().max(ROUGH));
+            session.set_max_noise(max_noise(self.arguments).max(ROUGH));
         }
         // A search that goes by answers waits for them: one look at each is enough for it.
         let is_glancing = !self.arguments.no_race && !self.asks_ahead();
@@ -154,8 +165,8 @@ impl<'r> Race<'r> {
             if asked.is_empty() {
                 break;
             }
-            // What comes next depends on no answer: it is compiled while these are timed.
-            if self.asks_ahead() {
+            // What comes next depends on no answer: it is compiled while these are timed. How many fit a time, the first one tells.
+            if self.asks_ahead() && self.knows_room() {
                 ahead = search.ask(self.room(asked.len()));
                 session.anticipate(ahead.iter().map(|configuration| self.key(*configuration)).collect());
             }
@@ -167,8 +178,9 @@ impl<'r> Race<'r> {
                 }
             }
         }
+        self.has_searched = true;
         if !interrupt::is_asked() && session.given_up().is_none() {
-            session.set_max_noise(self.max_noise());
+            session.set_max_noise(max_noise(self.arguments));
             if is_glancing {
                 session.set_rule(Rule::Race);
             }
@@ -238,15 +250,33 @@ impl<'r> Race<'r> {
     }
 
     fn is_late(&self) -> bool {
-        matches!(self.budget, Budget::Time(time) if self.started.elapsed() >= time)
+        self.time_left().is_some_and(|left| left.is_zero())
     }
 
-    /// How many may be measured in the next block, beside the best so far, once so many more are.
+    /// What is left of a time budget, or of the part of it that is for searching.
+    fn time_left(&self) -> Option<Duration> {
+        let Budget::Time(time) = self.budget else { return None };
+        let share = if self.has_searched { 1.0 } else { SEARCHING };
+        Some(time.mul_f64(share).saturating_sub(self.started.elapsed()))
+    }
+
+    /// Whether it can be told how many the next block may have.
+    fn knows_room(&self) -> bool {
+        self.pace.is_some() || matches!(self.budget, Budget::Count(_))
+    }
+
+    /// How many may be measured in the next block, beside the best so far, once so many more are. Of a time budget as many as fit
+    /// it at the last block's pace, and one to begin with: what was broken off while it was loaded has no figure.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is positive, and is cut to a block")]
     fn room(&self, pending: usize) -> usize {
         let block = BLOCK_CASES - 1;
-        match self.budget {
-            Budget::Count(count) => count.saturating_sub(self.trials.len() + pending).min(block),
-            Budget::Time(_) => block,
+        match (self.budget, self.time_left(), self.pace) {
+            (Budget::Count(count), ..) => count.saturating_sub(self.trials.len() + pending).min(block),
+            (Budget::Time(_), Some(left), Some(pace)) => {
+                let fitting = left.as_secs_f64() / pace.as_secs_f64().max(1e-9);
+                (fitting as usize).clamp(1, block)
+            }
+            (Budget::Time(_), ..) => 1,
         }
     }
 
@@ -258,58 +288,6 @@ impl<'r> Race<'r> {
     }
 
     // ---- measuring ------------------------------------------------------------------------------------------------------------
-
-    fn session(&self) -> Result<Session<'r>, Failure> {
-        let max_time = match self.arguments.preset {
-            Preset::Quick => Duration::from_millis(500),
-            Preset::Default => Duration::from_secs(2),
-            Preset::Thorough => Duration::from_secs(10),
-        };
-        let options = Options {
-            max_noise: self.max_noise(),
-            max_time: self.arguments.max_time.unwrap_or(max_time),
-            seed: self.arguments.seed,
-            rule: if self.arguments.no_race { Rule::Each } else { Rule::Race },
-        };
-        Ok(Session::new(Pool::new(self.run.processes(), self.opener(options.max_time))?, options))
-    }
-
-    /// The noise that is precise enough for an answer.
-    fn max_noise(&self) -> f64 {
-        let usual = match self.arguments.preset {
-            Preset::Quick => 0.05,
-            Preset::Default => 0.01,
-            Preset::Thorough => 0.005,
-        };
-        self.arguments.max_noise.unwrap_or(usual)
-    }
-
-    fn opener(&self, max_time: Duration) -> Opener<'r> {
-        let (run, targets, deadlines) = (self.run, self.targets, self.run.deadlines());
-        let place = targets.device(0);
-        let subject = self.kernel.subject().clone();
-        let mut process = 0;
-        Box::new(move |timer| {
-            process += 1;
-            let opening = Opening {
-                device: Identity::of(&place.info, place.index),
-                queue: run.queue,
-                detail: run.detail(),
-                is_robust: run.robust,
-                seed: run.seed,
-                preset: run.preset(),
-                evict_bytes: None,
-                warm_up: warm_up(&place.info),
-                max_time,
-                deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
-                timer,
-                process,
-                compile_threads: compile_threads(&place.info),
-                subject: Some(Box::new(subject.clone())),
-            };
-            targets.open(place, opening).map(|bench| bench as _)
-        })
-    }
 
     fn introduce(&self, session: &Session) {
         let instrument = session.instrument();
@@ -374,8 +352,9 @@ impl<'r> Race<'r> {
         };
         let mut row = self.template.clone();
         row.describe(&described, &self.targets.device(0).info);
-        if let Err(failure) = case {
-            row.fail(failure);
+        match case {
+            Ok(_) => self.doubts.iter().for_each(|doubt| row.add_quirk(&doubt.quirk)),
+            Err(failure) => row.fail(failure),
         }
         row
     }
@@ -384,13 +363,20 @@ impl<'r> Race<'r> {
         let cases: Vec<(usize, Case)> = those.iter().filter_map(|i| Some((*i, self.trials[i].case.clone()?))).collect();
         let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
-        // A search that is late is broken off once there is anything to tell.
-        let may_be_late = self.trials.values().any(|trial| trial.measured.is_some());
+        // A search that is late is broken off once there is anything to tell: the second visit shows that there was a first.
+        let has_any = self.trials.values().any(|trial| trial.measured.is_some());
+        let (began, mut visits, mut first_round) = (Instant::now(), 0, None);
         let outcomes = session.measure(&tasks, &mut |event| {
+            if let Event::Timing(_, round) = event {
+                visits += 1;
+                first_round = first_round.or((round > 1).then(|| began.elapsed()));
+            }
             show(&self.bar, event);
-            let ends = interrupt::is_asked() || (may_be_late && self.is_late());
+            let ends = interrupt::is_asked() || ((has_any || visits > 1) && self.is_late());
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        let tasks = u32::try_from(tasks.len().max(1)).unwrap_or(u32::MAX);
+        self.pace = Some(first_round.unwrap_or_else(|| began.elapsed()) / tasks);
         for ((configuration, case), outcome) in cases.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 self.take(configuration, &case, outcome);
@@ -406,6 +392,10 @@ impl<'r> Race<'r> {
             if failure.status != Status::WrongResult {
                 return;
             }
+        }
+        // Nor is one that was broken off.
+        if known.is_finalist() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
+            return;
         }
         let mut row = self.row(configuration, &known.point, Ok(case));
         if let Some(shader) = &shader {
@@ -440,6 +430,8 @@ impl<'r> Race<'r> {
             self.trials.iter().filter(|(_, trial)| near(trial)).filter_map(|(i, trial)| Some((*i, trial.cost()?))).collect();
         finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
         let those: Vec<usize> = finalists.into_iter().map(|(configuration, _)| configuration).take(BLOCK_CASES).collect();
+        self.held = None;
+        self.hold_rest()?;
         self.measure(session, &those);
         self.write_beaten()
     }
@@ -462,7 +454,20 @@ impl<'r> Race<'r> {
     fn write_beaten(&mut self) -> anyhow::Result<()> {
         let written = self.written;
         let is_out = |trial: &Trial| trial.measured.as_ref().is_none_or(|measured| measured.stop == Stop::Beaten);
-        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)
+        self.write(|configuration, trial| is_out(trial) && Some(configuration) != written)?;
+        self.hold_rest()
+    }
+
+    /// Keeps the other rows as they are now, in case that this process is killed before they are final. Where they are many, that
+    /// takes its time, of which it may have a small share.
+    fn hold_rest(&mut self) -> anyhow::Result<()> {
+        if self.held.is_some_and(|(when, took)| when.elapsed() < took * HOLDING) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.sink.hold(self.trials.values().filter_map(|trial| trial.row.clone()).collect())?;
+        self.held = Some((Instant::now(), began.elapsed()));
+        Ok(())
     }
 
     fn write_rest(&mut self) -> anyhow::Result<()> {
@@ -476,6 +481,76 @@ impl<'r> Race<'r> {
             }
         }
         Ok(())
+    }
+}
+
+/// Opens the device, and runs the reference there.
+///
+/// # Errors
+/// Why that can't be, in words for the user.
+pub fn session<'r>(arguments: &Tune, run: &'r Run, targets: &'r Targets, subject: &Subject) -> anyhow::Result<Session<'r>> {
+    let max_time = match arguments.preset {
+        Preset::Quick => Duration::from_millis(500),
+        Preset::Default => Duration::from_secs(2),
+        Preset::Thorough => Duration::from_secs(10),
+    };
+    let options = Options {
+        max_noise: max_noise(arguments),
+        max_time: arguments.max_time.unwrap_or(max_time),
+        seed: arguments.seed,
+        rule: if arguments.no_race { Rule::Each } else { Rule::Race },
+    };
+    let pool = Pool::new(run.processes(), opener(run, targets, subject.clone(), options.max_time));
+    let pool = pool.map_err(|Failure { status, reason }| match reason.strip_prefix(AT_REFERENCE) {
+        Some(reason) => anyhow!(
+            "the reference, which all results are compared with, can't be run: {reason} (--reference names another one)"
+        ),
+        None => anyhow!("the device can't be measured on: {status}: {reason}"),
+    })?;
+    Ok(Session::new(pool, options).keeping_few_rounds())
+}
+
+/// The noise that is precise enough for an answer.
+fn max_noise(arguments: &Tune) -> f64 {
+    let usual = match arguments.preset {
+        Preset::Quick => 0.05,
+        Preset::Default => 0.01,
+        Preset::Thorough => 0.005,
+    };
+    arguments.max_noise.unwrap_or(usual)
+}
+
+fn opener<'r>(run: &'r Run, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
+    let (deadlines, place) = (run.deadlines(), targets.device(0));
+    let mut process = 0;
+    Box::new(move |timer| {
+        process += 1;
+        let opening = Opening {
+            device: Identity::of(&place.info, place.index),
+            queue: run.queue,
+            detail: run.detail(),
+            is_robust: run.robust,
+            seed: run.seed,
+            preset: run.preset(),
+            evict_bytes: None,
+            warm_up: warm_up(&place.info),
+            max_time,
+            deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+            timer,
+            process,
+            compile_threads: compile_threads(&place.info),
+            subject: Some(Box::new(subject.clone())),
+        };
+        targets.open(place, opening).map(|bench| bench as _).map_err(|loss| if process == 1 { at_once(loss) } else { loss })
+    })
+}
+
+/// What becomes of the reference in the first process that runs it, will again become of it: nobody is to wait for two more. In
+/// words that a device is given up for at once.
+fn at_once(Loss(failure): Loss) -> Loss {
+    match failure.reason.strip_prefix(AT_REFERENCE) {
+        Some(reason) => Loss(Failure::new(Status::Error, format!("{AT_REFERENCE}{}: {reason}", failure.status))),
+        None => Loss(failure),
     }
 }
 

@@ -6,6 +6,7 @@ use rspirv::spirv::Word;
 
 use super::code::{Block, Code};
 use super::constants::Values;
+use super::flow::Flow;
 use super::mix::{DEEPEST, InstructionMix};
 use crate::model::SubgroupClass;
 
@@ -15,17 +16,26 @@ pub(super) struct Reached<'a> {
     functions: Vec<Function<'a>>,
 }
 
-/// A function's blocks that control flow reaches, with the number of the function's loops in which each stands.
+/// A function with what control flow reaches in it.
 struct Function<'a> {
     id: Word,
-    blocks: Vec<(&'a Block, usize)>,
+    all: &'a [Block],
+    flow: Flow,
+}
+
+impl<'a> Function<'a> {
+    /// The blocks, each with the number of the function's loops in which it stands.
+    fn blocks(&self) -> impl Iterator<Item = (&'a Block, usize)> + '_ {
+        self.flow.blocks.iter().map(|(place, inside)| (&self.all[*place], self.flow.depth(*inside)))
+    }
 }
 
 impl<'a> Reached<'a> {
     pub(super) fn from(entry: Word, code: &'a Code, values: &Values) -> Self {
         let open = |id| {
-            let function = Function { id, blocks: code.reached(id, values) };
-            let calls: Vec<Word> = function.blocks.iter().flat_map(|(block, _)| &block.calls).copied().collect();
+            let (all, flow) = code.reached(id, values);
+            let function = Function { id, all, flow };
+            let calls: Vec<Word> = function.blocks().flat_map(|(block, _)| &block.calls).copied().collect();
             (function, calls)
         };
         // Depth first, with the functions that wait for their callees on a stack of our own: a call chain may be long.
@@ -43,8 +53,37 @@ impl<'a> Reached<'a> {
 
     /// The classes of subgroup operations in them.
     pub(super) fn subgroup_classes(&self) -> BTreeSet<SubgroupClass> {
-        let blocks = self.functions.iter().flat_map(|function| &function.blocks);
+        let blocks = self.functions.iter().flat_map(Function::blocks);
         blocks.flat_map(|(block, _)| &block.classes).copied().collect()
+    }
+
+    /// The most subgroup reductions and scans that stand in one loop, with those in the loops within it and in the functions that it
+    /// calls; none where none stands in a loop.
+    pub(super) fn most_folds_in_a_loop(&self) -> u64 {
+        let mut most = 0;
+        // Of each function, those of a call.
+        let mut of_calls: HashMap<Word, u64> = HashMap::new();
+        for function in self.functions.iter().rev() {
+            let (mut whole, mut of_loops) = (0_u64, vec![0_u64; function.flow.loops.len()]);
+            for (place, inside) in &function.flow.blocks {
+                let block = &function.all[*place];
+                let called = block.calls.iter().map(|callee| of_calls.get(callee).copied().unwrap_or(0));
+                let folds = called.fold(block.folds, u64::saturating_add);
+                whole = whole.saturating_add(folds);
+                if let Some(inside) = inside {
+                    of_loops[*inside] = of_loops[*inside].saturating_add(folds);
+                }
+            }
+            // From the inside out.
+            for (place, of) in function.flow.loops.iter().enumerate().rev() {
+                if let Some(outside) = of.outside {
+                    of_loops[outside] = of_loops[outside].saturating_add(of_loops[place]);
+                }
+            }
+            most = of_loops.into_iter().fold(most, u64::max);
+            of_calls.insert(function.id, whole);
+        }
+        most
     }
 
     /// Their instructions, those of a function once for each of its calls and at the call's depth.
@@ -57,7 +96,7 @@ impl<'a> Reached<'a> {
         }
         for function in &self.functions {
             for (outer, times) in calls.remove(&function.id).unwrap_or_default() {
-                for (block, inner) in &function.blocks {
+                for (block, inner) in function.blocks() {
                     let depth = (outer + inner).min(DEEPEST);
                     mix.add(depth, &block.counts, times);
                     for callee in &block.calls {

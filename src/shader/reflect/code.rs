@@ -6,12 +6,12 @@ use rspirv::dr::{self, Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
 use super::constants::{Constants, Values};
-use super::flow::{self, End, Node};
+use super::flow::{self, End, Flow, Node};
 use super::index::Index;
 use super::kinds::{self, ExtendedSet};
 use super::mix::InstructionCounts;
 use super::pointers::Pointers;
-use super::subgroup::Subgroups;
+use super::subgroup::{self, Subgroups};
 use super::types::Types;
 use crate::model::SubgroupClass;
 use crate::shader::loader::id;
@@ -28,6 +28,8 @@ pub(super) struct Block {
     pub(super) counts: InstructionCounts,
     /// The classes of the subgroup operations among them.
     pub(super) classes: BTreeSet<SubgroupClass>,
+    /// Subgroup reductions and scans, which are among those.
+    pub(super) folds: u64,
     /// The functions that it calls, each as often as it does.
     pub(super) calls: Vec<Word>,
     node: Node,
@@ -50,11 +52,10 @@ impl Code {
         Self { functions }
     }
 
-    /// The blocks that control flow reaches in a function, with the number of the function's loops in which each stands.
-    pub(super) fn reached(&self, function: Word, values: &Values) -> Vec<(&Block, usize)> {
+    /// A function's blocks, and which of them control flow reaches.
+    pub(super) fn reached(&self, function: Word, values: &Values) -> (&[Block], Flow) {
         let blocks = self.functions.get(&function).map_or(&[][..], Vec::as_slice);
-        let reached = flow::reached(blocks.iter().map(|block| &block.node), values);
-        reached.into_iter().map(|(place, depth)| (&blocks[place], depth)).collect()
+        (blocks, flow::reached(blocks.iter().map(|block| &block.node), values))
     }
 }
 
@@ -83,6 +84,7 @@ impl Reader<'_> {
         let mut read = Block {
             counts: InstructionCounts::default(),
             classes: BTreeSet::new(),
+            folds: 0,
             calls: calls.filter_map(|call| id(call.operands.first()?)).collect(),
             node: Node { label, loop_merge, end: End::of(block, types, constants) },
         };
@@ -90,6 +92,7 @@ impl Reader<'_> {
             self.pointers.note(instruction);
             self.subgroups.note(instruction, &mut read.classes);
             self.count(instruction, &mut read.counts);
+            read.folds += u64::from(subgroup::is_fold(instruction));
         }
         Some(read)
     }

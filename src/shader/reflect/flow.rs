@@ -1,4 +1,4 @@
-//! Where control flow goes within a function: which blocks it reaches under a specialization, and in how many loops they stand.
+//! Where control flow goes within a function: which blocks it reaches under a specialization, and in which loops they stand.
 //!
 //! SPIR-V states its loops: a header names the block after the loop. A valid module enters a loop only through its header, and
 //! leaves it only to that block or out of the function. So a block stands in the loops of the blocks that lead to it, less those
@@ -87,24 +87,51 @@ pub(super) struct Node {
     pub(super) end: End,
 }
 
-/// The blocks that control flow reaches from the first, by their places, with the number of loops in which each stands.
-pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Vec<(usize, usize)> {
+/// What control flow reaches in a function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    /// The blocks, by their places, each with the innermost of the loops in which it stands.
+    pub(super) blocks: Vec<(usize, Option<usize>)>,
+    /// The loops, each after the one around it.
+    pub(super) loops: Vec<Loop>,
+}
+
+/// A loop of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loop {
+    /// The one around it.
+    pub(super) outside: Option<usize>,
+    /// How many there are around what stands in it, itself included.
+    depth: usize,
+}
+
+impl Flow {
+    /// How many loops are around what stands in this one.
+    pub(super) fn depth(&self, innermost: Option<usize>) -> usize {
+        innermost.map_or(0, |of| self.loops[of].depth)
+    }
+}
+
+/// The blocks that control flow reaches from the first.
+pub(super) fn reached<'a>(nodes: impl Iterator<Item = &'a Node>, values: &Values) -> Flow {
     let nodes: Vec<&Node> = nodes.collect();
     let mut unvisited: HashMap<Word, usize> = nodes.iter().enumerate().map(|(place, node)| (node.label, place)).collect();
-    // The depths of blocks after loops, known from the loops' headers.
-    let mut after: HashMap<Word, usize> = HashMap::new();
-    let mut found = Vec::new();
-    let mut next: Vec<(Word, usize)> = nodes.first().map(|first| (first.label, 0)).into_iter().collect();
+    // In which loop blocks after loops stand, known from the loops' headers.
+    let mut after: HashMap<Word, Option<usize>> = HashMap::new();
+    let mut flow = Flow::default();
+    let mut next: Vec<(Word, Option<usize>)> = nodes.first().map(|first| (first.label, None)).into_iter().collect();
     while let Some((label, outside)) = next.pop() {
         let Some(place) = unvisited.remove(&label) else { continue };
         let node = nodes[place];
-        let depth = outside + usize::from(node.loop_merge.is_some());
+        let mut inside = outside;
         if let Some(merge) = node.loop_merge {
             after.entry(merge).or_insert(outside);
+            inside = Some(flow.loops.len());
+            flow.loops.push(Loop { outside, depth: flow.depth(outside) + 1 });
         }
-        found.push((place, depth));
+        flow.blocks.push((place, inside));
         let targets = node.end.targets(values).into_iter();
-        next.extend(targets.map(|target| (target, after.get(&target).copied().unwrap_or(depth))));
+        next.extend(targets.map(|target| (target, after.get(&target).copied().unwrap_or(inside))));
     }
-    found
+    flow
 }

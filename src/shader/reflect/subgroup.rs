@@ -90,6 +90,11 @@ impl<'a> Subgroups<'a> {
     }
 }
 
+/// Whether it is a reduction or a scan, of the whole subgroup, its clusters or partitions.
+pub(super) fn is_fold(instruction: &Instruction) -> bool {
+    is_arithmetic(instruction) && matches!(instruction.operands.get(1), Some(Operand::GroupOperation(_)))
+}
+
 fn is_arithmetic(instruction: &Instruction) -> bool {
     instruction.class.capabilities.contains(&Capability::GroupNonUniformArithmetic)
 }

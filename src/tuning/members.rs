@@ -1,0 +1,366 @@
+//! The members of push constants and uniform blocks: by which names a user reaches them, and what they hold.
+
+use super::expression::listed;
+use super::kernel::{said, skipped};
+use super::scalars;
+use super::variables::Variables;
+use crate::error::{nearest, suggestion};
+use crate::model::Failure;
+use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
+
+/// How shaders call the number of what they work on.
+const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
+
+/// Some numbers of a block.
+struct Place<'l> {
+    at: u64,
+    ty: Part<'l>,
+}
+
+/// A type of the block's, or a part of a vector or a matrix, which has none of its own there.
+enum Part<'l> {
+    Whole(&'l TypeLayout),
+    Of(TypeLayout),
+}
+
+impl Part<'_> {
+    fn ty(&self) -> &TypeLayout {
+        match self {
+            Self::Whole(ty) => ty,
+            Self::Of(ty) => ty,
+        }
+    }
+}
+
+/// Why a name leads nowhere.
+#[derive(Debug, PartialEq)]
+enum Lost {
+    /// Nothing is called so.
+    Unknown,
+    /// An element that isn't there.
+    Beyond { array: String, length: u64 },
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------------
+
+/// The numbers of a block that a name means: `width`, `light.position`, `lights[2].color`, or any of these behind the block's own
+/// name and a dot.
+fn find<'l>(layout: &'l StructLayout, block: &str, name: &str) -> Result<Place<'l>, Lost> {
+    let plain = || name.strip_prefix(block)?.strip_prefix('.').filter(|_| !block.is_empty());
+    match (in_struct(layout, 0, name, ""), plain()) {
+        (Err(Lost::Unknown), Some(plain)) => in_struct(layout, 0, plain, ""),
+        (found, _) => found,
+    }
+}
+
+fn in_struct<'l>(layout: &'l StructLayout, at: u64, path: &str, before: &str) -> Result<Place<'l>, Lost> {
+    let end = path.find(['.', '[']).unwrap_or(path.len());
+    let (name, rest) = path.split_at(end);
+    let member = layout.members.iter().find(|member| member.name == name && !name.is_empty()).ok_or(Lost::Unknown)?;
+    in_type(Part::Whole(&member.ty), at.saturating_add(member.offset.into()), rest, &format!("{before}{name}"))
+}
+
+fn in_type<'l>(ty: Part<'l>, at: u64, rest: &str, before: &str) -> Result<Place<'l>, Lost> {
+    if rest.is_empty() {
+        return Ok(Place { at, ty });
+    }
+    if let (Some(path), Part::Whole(TypeLayout::Struct(layout))) = (rest.strip_prefix('.'), &ty) {
+        return in_struct(layout, at, path, &format!("{before}."));
+    }
+    let (index, after) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or(Lost::Unknown)?;
+    let index: u64 = index.trim().parse().map_err(|_| Lost::Unknown)?;
+    let (length, stride, element) = elements(ty).ok_or(Lost::Unknown)?;
+    if index >= length {
+        return Err(Lost::Beyond { array: before.to_owned(), length });
+    }
+    in_type(element, at.saturating_add(index.saturating_mul(stride)), after, &format!("{before}[{index}]"))
+}
+
+/// What an index counts: how many there are, the bytes from one to the next, and what each is. The columns of a matrix whose rows
+/// come first don't lie together, and have none.
+fn elements(ty: Part) -> Option<(u64, u64, Part)> {
+    match ty {
+        Part::Whole(TypeLayout::Array { length, stride, element }) => Some((*length, (*stride).into(), Part::Whole(element))),
+        Part::Whole(TypeLayout::Matrix { scalar, columns, rows, stride, order: MatrixOrder::ColumnMajor }) => {
+            let column = TypeLayout::Vector { scalar: *scalar, components: *rows };
+            Some(((*columns).into(), (*stride).into(), Part::Of(column)))
+        }
+        other => match other.ty() {
+            TypeLayout::Vector { scalar, components } => {
+                Some(((*components).into(), scalar.bytes(), Part::Of(TypeLayout::Scalar { scalar: *scalar })))
+            }
+            _ => None,
+        },
+    }
+}
+
+/// All names of a block but for indexes above 0: of structs those of their members.
+fn names(layout: &StructLayout) -> Vec<String> {
+    let of_member = |member: &MemberLayout| names_in(&member.ty, member.name.clone());
+    layout.members.iter().flat_map(of_member).collect()
+}
+
+fn names_in(ty: &TypeLayout, name: String) -> Vec<String> {
+    match ty {
+        TypeLayout::Struct(layout) => names(layout).into_iter().map(|member| format!("{name}.{member}")).collect(),
+        TypeLayout::Array { element, .. } if has_struct(element) => names_in(element, format!("{name}[0]")),
+        _ => vec![name],
+    }
+}
+
+fn has_struct(ty: &TypeLayout) -> bool {
+    match ty {
+        TypeLayout::Struct(_) => true,
+        TypeLayout::Array { element, .. } => has_struct(element),
+        _ => false,
+    }
+}
+
+/// Whether each name that a value is given for means something in one of the blocks.
+///
+/// # Errors
+/// The first that doesn't, and what is like it.
+pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]) -> Result<(), Failure> {
+    for (name, _) in given {
+        let lost: Vec<Lost> = blocks.iter().filter_map(|(block, layout)| find(layout, block, name).err()).collect();
+        if lost.len() < blocks.len() {
+            continue;
+        }
+        if blocks.is_empty() {
+            return Err(said(format!(
+                "`{name}` is given a value, but the shader has neither push constants nor uniform blocks"
+            )));
+        }
+        if let Some(Lost::Beyond { array, length }) = lost.iter().find(|lost| matches!(lost, Lost::Beyond { .. })) {
+            return Err(said(format!("`{name}` leads beyond `{array}`, which has {length} elements")));
+        }
+        let known: Vec<String> = blocks.iter().flat_map(|(_, layout)| names(layout)).collect();
+        // An index that is there has to match none.
+        let plain = blocks.iter().find_map(|(block, _)| name.strip_prefix(block)?.strip_prefix('.')).unwrap_or(name);
+        let near = suggestion(&nearest(plain, known.iter().map(String::as_str)));
+        return Err(said(format!("no push constant or uniform is called `{name}`; there are {}{near}", known.join(", "))));
+    }
+    Ok(())
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------------
+
+/// The bytes of a block whose members are given by name: counts are `n` where nothing is said, floats 1.
+///
+/// # Errors
+/// Values that can't be, and members without any.
+pub(super) fn fill(
+    layout: &StructLayout,
+    block: &str,
+    bytes: u64,
+    given: &[(String, String)],
+    variables: &Variables,
+) -> Result<Vec<u8>, Failure> {
+    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut filling = Filling { filled: vec![0; size], is_set: vec![false; size], variables };
+    let found: Vec<(&str, &str, Place)> =
+        given.iter().filter_map(|(name, text)| Some((&name[..], &text[..], find(layout, block, name).ok()?))).collect();
+    for (i, (name, text, place)) in found.iter().enumerate() {
+        // The last one wins: the command line's stand behind the manifest's. What was said before of a part, or of the whole, holds for
+        // the rest.
+        let is_same = |(_, _, later): &(&str, &str, Place)| later.at == place.at && later.ty.ty() == place.ty.ty();
+        if !found[i + 1..].iter().any(is_same) {
+            filling.assign(name, text, place)?;
+        }
+    }
+    layout
+        .members
+        .iter()
+        .try_for_each(|member| filling.complete(&member.ty, member.offset.into(), &member.name, &member.name))?;
+    Ok(filling.filled)
+}
+
+struct Filling<'v> {
+    filled: Vec<u8>,
+    /// Of each byte, whether a number begins there that has a value.
+    is_set: Vec<bool>,
+    variables: &'v Variables,
+}
+
+impl Filling<'_> {
+    /// The values of what a name means; the last one is that of all numbers that follow.
+    fn assign(&mut self, name: &str, text: &str, place: &Place) -> Result<(), Failure> {
+        let mut values = listed(text).into_iter();
+        let mut last = None;
+        for (at, scalar) in self.numbers(place.ty.ty(), place.at) {
+            last = values.next().or(last);
+            self.set(at, scalar, last, name)?;
+        }
+        match values.next() {
+            Some(_) => Err(said(format!("`{name}` is {}: it is given more values than that has", place.ty.ty()))),
+            None => Ok(()),
+        }
+    }
+
+    /// What nothing is said of. `own` is a member's name, `path` what a user calls it.
+    fn complete(&mut self, ty: &TypeLayout, at: u64, own: &str, path: &str) -> Result<(), Failure> {
+        match ty {
+            TypeLayout::Struct(layout) => layout.members.iter().try_for_each(|member| {
+                let at = at.saturating_add(member.offset.into());
+                self.complete(&member.ty, at, &member.name, &format!("{path}.{}", member.name))
+            }),
+            TypeLayout::Array { length, stride, element } if has_struct(element) => (0..*length)
+                .map(|index| (index, at.saturating_add(index.saturating_mul((*stride).into()))))
+                .take_while(|(_, at)| *at < self.filled.len() as u64)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .try_for_each(|(index, at)| self.complete(element, at, own, &format!("{path}[{index}]"))),
+            _ => {
+                let open = |(at, _): &(u64, ScalarType)| usize::try_from(*at).is_ok_and(|at| !self.is_set[at]);
+                let open: Vec<(u64, ScalarType)> = self.numbers(ty, at).into_iter().filter(open).collect();
+                open.into_iter().try_for_each(|(at, scalar)| self.set(at, scalar, default_of(own, scalar), path))
+            }
+        }
+    }
+
+    fn numbers(&self, ty: &TypeLayout, at: u64) -> Vec<(u64, ScalarType)> {
+        let single = MemberLayout { name: String::new(), offset: u32::try_from(at).unwrap_or(u32::MAX), ty: ty.clone() };
+        let layout = StructLayout { type_name: String::new(), bytes: 0, members: vec![single] };
+        let mut all = Vec::new();
+        scalars::for_each(&layout, self.filled.len() as u64, &mut |at, scalar| all.push((at, scalar)));
+        all
+    }
+
+    fn set(&mut self, at: u64, scalar: ScalarType, text: Option<&str>, name: &str) -> Result<(), Failure> {
+        let value = number(scalar, text, name, self.variables)?;
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let width = usize::try_from(scalar.bytes()).unwrap_or(0);
+        self.filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+        self.is_set[at] = true;
+        Ok(())
+    }
+}
+
+/// What a member is where nothing is said. A whole number that isn't known to be a count has no default: a width that is `n` would
+/// send the shader far beyond its buffers, and nothing would tell.
+fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
+    if scalar.is_float() { Some("1") } else { COUNTS.contains(&name).then_some("n") }
+}
+
+/// The bits of a member's number.
+fn number(scalar: ScalarType, text: Option<&str>, name: &str, variables: &Variables) -> Result<u64, Failure> {
+    let what = &format!("`{name}`");
+    let text = text.ok_or_else(|| {
+        said(format!("{what} has no value, and which one is meant can't be told: give it one, as in --push {name}=EXPRESSION"))
+    })?;
+    if scalar.is_float() {
+        let real = variables.number(text, what)?;
+        #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
+        return Ok(match scalar {
+            ScalarType::F64 => real.to_bits(),
+            ScalarType::F32 => (real as f32).to_bits().into(),
+            ScalarType::F16 => half::f16::from_f64(real).to_bits().into(),
+            _ => half::bf16::from_f64(real).to_bits().into(),
+        });
+    }
+    let whole = variables.whole(text, what)?;
+    scalar.parse(&whole.to_string()).ok_or_else(|| skipped(format!("{what} is {scalar}, and can't be {whole}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: &str, offset: u32, ty: TypeLayout) -> MemberLayout {
+        MemberLayout { name: name.into(), offset, ty }
+    }
+
+    /// As std140 has it: `struct Light { vec3 position; uint kind; }; uint width; Light light; Light lights[2]; float weights[4];
+    /// mat2 turn;`
+    fn block() -> StructLayout {
+        use ScalarType::{F32, U32};
+        let light = StructLayout {
+            type_name: "Light".into(),
+            bytes: 16,
+            members: vec![
+                member("position", 0, TypeLayout::Vector { scalar: F32, components: 3 }),
+                member("kind", 12, TypeLayout::Scalar { scalar: U32 }),
+            ],
+        };
+        let light = TypeLayout::Struct(light);
+        let array = |length, element| TypeLayout::Array { length, stride: 16, element: Box::new(element) };
+        let turn = TypeLayout::Matrix { scalar: F32, columns: 2, rows: 2, stride: 16, order: MatrixOrder::ColumnMajor };
+        let members = vec![
+            member("width", 0, TypeLayout::Scalar { scalar: U32 }),
+            member("light", 16, light.clone()),
+            member("lights", 32, array(2, light)),
+            member("weights", 64, array(4, TypeLayout::Scalar { scalar: F32 })),
+            member("turn", 128, turn),
+        ];
+        StructLayout { type_name: "Scene".into(), bytes: 160, members }
+    }
+
+    fn filled(given: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+        let whole = ["width", "light.kind", "lights[0].kind", "lights[1].kind"].map(|name| (name, "9"));
+        let given: Vec<(String, String)> =
+            whole.iter().chain(given).map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        check(&[("scene", &block())], &given).map_err(|failure| failure.reason)?;
+        fill(&block(), "scene", 160, &given, &Variables::new(64)).map_err(|failure| failure.reason)
+    }
+
+    fn float(bytes: &[u8], at: usize) -> f32 {
+        f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    fn whole(bytes: &[u8], at: usize) -> u32 {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn a_path_leads_to_its_numbers_and_to_no_others() {
+        let plain = filled(&[]).unwrap();
+        assert_eq!((whole(&plain, 0), whole(&plain, 28), float(&plain, 16), float(&plain, 64)), (9, 9, 1.0, 1.0));
+        for (name, text, at, expected) in [
+            ("light.position", "2,3,4", &[16, 20, 24][..], &[2.0, 3.0, 4.0][..]),
+            ("scene.light.position", "5", &[16, 20, 24], &[5.0, 5.0, 5.0]),
+            ("light.position[1]", "n / 2", &[20], &[32.0]),
+            ("lights[1].position", "6,7", &[48, 52, 56], &[6.0, 7.0, 7.0]),
+            ("weights[3]", "8", &[112], &[8.0]),
+            ("weights", "8,9", &[64, 80, 96, 112], &[8.0, 9.0, 9.0, 9.0]),
+            ("turn[1]", "2,3", &[144, 148], &[2.0, 3.0]),
+            ("turn[1][0]", "2", &[144], &[2.0]),
+        ] {
+            let bytes = filled(&[(name, text)]).unwrap();
+            let mut expected_bytes = plain.clone();
+            for (at, value) in at.iter().zip(expected) {
+                expected_bytes[*at..at + 4].copy_from_slice(&f32::to_le_bytes(*value));
+            }
+            assert_eq!(bytes, expected_bytes, "{name}={text}");
+        }
+        // A struct as a whole is its numbers, one after the other; a part that is said later holds there.
+        let bytes = filled(&[("lights[0]", "1,2,3,4"), ("lights[0].position[2]", "7")]).unwrap();
+        assert_eq!([32, 36, 40].map(|at| float(&bytes, at)), [1.0, 2.0, 7.0]);
+        assert_eq!((whole(&bytes, 44), whole(&bytes, 60)), (4, 9));
+        // Of the same place the last counts, under whichever name; what it replaces needn't even be right.
+        let bytes = filled(&[("scene.width", "none"), ("width", "3")]).unwrap();
+        assert_eq!(whole(&bytes, 0), 3);
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_told_with_what_is_near() {
+        for (name, parts) in [
+            ("light.positon", &["no push constant or uniform is called `light.positon`", "did you mean light.position"][..]),
+            ("widht", &["did you mean width", "there are width, light.position, light.kind, lights[0].position"]),
+            ("scene.wieghts", &["did you mean weights"]),
+            ("weights[4]", &["`weights[4]` leads beyond `weights`, which has 4 elements"]),
+            ("lights[2].kind", &["beyond `lights`, which has 2"]),
+            ("turn[0][2]", &["beyond `turn[0]`, which has 2"]),
+            ("width[0]", &["is called `width[0]`"]),
+            ("weights[x]", &["is called `weights[x]`"]),
+            ("weights[1", &["is called"]),
+            ("light.", &["is called"]),
+            ("[0]", &["is called"]),
+        ] {
+            let error = filled(&[(name, "1")]).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{name}: {error}");
+        }
+        assert!(filled(&[("light.position", "1,2,3,4")]).unwrap_err().contains("more values"));
+        let error = fill(&block(), "scene", 160, &[("width".into(), "1".into())], &Variables::new(1)).unwrap_err();
+        assert!(error.reason.contains("`light.kind` has no value") && error.reason.contains("--push light.kind="));
+    }
+}
