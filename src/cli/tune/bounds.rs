@@ -20,7 +20,8 @@ pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Vo
     };
     let note = |words: String| voice.progress.note(&words);
     match targets.bounds(place, check) {
-        Ok(Bounds { overruns, unfollowed }) => {
+        Ok(Bounds { overruns, unfollowed, messages }) => {
+            messages.iter().for_each(|message| voice.fault(&format!("validation: {message}")));
             overruns.iter().for_each(|overrun| note(format!("warning: {}", told(overrun))));
             if unfollowed > 0 {
                 note(format!(
