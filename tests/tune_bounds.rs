@@ -5,9 +5,17 @@
 mod support;
 
 use std::fs;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader};
+#[cfg(unix)]
+use std::process::Stdio;
 
 use lanescope::record::Record;
+#[cfg(unix)]
+use rustix::process::{Pid, Signal, kill_process};
 use support::{Folder, Ran, devices, ran, rows};
+#[cfg(unix)]
+use support::{faults::Faults, lanescope};
 
 const SHADER: &str = "#version 450
 layout(local_size_x = 64) in;
@@ -23,14 +31,32 @@ void main() {
 }
 ";
 
-/// Tunes over two workgroup sizes; gives the rows, and what was said.
-fn tuned(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, String) {
+/// Over two workgroup sizes.
+const FEW: [&str; 13] = [
+    "tune",
+    "-n=1024",
+    "-a",
+    "local_size_x=32,64",
+    "-b",
+    "data=[16]",
+    "--format",
+    "csv",
+    "--preset",
+    "quick",
+    "--max-time",
+    "10ms",
+    "--no-lock",
+];
+
+fn written(folder: &Folder) -> String {
     let shader = folder.path("shader.comp");
     fs::write(&shader, SHADER).unwrap();
-    let few =
-        ["tune", shader.to_str().unwrap(), "-n", "1024", "-a", "local_size_x=32,64", "-b", "data=[16]", "--format", "csv"];
-    let short = ["--preset", "quick", "--max-time", "10ms", "--no-lock"];
-    let Ran { out, err, .. } = ran(&[&few[..], &short, arguments].concat());
+    shader.to_str().unwrap().to_owned()
+}
+
+/// Tunes it; gives the rows, and what was said.
+fn tuned(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, String) {
+    let Ran { out, err, .. } = ran(&[&FEW[..], &[&written(folder)], arguments].concat());
     (rows(&out), err)
 }
 
@@ -74,6 +100,49 @@ fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
         let (few, said) = of(&[&push("ahead=0", "part=0")[..], &["-b", "data=[15]"]].concat());
         assert!(is_flagged(&few));
         assert!(said.contains("`data.lights` (set 0, binding 2) has 15 elements, and is indexed up to 15"), "{said}");
+    }
+}
+
+/// Arguments of [`tuned`] that leave no buffer, with deadlines for drivers that hang.
+#[cfg(unix)]
+const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=1500ms", "--first-timeout=1500ms"];
+
+/// Its first submission is that of the pass.
+#[cfg(unix)]
+#[test]
+fn a_driver_that_fails_in_the_pass_costs_no_row() {
+    let folder = Folder::new();
+    let shader = written(&folder);
+    for device in devices() {
+        for (faults, told) in
+            [("abort:submit=1", "crashed: its process died"), ("hang:submit=1", "timeout: no end within 3.0 s")]
+        {
+            let faults = Faults::new(faults).once();
+            let mut command = lanescope(&[&FEW[..], &["-d", &device.index, &shader], &SOON].concat());
+            let ran = Ran::from(faults.meet(&mut command).output().unwrap());
+            let note = format!("note: whether the shader indexes beyond its buffers couldn't be looked at: {told}");
+            assert!(faults.has_come() && ran.err.contains(&note), "{}", ran.err);
+            let rows = rows(&ran.out);
+            assert!(!is_flagged(&rows) && rows.iter().all(|row| row.status == "ok"), "{}", ran.err);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn who_stops_it_during_the_pass_waits_for_nothing_else() {
+    let folder = Folder::new();
+    let shader = written(&folder);
+    for device in devices() {
+        let faults = Faults::new("hang:open");
+        let mut command = lanescope(&[&FEW[..], &["-d", &device.index, &shader], &SOON].concat());
+        let mut child = faults.meet(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        lines.find(|line| line.contains("2 configurations")).unwrap();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let said = lines.collect::<Vec<_>>().join("\n");
+        assert!(said.contains("couldn't be looked at") && !said.contains("given up"), "{said}");
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     }
 }
 

@@ -8,10 +8,10 @@
 //! Pointers are followed from the buffer's variable through access chains. What comes by another way (a function's parameter, a
 //! choice between pointers) is counted, and otherwise left alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rspirv::binary::Assemble;
-use rspirv::dr::{Block, Instruction, Module, Operand};
+use rspirv::dr::{Block, Function, Instruction, Module, Operand};
 use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, StorageClass, Word};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -81,7 +81,7 @@ impl Noting {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module)?;
-        writer.instrument();
+        writer.instrument(function);
         writer.finish(function)?;
         let Writer { module, place, arrays, unfollowed, .. } = writer;
         let words = module.assemble();
@@ -116,6 +116,18 @@ fn keep_entry(module: &mut Module, name: &str) -> Result<Word, NotingError> {
     let function = function.ok_or(NotingError::Missing("such entry point"))?;
     module.execution_modes.retain(|mode| mode.operands.first().and_then(id) == Some(function));
     Ok(function)
+}
+
+/// A function and all that are called from it. The others, of other entry points, use buffers that nobody gives.
+fn called_from(module: &Module, function: Word) -> HashSet<Word> {
+    let bodies: HashMap<Word, &Function> = module.functions.iter().filter_map(|body| Some((body.def_id()?, body))).collect();
+    let (mut called, mut open) = (HashSet::from([function]), vec![function]);
+    while let Some(function) = open.pop() {
+        let instructions = bodies.get(&function).into_iter().flat_map(|body| body.all_inst_iter());
+        let calls = instructions.filter(|instruction| instruction.class.opcode == Op::FunctionCall);
+        open.extend(calls.filter_map(|call| id(call.operands.first()?)).filter(|callee| called.insert(*callee)));
+    }
+    called
 }
 
 /// A step from a buffer's variable towards what a pointer leads to.
@@ -287,10 +299,12 @@ impl Writer {
 
     // ---- following --------------------------------------------------------------------------------------------------------
 
-    fn instrument(&mut self) {
+    fn instrument(&mut self, entry: Word) {
+        let called = called_from(&self.module, entry);
         let mut functions = std::mem::take(&mut self.module.functions);
         // Blocks stand after those that dominate them: what a pointer is made of comes before it.
-        for block in functions.iter_mut().flat_map(|function| &mut function.blocks) {
+        let is_run = |function: &&mut Function| function.def_id().is_some_and(|id| called.contains(&id));
+        for block in functions.iter_mut().filter(is_run).flat_map(|function| &mut function.blocks) {
             self.instrument_block(block);
         }
         self.module.functions = functions;
@@ -388,6 +402,11 @@ impl Writer {
             return Some(*known);
         }
         let ty = self.type_at(variable, path)?;
+        let is_runtime = self.types.get(&ty).is_some_and(|ty| ty.class.opcode == Op::TypeRuntimeArray);
+        // How many descriptors an array without an end has, no instruction tells.
+        if is_runtime && !matches!(path.last(), Some(Step::Member(_))) {
+            return None;
+        }
         let largest = self.declare(
             Op::Variable,
             Some(self.own_pointer),
@@ -398,7 +417,7 @@ impl Writer {
             set: self.decoration(variable, Decoration::DescriptorSet).unwrap_or(0),
             binding: self.decoration(variable, Decoration::Binding).unwrap_or(0),
             path: self.path_name(variable, path),
-            is_runtime: self.types.get(&ty).is_some_and(|ty| ty.class.opcode == Op::TypeRuntimeArray),
+            is_runtime,
             is_signed: true,
         };
         self.arrays.push(Array { told, variable, path: path.to_vec(), ty, largest });

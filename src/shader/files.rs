@@ -5,10 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate};
+use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
 use crate::model::SpirvTarget;
 
 /// SPIR-V's first word, in this machine's byte order.
@@ -16,6 +17,9 @@ const MAGIC: u32 = 0x0723_0203;
 
 /// The largest file that is read: a module of a hundred times the size of large ones.
 const MOST_BYTES: u64 = 256 << 20;
+
+/// How long it may take to validate one; large ones take a tenth of a second.
+const VALIDATION: Duration = Duration::from_secs(20);
 
 /// How a shader is read.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +92,12 @@ pub enum FileError {
         /// Which, and where.
         error: Invalid,
     },
+    /// The module is made to keep the validator busy.
+    #[error("{}: whether it is valid SPIR-V can't be told within {} s", .path.display(), VALIDATION.as_secs())]
+    Slow {
+        /// The file.
+        path: PathBuf,
+    },
     /// The GLSL doesn't compile.
     #[error("{0}")]
     Compile(#[from] CompileError),
@@ -105,7 +115,8 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
         let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
-        validate(&module.words).map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+        let verdict = validate_within(&module.words, VALIDATION).ok_or_else(|| FileError::Slow { path: path.to_owned() })?;
+        verdict.map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
         return Ok(Arc::new(module));
     }
     let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;

@@ -33,7 +33,7 @@ pub use reflect::{
     StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
-pub use validator::{BlockLayouts, Invalid, block_layouts, validate};
+pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};
 
 /// A compiled module and what is known about it. One exists per source, macros and target; cases share it.
 #[derive(Debug)]

@@ -53,15 +53,16 @@ impl Lack {
 
 /// What a device lacks for the layout of the blocks: the freest one does for the others.
 fn layouts(words: &[u32], device: &DeviceInfo) -> Option<Lack> {
-    let (need, features): (_, &[Feature]) = match block_layouts(words) {
+    // It does for all: the validator, which is asked for every configuration that is tuned, need not look.
+    if device.has(Feature::ScalarBlockLayout) {
+        return None;
+    }
+    let (need, feature) = match block_layouts(words) {
         BlockLayouts::Standard => return None,
-        BlockLayouts::StandardUniform => {
-            ("the layout of a uniform block", &[Feature::UniformBufferStandardLayout, Feature::ScalarBlockLayout])
-        }
-        BlockLayouts::Scalar => ("the layout of a block", &[Feature::ScalarBlockLayout]),
+        BlockLayouts::StandardUniform => ("the layout of a uniform block", Feature::UniformBufferStandardLayout),
+        BlockLayouts::Scalar => ("the layout of a block", Feature::ScalarBlockLayout),
     };
-    let is_there = features.iter().any(|feature| device.has(*feature));
-    (!is_there).then(|| Lack::new(need, name(features[0])))
+    (!device.has(feature)).then(|| Lack::new(need, name(feature)))
 }
 
 /// For a known capability, what the device lacks for it, if anything.
@@ -194,13 +195,19 @@ fn word(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::model::{Descriptors, DriverIdentity, Limits, SpirvTarget};
     use crate::shader::{Compiler, Library};
 
-    fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
+    fn compiled(glsl: &str, target: SpirvTarget) -> Arc<Module> {
         let library = Library::embedded().with("needs.comp", format!("#version 460\n{glsl}"));
-        let module = Compiler::new(library).unwrap().compile("needs.comp", &[], target).unwrap();
+        Compiler::new(library).unwrap().compile("needs.comp", &[], target).unwrap()
+    }
+
+    fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
+        let module = compiled(glsl, target);
         Needs::of(&module, &module.reflection.entry_points[0], device)
     }
 
@@ -246,6 +253,11 @@ mod tests {
                      layout(binding = 1) buffer C { float c; };\nvoid main() { c = a[1]; }";
         let told = lacking(tight, SpirvTarget::default(), &mock);
         assert_eq!(told, ["the layout of a uniform block: feature uniform_buffer_standard_layout"]);
+        // What breaks another rule asks for no layout.
+        let mut module = Module::of_spirv(compiled(tight, SpirvTarget::default()).words.clone(), None).unwrap();
+        module.words[1] = 0x0001_0700;
+        let needs = Needs::of(&module, &module.reflection.entry_points[0], &mock);
+        assert!(needs.lacking.iter().all(|lack| !lack.need.contains("layout")), "{:?}", needs.lacking);
         let able = DeviceInfo { features: [Feature::ScalarBlockLayout].into(), ..mock.clone() };
         assert_eq!(lacking(tight, SpirvTarget::default(), &able), [""; 0]);
     }

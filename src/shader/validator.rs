@@ -5,8 +5,11 @@
 
 #![allow(unsafe_code, reason = "the validator is a C library; this file is the one place that calls it")]
 
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{iter, ptr, thread};
 
 use rspirv::spirv;
 use thiserror::Error;
@@ -25,8 +28,18 @@ pub struct Invalid {
 /// device has what a module asks for is told by its features.
 const ENVIRONMENT: &CStr = c"vulkan1.4";
 
+/// The newest version of SPIR-V among them, as a module's second word has it.
+const NEWEST: u32 = 0x0001_0600;
+
 /// Words in front of the first instruction.
 const HEADER: usize = 5;
+
+/// How many bytes of names the library may make up for messages: an array's is made of those of its element and its length, and can
+/// double with every instruction.
+const LONGEST_NAMES: usize = 64 << 20;
+
+/// What the library may take of the stack, on a thread of its own.
+const STACK: usize = 64 << 20;
 
 /// How freely blocks may be laid out. Features of a device allow the freer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,25 +62,91 @@ pub fn validate(words: &[u32]) -> Result<(), Invalid> {
     validate_for(words, BlockLayouts::Scalar)
 }
 
-/// The least that a valid module needs of its device for the layout of its blocks.
+/// As [`validate`], for words of anybody's: what the validator takes can grow with the third power of a module's length. Nothing where
+/// it isn't done in time; a thread goes on then.
+pub fn validate_within(words: &[u32], limit: Duration) -> Option<Result<(), Invalid>> {
+    let (words, (sender, verdict)) = (words.to_vec(), mpsc::channel());
+    // Nobody hears what comes too late.
+    let judge = move || drop(sender.send(validate(&words)));
+    thread::Builder::new().stack_size(STACK).spawn(judge).ok()?;
+    verdict.recv_timeout(limit).ok()
+}
+
+/// The least that a valid module needs of its device for the layout of its blocks. Nothing is asked for where it is another rule that
+/// a module breaks.
 pub fn block_layouts(words: &[u32]) -> BlockLayouts {
-    let strict = [BlockLayouts::Standard, BlockLayouts::StandardUniform];
-    strict.into_iter().find(|layouts| validate_for(words, *layouts).is_ok()).unwrap_or(BlockLayouts::Scalar)
+    let all = [BlockLayouts::Standard, BlockLayouts::StandardUniform, BlockLayouts::Scalar];
+    all.into_iter().find(|layouts| validate_for(words, *layouts).is_ok()).unwrap_or(BlockLayouts::Standard)
 }
 
 fn validate_for(words: &[u32], layouts: BlockLayouts) -> Result<(), Invalid> {
-    let validator = Validator::new(layouts).ok_or_else(|| Invalid {
+    if let Some(version) = words.get(1).filter(|version| **version > NEWEST) {
+        let [_, major, minor, _] = version.to_be_bytes();
+        let what = format!("version {major}.{minor}, where 1.6 is the newest that Vulkan 1.4 takes");
+        return Err(Invalid { place: at_word(1), what });
+    }
+    if !has_short_names(words) {
+        let what = "its types lie so deep in each other that they can't be named";
+        return Err(Invalid { place: at_instruction(words, 0), what: what.to_owned() });
+    }
+    // Names take as long as the rules do, and only messages have them.
+    let fault = match fault(words, layouts, false)? {
+        Some(_) => fault(words, layouts, true)?,
+        None => None,
+    };
+    let Some((place, what)) = fault else { return Ok(()) };
+    // The first line is the rule; the others show the instruction, indented.
+    let lines: Vec<&str> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(Invalid { place, what: lines.join(": ") })
+}
+
+/// Where the first fault is, and what the validator says of it.
+fn fault(words: &[u32], layouts: BlockLayouts, has_names: bool) -> Result<Option<(String, String)>, Invalid> {
+    let validator = Validator::new(layouts, has_names).ok_or_else(|| Invalid {
         place: "which can't be told".to_owned(),
         what: "the validator knows no rules for Vulkan 1.4".to_owned(),
     })?;
     // What parses words counts them, what checks rules counts instructions.
     let unparsed = validator.unparsed(words).map(|(word, what)| (at_word(word), what));
-    let fault =
-        unparsed.or_else(|| validator.fault(words).map(|(instruction, what)| (at_instruction(words, instruction), what)));
-    let Some((place, what)) = fault else { return Ok(()) };
-    // The first line is the rule; the others show the instruction, indented.
-    let lines: Vec<&str> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Err(Invalid { place, what: lines.join(": ") })
+    Ok(unparsed.or_else(|| validator.fault(words).map(|(instruction, what)| (at_instruction(words, instruction), what))))
+}
+
+/// Whether the names that the library makes up for the module's ids are short. It makes all of them to show one instruction, whether
+/// they are asked for or not.
+fn has_short_names(words: &[u32]) -> bool {
+    use spirv::Op;
+    let (mut lengths, mut total) = (HashMap::<u32, usize>::new(), 0_usize);
+    for (_, instruction) in instructions(words) {
+        // All others have short ones.
+        let length = |id: &u32| lengths.get(id).copied().unwrap_or(32);
+        let named = match (Op::from_u32(instruction[0] & 0xffff), &instruction[1..]) {
+            (Some(Op::Name | Op::TypeOpaque), [id, text @ ..]) => (*id, 4 * text.len()),
+            (Some(Op::TypeVector | Op::TypeMatrix | Op::TypeRuntimeArray | Op::TypeNodePayloadArrayAMDX), [id, of, ..]) => {
+                (*id, length(of))
+            }
+            (Some(Op::TypeArray), [id, of, count, ..]) => (*id, length(of).saturating_add(length(count))),
+            (Some(Op::TypePointer), [id, _, to, ..]) => (*id, length(to)),
+            (Some(Op::Constant), [ty, id, ..]) => (*id, length(ty)),
+            _ => continue,
+        };
+        let length = named.1.saturating_add(64);
+        total = total.saturating_add(length);
+        // The first name of an id stays.
+        lengths.entry(named.0).or_insert(length);
+        if total > LONGEST_NAMES {
+            return false;
+        }
+    }
+    true
+}
+
+/// The instructions, each with the word at which it begins, as far as their lengths can be.
+fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, &[u32])> {
+    let at = |at: usize| {
+        let length = words.get(at).map(|first| (first >> 16) as usize)?;
+        Some((at, words.get(at..at + length).filter(|_| length > 0)?))
+    };
+    iter::successors(at(HEADER), move |(last, instruction)| at(last + instruction.len()))
 }
 
 fn at_word(word: usize) -> String {
@@ -79,12 +158,8 @@ fn at_instruction(words: &[u32], instruction: usize) -> String {
     if instruction == 0 {
         return "the module as a whole".to_owned();
     }
-    let mut at = HEADER;
-    for _ in 1..instruction {
-        let Some(first) = words.get(at) else { break };
-        at += (first >> 16).max(1) as usize;
-    }
-    let name = words.get(at).and_then(|first| spirv::Op::from_u32(first & 0xffff));
+    let Some((at, found)) = instructions(words).nth(instruction - 1) else { return format!("instruction {instruction}") };
+    let name = spirv::Op::from_u32(found[0] & 0xffff);
     let name = name.map(|name| format!(", Op{name:?}")).unwrap_or_default();
     format!("instruction {instruction} (at word {at}{name})")
 }
@@ -97,7 +172,7 @@ struct Validator {
 
 impl Validator {
     /// Nothing where the library is too old for the environment.
-    fn new(layouts: BlockLayouts) -> Option<Self> {
+    fn new(layouts: BlockLayouts, has_names: bool) -> Option<Self> {
         let mut environment = 0;
         // SAFETY: the name ends in a zero, and the place for the answer lives.
         if !unsafe { spvParseTargetEnv(ENVIRONMENT.as_ptr(), &raw mut environment) } {
@@ -114,7 +189,7 @@ impl Validator {
             spvValidatorOptionsSetUniformBufferStandardLayout(made.options, layouts >= BlockLayouts::StandardUniform);
             spvValidatorOptionsSetScalarBlockLayout(made.options, layouts >= BlockLayouts::Scalar);
             spvValidatorOptionsSetWorkgroupScalarBlockLayout(made.options, true);
-            spvValidatorOptionsSetFriendlyNames(made.options, true);
+            spvValidatorOptionsSetFriendlyNames(made.options, has_names);
         }
         Some(made)
     }

@@ -30,16 +30,18 @@ pub struct Bounds {
     pub overruns: Vec<Overrun>,
     /// How many of the shader's loads, stores and atomic operations nobody could watch, since their pointers can't be followed.
     pub unfollowed: usize,
+    /// What the validation layer had to say about the pass.
+    pub messages: Vec<String>,
 }
 
 /// Runs a pass of the kernel's reference that notes how far it indexes.
 pub(super) fn run(subject: Subject, device: DeviceInfo, dispatcher: &mut dyn Dispatcher) -> Result<Bounds, Failure> {
     let Some((prepared, noting)) = Kernel::new(subject, device).noting()? else { return Ok(Bounds::default()) };
     let unfollowed = noting.unfollowed;
-    let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { overruns: Vec::new(), unfollowed }) };
+    let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
     let loaded = dispatcher.load(&prepared)?;
     dispatcher.run_checked(loaded.slot)?;
     let noted = dispatcher.read(loaded.slot, notes)?;
     dispatcher.unload();
-    Ok(Bounds { overruns: noting.overruns(&noted), unfollowed })
+    Ok(Bounds { overruns: noting.overruns(&noted), unfollowed, messages: Vec::new() })
 }

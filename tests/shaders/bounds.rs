@@ -145,3 +145,35 @@ fn every_target_and_memory_model_is_served() {
     assert_eq!(Noting::of(&words, "main").unwrap().arrays.len(), 1);
     assert_eq!(Noting::of(&words, "other").unwrap_err(), NotingError::Missing("such entry point"));
 }
+
+#[test]
+fn descriptors_without_number_and_other_entry_points_buffers_are_left_out() {
+    let all = noting(
+        "#extension GL_EXT_nonuniform_qualifier : require
+        layout(binding = 0) readonly buffer X { float x[]; } many[];
+        layout(binding = 1) buffer Y { float y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; y[i] = many[i % 2].x[i]; }",
+    );
+    // Nothing tells how many there are: what lies beyond can't be told either.
+    let mut found = arrays(&all);
+    found.sort_unstable();
+    assert_eq!(found, [("many[].x", true), ("y", true)]);
+
+    let two = "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\"\n\
+        OpEntryPoint GLCompute %more \"more\"\nOpExecutionMode %main LocalSize 1 1 1\nOpExecutionMode %more LocalSize 1 1 1\n\
+        OpName %a \"a\"\nOpName %b \"b\"\nOpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\n\
+        OpDecorate %block Block\nOpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\nOpDecorate %b DescriptorSet 0\n\
+        OpDecorate %b Binding 1\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n\
+        %c0 = OpConstant %uint 0\n%array = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %array\n\
+        %buffer = OpTypePointer StorageBuffer %block\n%element = OpTypePointer StorageBuffer %uint\n\
+        %a = OpVariable %buffer StorageBuffer\n%b = OpVariable %buffer StorageBuffer\n\
+        %main = OpFunction %void None %function\n%l1 = OpLabel\n%called = OpFunctionCall %void %help\nOpReturn\nOpFunctionEnd\n\
+        %more = OpFunction %void None %function\n%l2 = OpLabel\n%pb = OpAccessChain %element %b %c0 %c0\nOpStore %pb %c0\n\
+        OpReturn\nOpFunctionEnd\n\
+        %help = OpFunction %void None %function\n%l3 = OpLabel\n%pa = OpAccessChain %element %a %c0 %c0\nOpStore %pa %c0\n\
+        OpReturn\nOpFunctionEnd";
+    let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], two.as_bytes()).unwrap());
+    for (entry, variable) in [("main", "a.0"), ("more", "b.0")] {
+        assert_eq!(arrays(&Noting::of(&words, entry).unwrap()), [(variable, true)]);
+    }
+}

@@ -20,7 +20,8 @@ pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Vo
     };
     let note = |words: String| voice.progress.note(&words);
     match targets.bounds(place, check) {
-        Ok(Bounds { overruns, unfollowed }) => {
+        Ok(Bounds { overruns, unfollowed, messages }) => {
+            messages.iter().for_each(|message| voice.fault(&format!("validation: {message}")));
             overruns.iter().for_each(|overrun| note(format!("warning: {}", told(overrun))));
             if unfollowed > 0 {
                 note(format!(
@@ -40,8 +41,10 @@ pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Vo
 fn told(Overrun { array, index, length }: &Overrun) -> String {
     let NotedArray { set, binding, path, is_runtime, .. } = array;
     let end = if *index < 0 { "from" } else { "up to" };
+    // What is larger is most often below zero, in an index without a sign: no buffer would do.
+    let may_be_meant = (1..=i64::from(i32::MAX)).contains(index);
     let advice = match is_runtime {
-        true if *index > 0 => format!("give it {} elements by --buffer, or look at -n, --threads and --push", index + 1),
+        true if may_be_meant => format!("give it {} elements by --buffer, or look at -n, --threads and --push", index + 1),
         _ => "its index is wrong, or -n, --threads or --push are".to_owned(),
     };
     format!(
@@ -61,6 +64,8 @@ mod tests {
         let words = |index| told(&Overrun { array: array.clone(), index, length: 100 });
         assert!(words(255).starts_with("`to` (set 0, binding 1) has 100 elements, and is indexed up to 255: "));
         assert!(words(255).contains("give it 256 elements by --buffer"), "{}", words(255));
+        let wrapped = words(u32::MAX.into());
+        assert!(wrapped.contains("up to 4294967295") && wrapped.contains("its index is wrong"), "{wrapped}");
         assert!(words(-1).contains("indexed from -1") && words(-1).contains("its index is wrong"), "{}", words(-1));
     }
 }

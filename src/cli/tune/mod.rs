@@ -65,6 +65,10 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     if bounds::leave_buffers(&run, &targets, &subject, &voice) {
         template.flags = Flag::OutOfBounds.to_string();
     }
+    // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
+    if interrupt::is_asked() {
+        return Ok(EXIT_INTERRUPTED);
+    }
     // Where this fails, what an earlier search wrote is still there.
     let session = race::session(&arguments, &run, &targets, &subject)?;
     let outputs = reserved.begin(&header)?;
