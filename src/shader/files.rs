@@ -15,8 +15,8 @@ use crate::model::SpirvTarget;
 /// SPIR-V's first word, in this machine's byte order.
 const MAGIC: u32 = 0x0723_0203;
 
-/// The largest file that is read: a module of a hundred times the size of large ones.
-const MOST_BYTES: u64 = 256 << 20;
+/// The largest file that is read, of several times the size of the largest modules: the validator takes 30 bytes for each of its own.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// How long it may take to validate one; large ones take a tenth of a second.
 const VALIDATION: Duration = Duration::from_secs(20);

@@ -175,19 +175,15 @@ impl Kernel {
         Ok(Prepared { case: made.case, kernels })
     }
 
-    /// The configuration that is the reference, as it is prepared, but for its results: it notes how far it indexes its buffers.
-    /// Nothing where it indexes none. The case's only output is what it notes.
+    /// A configuration as it is prepared, but for its results: it notes how far it indexes its buffers. Nothing where it indexes none.
+    /// The case's only output is what it notes.
     ///
     /// # Errors
     /// As [`Kernel::prepare`], and where the module can't be made to note anything.
-    pub fn noting(&mut self) -> Result<Option<(Prepared, Noting)>, Failure> {
-        let point = match &self.subject.reference {
-            Reference::Configuration(point) => point.clone(),
-            Reference::Untouched | Reference::Shader(_) | Reference::Files(_) => Point::default(),
-        };
-        let made = self.make(&point)?;
+    pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
+        let made = self.make(point)?;
         let (source, values) = (Arc::clone(&made.source), made.values.clone());
-        let mut prepared = self.prepare(&point)?;
+        let mut prepared = self.prepare(point)?;
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
         let noting = Noting::of(&source.module.words, &source.entry().name).map_err(|error| refused(error.to_string()))?;
         let mut case = prepared.case;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::host::Identity;
 use crate::measure::Dispatcher;
-use crate::model::{DeviceInfo, Failure};
+use crate::model::{DeviceInfo, Failure, Point};
 use crate::shader::Overrun;
 use crate::tuning::{Kernel, Subject};
 
@@ -21,6 +21,8 @@ pub struct BoundsCheck {
     pub deadline: Option<Duration>,
     /// The kernel.
     pub subject: Box<Subject>,
+    /// Its configuration.
+    pub point: Point,
 }
 
 /// What a pass did with the ends of arrays.
@@ -34,9 +36,10 @@ pub struct Bounds {
     pub messages: Vec<String>,
 }
 
-/// Runs a pass of the kernel's reference that notes how far it indexes.
-pub(super) fn run(subject: Subject, device: DeviceInfo, dispatcher: &mut dyn Dispatcher) -> Result<Bounds, Failure> {
-    let Some((prepared, noting)) = Kernel::new(subject, device).noting()? else { return Ok(Bounds::default()) };
+/// Runs a pass of the kernel that notes how far it indexes.
+pub(super) fn run(check: &BoundsCheck, device: DeviceInfo, dispatcher: &mut dyn Dispatcher) -> Result<Bounds, Failure> {
+    let subject = (*check.subject).clone();
+    let Some((prepared, noting)) = Kernel::new(subject, device).noting(&check.point)? else { return Ok(Bounds::default()) };
     let unfollowed = noting.unfollowed;
     let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
     let loaded = dispatcher.load(&prepared)?;

@@ -170,7 +170,7 @@ impl Host {
         let Self::Vulkan(instance) = self else { return Ok(Bounds::default()) };
         let options = DeviceOptions { queue_family: check.queue, is_robust: true, ..DeviceOptions::default() };
         let mut dispatcher = opened(instance, &device, options, check.deadline)?;
-        let bounds = bounds::run((*check.subject).clone(), device, &mut dispatcher);
+        let bounds = bounds::run(check, device, &mut dispatcher);
         drop(dispatcher);
         let messages = self.messages();
         bounds.map(|bounds| Bounds { messages, ..bounds })

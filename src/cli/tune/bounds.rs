@@ -3,20 +3,22 @@
 use crate::cli::args::Run;
 use crate::cli::target::Targets;
 use crate::cli::voice::Voice;
-use crate::model::Failure;
+use crate::model::{Failure, Point};
 use crate::shader::{NotedArray, Overrun};
-use crate::tuning::Subject;
+use crate::tuning::space::Space;
+use crate::tuning::{Reference, Subject};
 use crate::worker::{Bounds, BoundsCheck, Identity};
 
-/// Runs a pass of the reference that notes how far it indexes, with robust buffer access, and says what lies beyond. Tells whether
+/// Runs a pass of a configuration that notes how far it indexes, with robust buffer access, and says what lies beyond. Tells whether
 /// anything does.
-pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Voice) -> bool {
+pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, point: Point, voice: &Voice) -> bool {
     let (place, deadlines) = (targets.device(0), run.deadlines());
     let check = BoundsCheck {
         device: Identity::of(&place.info, place.index),
         queue: run.queue,
         deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
         subject: Box::new(subject.clone()),
+        point,
     };
     let note = |words: String| voice.progress.note(&words);
     match targets.bounds(place, check) {
@@ -38,6 +40,16 @@ pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, voice: &Vo
     }
 }
 
+/// The configuration to look at: the reference's; where that is none of this shader's, the shader as it is written, unless it isn't
+/// among those that are allowed.
+pub fn looked_at(reference: &Reference, space: &Space, written: Option<usize>) -> Point {
+    match (reference, written) {
+        (Reference::Configuration(point), _) => point.clone(),
+        (Reference::Untouched, _) | (_, Some(_)) => Point::default(),
+        (Reference::Shader(_) | Reference::Files(_), None) => space.point(0),
+    }
+}
+
 fn told(Overrun { array, index, length }: &Overrun) -> String {
     let NotedArray { set, binding, path, is_runtime, .. } = array;
     let end = if *index < 0 { "from" } else { "up to" };
@@ -55,7 +67,22 @@ fn told(Overrun { array, index, length }: &Overrun) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
+    use crate::tuning::space::Dimension;
+
+    #[test]
+    fn what_is_looked_at_may_be_run() {
+        let sizes = Dimension::new("local_size_x", [32_u64, 64]);
+        let space = Space::new(vec![sizes], |_| Ok::<_, Infallible>(true)).unwrap_or_else(|_| panic!("two configurations"));
+        let other = Point::new([("local_size_x".into(), 8_u64.into())]);
+        let files = Reference::Files(Vec::new());
+        assert_eq!(looked_at(&Reference::Configuration(other.clone()), &space, None), other);
+        assert_eq!(looked_at(&Reference::Untouched, &space, None), Point::default());
+        assert_eq!(looked_at(&files, &space, Some(1)), Point::default());
+        assert_eq!(looked_at(&files, &space, None), space.point(0));
+    }
 
     #[test]
     fn a_warning_says_how_many_elements_would_do() {

@@ -8,6 +8,7 @@ mod subject;
 
 use std::ffi::OsString;
 
+use anyhow::anyhow;
 use sha2::{Digest, Sha256};
 
 use super::args::Run;
@@ -62,7 +63,10 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let reserved = output::Reserved::new(&output_targets)?;
     let mut template = template(&run, &targets, &kernel, &space);
     introduce(&arguments, &voice, &mut kernel, &space)?;
-    if bounds::leave_buffers(&run, &targets, &subject, &voice) {
+    let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
+    let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
+    let looked_at = bounds::looked_at(&subject.reference, &space, written);
+    if bounds::leave_buffers(&run, &targets, &subject, looked_at, &voice) {
         template.flags = Flag::OutOfBounds.to_string();
     }
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
@@ -70,7 +74,10 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         return Ok(EXIT_INTERRUPTED);
     }
     // Where this fails, what an earlier search wrote is still there.
-    let session = race::session(&arguments, &run, &targets, &subject)?;
+    let session = race::session(&arguments, &run, &targets, &subject).map_err(|error| match template.flags.is_empty() {
+        true => error,
+        false => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
+    })?;
     let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
     let strategy = strategy(&arguments, &space);
