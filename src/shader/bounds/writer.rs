@@ -1,0 +1,407 @@
+//! The new module: what it declares, what it notes before each access, and what it writes at its end.
+
+mod follow;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rspirv::dr::{Block, Function, Instruction, Module, Operand};
+use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, StorageClass, Word};
+
+use super::{NotedArray, NotingError};
+use crate::shader::loader::id;
+use follow::{Place, Step, pointers};
+
+/// An array that is noted.
+pub(super) struct Array {
+    pub(super) told: NotedArray,
+    variable: Word,
+    path: Vec<Step>,
+    /// The type of the array.
+    ty: Word,
+    /// The variable that holds the largest index so far.
+    largest: Word,
+}
+
+/// A module under change.
+pub(super) struct Writer {
+    pub(super) module: Module,
+    types: HashMap<Word, Instruction>,
+    /// The types of all results.
+    type_of: HashMap<Word, Word>,
+    constants: HashMap<Word, Instruction>,
+    places: HashMap<Word, Place>,
+    pub(super) place: (u32, u32),
+    pub(super) arrays: Vec<Array>,
+    /// Where an array is among them.
+    known: BTreeMap<(Word, Vec<Step>), usize>,
+    pub(super) unfollowed: usize,
+    uint: Word,
+    bool: Word,
+    zero: Word,
+    /// A pointer to a word of the invocation's own.
+    own_pointer: Word,
+    next: Word,
+}
+
+impl Writer {
+    pub(super) fn new(module: Module) -> Result<Self, NotingError> {
+        let next = module.header.as_ref().map(|header| header.bound).ok_or(NotingError::Missing("header"))?;
+        let functions = module.functions.iter();
+        let inner = functions.flat_map(|function| {
+            function.parameters.iter().chain(function.blocks.iter().flat_map(|block| &block.instructions))
+        });
+        let results = module.types_global_values.iter().chain(inner);
+        let type_of = results.filter_map(|instruction| Some((instruction.result_id?, instruction.result_type?))).collect();
+        let of_kind = |is_kind: fn(Op) -> bool| {
+            let found = module.types_global_values.iter().filter(|instruction| is_kind(instruction.class.opcode));
+            found.filter_map(|instruction| Some((instruction.result_id?, instruction.clone()))).collect::<HashMap<_, _>>()
+        };
+        let (types, constants) = (of_kind(|op| op.is_type()), of_kind(|op| op.is_constant()));
+        let mut new = Self {
+            place: (0, 0),
+            types,
+            type_of,
+            constants,
+            places: HashMap::new(),
+            arrays: Vec::new(),
+            known: BTreeMap::new(),
+            unfollowed: 0,
+            uint: 0,
+            bool: 0,
+            zero: 0,
+            own_pointer: 0,
+            next,
+            module,
+        };
+        new.uint = new.find_type(Op::TypeInt, &[Operand::LiteralBit32(32), Operand::LiteralBit32(0)]);
+        new.bool = new.find_type(Op::TypeBool, &[]);
+        new.zero = new.constant(0);
+        new.own_pointer = new.pointer(StorageClass::Private, new.uint);
+        new.note_buffers();
+        new.place = (0, new.free_binding());
+        Ok(new)
+    }
+
+    fn take_id(&mut self) -> Word {
+        self.next += 1;
+        self.next - 1
+    }
+
+    // ---- declarations -----------------------------------------------------------------------------------------------------
+
+    fn declare(&mut self, op: Op, ty: Option<Word>, operands: Vec<Operand>) -> Word {
+        let id = self.take_id();
+        self.module.types_global_values.push(Instruction::new(op, ty, Some(id), operands));
+        if let Some(ty) = ty {
+            self.type_of.insert(id, ty);
+        }
+        id
+    }
+
+    /// A type of which a module may have only one. A new one is of use to what is declared after it, which is all that is new.
+    fn find_type(&mut self, op: Op, operands: &[Operand]) -> Word {
+        let mut all = self.module.types_global_values.iter();
+        let found = all.find(|instruction| instruction.class.opcode == op && instruction.operands == operands);
+        found.and_then(|instruction| instruction.result_id).unwrap_or_else(|| self.declare(op, None, operands.to_vec()))
+    }
+
+    fn constant(&mut self, value: u32) -> Word {
+        self.declare(Op::Constant, Some(self.uint), vec![Operand::LiteralBit32(value)])
+    }
+
+    fn pointer(&mut self, class: StorageClass, to: Word) -> Word {
+        self.find_type(Op::TypePointer, &[Operand::StorageClass(class), Operand::IdRef(to)])
+    }
+
+    fn decorate(&mut self, target: Word, decoration: Decoration, value: Option<u32>) {
+        let value = value.map(Operand::LiteralBit32);
+        let operands = [Operand::IdRef(target), Operand::Decoration(decoration)].into_iter().chain(value);
+        self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands.collect()));
+    }
+
+    /// What a decoration of a variable's says.
+    fn decoration(&self, target: Word, decoration: Decoration) -> Option<u32> {
+        self.module.annotations.iter().find_map(|instruction| match &instruction.operands[..] {
+            [Operand::IdRef(id), Operand::Decoration(kind), Operand::LiteralBit32(value)]
+                if (*id, *kind) == (target, decoration) =>
+            {
+                Some(*value)
+            }
+            _ => None,
+        })
+    }
+
+    /// A binding of set 0 that nothing has.
+    fn free_binding(&self) -> u32 {
+        let is_binding =
+            |instruction: &&Instruction| instruction.operands.get(1) == Some(&Operand::Decoration(Decoration::Binding));
+        let bindings =
+            self.module.annotations.iter().filter(is_binding).filter_map(|instruction| match instruction.operands[..] {
+                [_, _, Operand::LiteralBit32(binding)] => Some(binding),
+                _ => None,
+            });
+        bindings.max().map_or(0, |last| last.saturating_add(1))
+    }
+
+    // ---- noting -----------------------------------------------------------------------------------------------------------
+
+    /// Has the functions that an entry point calls note their accesses.
+    pub(super) fn instrument(&mut self, entry: Word) {
+        let called = called_from(&self.module, entry);
+        let mut functions = std::mem::take(&mut self.module.functions);
+        // Blocks stand after those that dominate them: what a pointer is made of comes before it.
+        let is_run = |function: &&mut Function| function.def_id().is_some_and(|id| called.contains(&id));
+        for block in functions.iter_mut().filter(is_run).flat_map(|function| &mut function.blocks) {
+            self.instrument_block(block);
+        }
+        self.module.functions = functions;
+    }
+
+    fn instrument_block(&mut self, block: &mut Block) {
+        for instruction in std::mem::take(&mut block.instructions) {
+            self.follow(&instruction);
+            for pointer in pointers(&instruction) {
+                self.note(pointer, &mut block.instructions);
+            }
+            block.instructions.push(instruction);
+        }
+    }
+
+    /// Notes the indexes of a pointer that is about to be used.
+    fn note(&mut self, pointer: Word, code: &mut Vec<Instruction>) {
+        let Some(place) = self.places.get(&pointer).cloned() else {
+            self.unfollowed += usize::from(self.may_be_buffer(pointer));
+            return;
+        };
+        for (steps, index) in &place.indexes {
+            let Some(array) = self.array(place.variable, &place.path[..*steps]) else { continue };
+            if self.is_surely_within(array, *index) {
+                continue;
+            }
+            let Some(index) = self.as_uint(array, *index, code) else { continue };
+            let largest = self.arrays[array].largest;
+            let so_far = self.emit(code, Op::Load, self.uint, &[largest]);
+            let is_larger = self.emit(code, Op::UGreaterThan, self.bool, &[index, so_far]);
+            let larger = self.emit(code, Op::Select, self.uint, &[is_larger, index, so_far]);
+            code.push(Instruction::new(Op::Store, None, None, ids(&[largest, larger])));
+        }
+    }
+
+    /// The array so many steps from a variable.
+    fn array(&mut self, variable: Word, path: &[Step]) -> Option<usize> {
+        if let Some(known) = self.known.get(&(variable, path.to_vec())) {
+            return Some(*known);
+        }
+        let ty = self.type_at(variable, path)?;
+        let is_runtime = self.types.get(&ty).is_some_and(|ty| ty.class.opcode == Op::TypeRuntimeArray);
+        // How many descriptors an array without an end has, no instruction tells.
+        if is_runtime && !matches!(path.last(), Some(Step::Member(_))) {
+            return None;
+        }
+        let largest = self.declare(
+            Op::Variable,
+            Some(self.own_pointer),
+            vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)],
+        );
+        self.list(largest);
+        let told = NotedArray {
+            set: self.decoration(variable, Decoration::DescriptorSet).unwrap_or(0),
+            binding: self.decoration(variable, Decoration::Binding).unwrap_or(0),
+            path: self.path_name(variable, path),
+            is_runtime,
+            is_signed: true,
+        };
+        self.arrays.push(Array { told, variable, path: path.to_vec(), ty, largest });
+        self.known.insert((variable, path.to_vec()), self.arrays.len() - 1);
+        Some(self.arrays.len() - 1)
+    }
+
+    /// Whether both index and length are written down.
+    fn is_surely_within(&self, array: usize, index: Word) -> bool {
+        let length = self.types.get(&self.arrays[array].ty).and_then(|ty| self.literal(id(ty.operands.get(1)?)?));
+        length.zip(self.literal(index)).is_some_and(|(length, index)| index < length)
+    }
+
+    /// An index as a word without a sign; those beyond 32 bits are the largest one.
+    fn as_uint(&mut self, array: usize, index: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let ty = *self.type_of.get(&index)?;
+        let (width, is_signed) = match self.types.get(&ty)?.operands[..] {
+            [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => (width, signed == 1),
+            _ => return None,
+        };
+        self.arrays[array].told.is_signed &= is_signed;
+        let int = |writer: &mut Self, width, signed: bool| {
+            writer.find_type(Op::TypeInt, &[Operand::LiteralBit32(width), Operand::LiteralBit32(signed.into())])
+        };
+        Some(match (width, is_signed) {
+            (32, false) => index,
+            (32, true) => self.emit(code, Op::Bitcast, self.uint, &[index]),
+            (64, _) => {
+                let wide = int(self, 64, false);
+                let index = if is_signed { self.emit(code, Op::Bitcast, wide, &[index]) } else { index };
+                let most = self.declare(Op::Constant, Some(wide), vec![Operand::LiteralBit64(u32::MAX.into())]);
+                let is_beyond = self.emit(code, Op::UGreaterThan, self.bool, &[index, most]);
+                let least = self.emit(code, Op::Select, wide, &[is_beyond, most, index]);
+                self.emit(code, Op::UConvert, self.uint, &[least])
+            }
+            (_, false) => self.emit(code, Op::UConvert, self.uint, &[index]),
+            (_, true) => {
+                let signed = int(self, 32, true);
+                let wide = self.emit(code, Op::SConvert, signed, &[index]);
+                self.emit(code, Op::Bitcast, self.uint, &[wide])
+            }
+        })
+    }
+
+    fn emit(&mut self, code: &mut Vec<Instruction>, op: Op, ty: Word, operands: &[Word]) -> Word {
+        let result = self.take_id();
+        code.push(Instruction::new(op, Some(ty), Some(result), ids(operands)));
+        result
+    }
+
+    /// Lists a variable at the entry point, which must name all of them since SPIR-V 1.4.
+    fn list(&mut self, variable: Word) {
+        if self.version() >= 0x0001_0400 {
+            self.module.entry_points[0].operands.push(Operand::IdRef(variable));
+        }
+    }
+
+    fn version(&self) -> u32 {
+        self.module.header.as_ref().map_or(0, |header| header.version)
+    }
+
+    // ---- the end ----------------------------------------------------------------------------------------------------------
+
+    /// Writes what was noted where the entry point returns.
+    pub(super) fn finish(&mut self, function: Word) -> Result<(), NotingError> {
+        let buffer = self.declare_buffer();
+        let entry = self.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
+        let entry = entry.ok_or(NotingError::Missing("function of that entry point"))?;
+        let mut blocks = std::mem::take(&mut self.module.functions[entry].blocks);
+        for block in &mut blocks {
+            if block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return) {
+                let end = block.instructions.pop();
+                self.write_out(&buffer, &mut block.instructions);
+                block.instructions.extend(end);
+            }
+        }
+        self.module.functions[entry].blocks = blocks;
+        if let Some(header) = &mut self.module.header {
+            header.bound = self.next;
+        }
+        Ok(())
+    }
+
+    fn declare_buffer(&mut self) -> Buffer {
+        // Before SPIR-V 1.3, storage buffers are uniforms with another decoration.
+        let is_old = self.version() < 0x0001_0300;
+        let (class, decoration) = if is_old {
+            (StorageClass::Uniform, Decoration::BufferBlock)
+        } else {
+            (StorageClass::StorageBuffer, Decoration::Block)
+        };
+        let words = self.declare(Op::TypeRuntimeArray, None, vec![Operand::IdRef(self.uint)]);
+        let block = self.declare(Op::TypeStruct, None, vec![Operand::IdRef(words)]);
+        let to_block = self.pointer(class, block);
+        let to_word = self.pointer(class, self.uint);
+        let variable = self.declare(Op::Variable, Some(to_block), vec![Operand::StorageClass(class)]);
+        self.decorate(words, Decoration::ArrayStride, Some(4));
+        self.decorate(block, decoration, None);
+        let offset = [
+            Operand::IdRef(block),
+            Operand::LiteralBit32(0),
+            Operand::Decoration(Decoration::Offset),
+            Operand::LiteralBit32(0),
+        ];
+        self.module.annotations.push(Instruction::new(Op::MemberDecorate, None, None, offset.to_vec()));
+        let (set, binding) = self.place;
+        self.decorate(variable, Decoration::DescriptorSet, Some(set));
+        self.decorate(variable, Decoration::Binding, Some(binding));
+        self.list(variable);
+        // Under the Vulkan memory model, the device's scope takes a capability of its own.
+        let memory_model = self.module.memory_model.as_ref().and_then(|model| model.operands.get(1));
+        let is_vulkan = memory_model == Some(&Operand::MemoryModel(MemoryModel::Vulkan));
+        let scope = self.constant(if is_vulkan { Scope::QueueFamily } else { Scope::Device } as u32);
+        Buffer { variable, to_word, scope }
+    }
+
+    fn write_out(&mut self, buffer: &Buffer, code: &mut Vec<Instruction>) {
+        for i in 0..self.arrays.len() {
+            let largest = self.emit(code, Op::Load, self.uint, &[self.arrays[i].largest]);
+            self.raise(buffer, 2 * i, largest, code);
+            if let Some(length) = self.length(i, code) {
+                self.raise(buffer, 2 * i + 1, length, code);
+            }
+        }
+    }
+
+    /// Raises a word of the buffer to a value.
+    fn raise(&mut self, buffer: &Buffer, word: usize, value: Word, code: &mut Vec<Instruction>) {
+        let word = self.constant(u32::try_from(word).unwrap_or(u32::MAX));
+        let place = self.emit(code, Op::AccessChain, buffer.to_word, &[buffer.variable, self.zero, word]);
+        let result = self.take_id();
+        let operands = vec![
+            Operand::IdRef(place),
+            Operand::IdScope(buffer.scope),
+            Operand::IdMemorySemantics(self.zero),
+            Operand::IdRef(value),
+        ];
+        code.push(Instruction::new(Op::AtomicUMax, Some(self.uint), Some(result), operands));
+    }
+
+    /// The length of an array, as the shader itself sees it.
+    fn length(&mut self, array: usize, code: &mut Vec<Instruction>) -> Option<Word> {
+        let Array { variable, path, ty, .. } = &self.arrays[array];
+        let (variable, path, ty) = (*variable, path.clone(), *ty);
+        if let Some(length) =
+            self.types.get(&ty).filter(|ty| ty.class.opcode == Op::TypeArray).and_then(|ty| id(ty.operands.get(1)?))
+        {
+            let is_signed = self.arrays[array].told.is_signed;
+            let length = self.as_uint(array, length, code);
+            self.arrays[array].told.is_signed = is_signed;
+            return length;
+        }
+        // The last member of a block, or of the first of several.
+        let (Step::Member(member), above) = path.split_last()? else { return None };
+        let block = match above {
+            [] => variable,
+            _ => {
+                let pointer = self.type_of.get(&variable).and_then(|pointer| self.types.get(pointer))?;
+                let Some(Operand::StorageClass(class)) = pointer.operands.first().cloned() else { return None };
+                let ty = self.type_at(variable, above)?;
+                let pointer = self.pointer(class, ty);
+                let first = vec![self.zero; above.len()];
+                self.emit(code, Op::AccessChain, pointer, &[&[variable][..], &first].concat())
+            }
+        };
+        let result = self.take_id();
+        let operands = vec![Operand::IdRef(block), Operand::LiteralBit32(*member)];
+        code.push(Instruction::new(Op::ArrayLength, Some(self.uint), Some(result), operands));
+        Some(result)
+    }
+
+    // ---- names ------------------------------------------------------------------------------------------------------------
+}
+
+/// The buffer that is noted in.
+struct Buffer {
+    variable: Word,
+    to_word: Word,
+    scope: Word,
+}
+
+fn ids(operands: &[Word]) -> Vec<Operand> {
+    operands.iter().copied().map(Operand::IdRef).collect()
+}
+
+/// A function and all that are called from it. The others, of other entry points, use buffers that nobody gives.
+fn called_from(module: &Module, function: Word) -> HashSet<Word> {
+    let bodies: HashMap<Word, &Function> = module.functions.iter().filter_map(|body| Some((body.def_id()?, body))).collect();
+    let (mut called, mut open) = (HashSet::from([function]), vec![function]);
+    while let Some(function) = open.pop() {
+        let instructions = bodies.get(&function).into_iter().flat_map(|body| body.all_inst_iter());
+        let calls = instructions.filter(|instruction| instruction.class.opcode == Op::FunctionCall);
+        open.extend(calls.filter_map(|call| id(call.operands.first()?)).filter(|callee| called.insert(*callee)));
+    }
+    called
+}
