@@ -18,6 +18,7 @@ use lanescope::shader::{
     Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
+use rayon::prelude::*;
 use support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// Specializations of one module that go through the optimizer, each of which is a process.
@@ -454,7 +455,7 @@ fn every_module_is_valid_before_and_after_specialization() {
             by_module.entry(specialized.module.spirv_hash.clone()).or_default().push((kernel, specialized));
         }
     }
-    for forms in by_module.values() {
+    by_module.par_iter().for_each(|(_, forms)| {
         let (kernel, specialized) = &forms[0];
         validate(&specialized.module.words, kernel);
         // Spread over all forms: the first and the last are the edges of the sweep.
@@ -466,7 +467,7 @@ fn every_module_is_valid_before_and_after_specialization() {
             assert_eq!(reflection.spec_constants, [], "{kernel:?}");
             assert_eq!(reflection.entry_points[0].local_size, kernel.local_size.map(Extent::Literal), "{kernel:?}");
         }
-    }
+    });
 }
 
 #[test]

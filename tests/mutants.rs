@@ -16,11 +16,13 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use lanescope::experiments::{self, CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
-use lanescope::model::{Axis, Check, Kernel, Point, Preset};
+use lanescope::model::{Axis, Check, DeviceInfo, Kernel, Point, Preset};
 use lanescope::plan::{Plan, Request, check_limits, parse_values};
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::validate::Verdict;
@@ -151,20 +153,26 @@ fn verdict(device: &mut Device, compiler: &mut Compiler, experiment: &dyn Experi
     Some(verdict)
 }
 
-fn setting(info: &lanescope::model::DeviceInfo) -> Setting<'_> {
+fn setting(info: &DeviceInfo) -> Setting<'_> {
     Setting { queue: None, device: info, preset: Preset::Quick, seed: 1 }
 }
 
-/// Runs a test on every usable device, without the validation layer: what the mutants do, they do within their buffers.
-fn on_each_device(mut test: impl FnMut(&mut Device)) {
+/// Runs a test on every usable device, on all of them at once, without the validation layer: what the mutants do, they do within
+/// their buffers.
+fn on_each_device<R: Send>(test: impl Fn(&mut Device) -> R + Sync) -> Vec<R> {
     let instance = Instance::load(InstanceOptions { validation: false }).unwrap_or_else(|error| panic!("{error}"));
     let usable: Vec<_> = instance.devices().into_iter().filter(|device| device.unusable.is_none()).collect();
     assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
     support::devices();
-    for info in usable {
+    let (instance, test) = (&instance, &test);
+    let on = |info: &DeviceInfo| {
         eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
-        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")));
-    }
+        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")))
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = usable.iter().map(|info| scope.spawn(move || on(info))).collect();
+        all.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// How the names of the experiments begin whose mutants are run.
@@ -175,9 +183,9 @@ fn selected() -> String {
 /// Each mutant is found wrong wherever it should be, and the kernel itself is right there; each survivor is right.
 #[test]
 fn every_mutant_is_found_wrong_and_no_kernel_is() {
-    let mut ran_somewhere: BTreeSet<(String, String)> = BTreeSet::new();
-    let mut all: BTreeSet<(String, String)> = BTreeSet::new();
-    on_each_device(|device| {
+    let found = on_each_device(|device| {
+        let mut ran: BTreeSet<(String, String)> = BTreeSet::new();
+        let mut all: BTreeSet<(String, String)> = BTreeSet::new();
         let mut original = Compiler::new(Library::embedded()).unwrap();
         let mut faults = Vec::new();
         for experiment in CATALOGUE.iter().filter(|experiment| experiment.name().starts_with(&selected())) {
@@ -192,7 +200,7 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
                         all.insert(key.clone());
                     }
                     let Some(found) = verdict(device, &mut mutated, *experiment, &at) else { continue };
-                    ran_somewhere.insert(key);
+                    ran.insert(key);
                     if (found == Verdict::Right) != mutant.survives.is_some() {
                         faults.push(format!("{found:?}: {}", mutants.describe(mutant, &at)));
                     }
@@ -203,9 +211,12 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
             }
         }
         assert!(faults.is_empty(), "on {}: {faults:#?}", device.info().name);
+        (ran, all)
     });
+    let (ran, all): (Vec<BTreeSet<_>>, Vec<BTreeSet<_>>) = found.into_iter().unzip();
+    let [ran, all] = [ran, all].map(|sets| sets.into_iter().flatten().collect::<BTreeSet<_>>());
     // A mutant that ran nowhere proves nothing.
-    let nowhere: Vec<_> = all.difference(&ran_somewhere).collect();
+    let nowhere: Vec<_> = all.difference(&ran).collect();
     assert!(nowhere.is_empty(), "on no device here: {nowhere:#?}");
 }
 
