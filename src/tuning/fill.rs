@@ -114,7 +114,7 @@ pub(super) fn unit(seed: u64, index: u64) -> f64 {
 
 pub(super) fn wide(seed: u64, index: u64) -> u64 {
     let words = Sequence::Words { seed };
-    u64::from(words.word(2 * index)) << 32 | u64::from(words.word(2 * index + 1))
+    (u64::from(words.word(2 * index)) << 32) | u64::from(words.word(2 * index + 1))
 }
 
 /// How many whole numbers from 0 on a type has.

@@ -204,7 +204,7 @@ impl Unfilled {
     pub(super) fn bytes(&self, fill: &Fill, seed: u64) -> Result<Vec<u8>, Failure> {
         let Self { info, element, sized, .. } = self;
         let place = u64::from(info.binding).wrapping_mul(0x9E37_79B9) ^ u64::from(*element).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
-        let seed = seed ^ u64::from(info.set) << 32 ^ place;
+        let seed = seed ^ (u64::from(info.set) << 32) ^ place;
         let (what, filled) = match &sized.layout {
             Layout::Block(layout) => ("buffer", fill.bytes(layout, sized.bytes(), sized.elements, seed)),
             Layout::Texels(texels) if sized.is_buffer() => ("texel buffer", texels.filled(fill, seed)),

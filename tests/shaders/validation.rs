@@ -86,7 +86,7 @@ fn layouts_of_any_feature_are_valid() {
 }
 
 fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
-    let first = u32::try_from(operands.len() + 1).unwrap() << 16 | op as u32;
+    let first = (u32::try_from(operands.len() + 1).unwrap() << 16) | op as u32;
     [&[first], operands].concat()
 }
 

@@ -156,5 +156,5 @@ fn table(titles: Vec<String>, rows: Vec<Vec<String>>) -> String {
         let alignment = if numeric { CellAlignment::Right } else { CellAlignment::Left };
         column.set_constraint(ColumnConstraint::ContentWidth).set_cell_alignment(alignment);
     }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    table.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
