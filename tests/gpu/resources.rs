@@ -34,7 +34,7 @@ fn texel(format: Format, bytes: &[u8]) -> [f64; 4] {
 
 /// So many bits of a texel, the first in the lowest bits of its first byte.
 fn bits_at(bytes: &[u8], at: u32, width: u32) -> u32 {
-    let bit = |i: u32| u32::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
+    let bit = |i: u32| u32::from((bytes[(i / 8) as usize] >> (i % 8)) & 1);
     (0..width).map(|i| bit(at + i) << i).sum()
 }
 
