@@ -9,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
 
 target=x86_64-pc-windows-gnu
-# Both crates build C++ in build scripts, for which these stand in. The names are never linked.
 lints=(-D warnings)
+# Both crates build C++ in build scripts, for which these stand in. The names are never linked.
 options=(--locked --all-targets --target "$target" --target-dir target/windows
   --config "target.$target.shaderc.rustc-link-lib=['shaderc_combined']"
   --config "target.$target.cplusplus.rustc-link-lib=['stdc++']")
