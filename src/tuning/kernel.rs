@@ -1,25 +1,20 @@
 //! A kernel of the user's, configuration by configuration, as cases.
 
+mod described;
+mod reference;
+
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::buffers;
-use super::compare::compare;
-use super::doubts::{Doubt, doubts};
 use super::expression::Value;
 use super::fill::Fill;
-use super::images::ImageSpec;
-use super::members;
 use super::module::{self, Source};
-use super::names;
 use super::resources::{Bound, Output, Unfilled, World};
-use super::samplers::SamplerSpec;
 use super::sized::{Layout, Sized};
-use super::subject::{BufferSpec, Reference, Subject};
+use super::subject::Subject;
 use super::variables::Variables;
+use super::{buffers, members, names};
 use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, Point,
     Repeat, Resource, Shape, Status, Step, Work,
@@ -28,7 +23,8 @@ use crate::plan::{check_limits, parse_number};
 use crate::shader::{
     BindingKind, BlockInfo, BlockPlace, Lack, Needs, Noting, Prepared, ScalarType, SpecValues, Specialized, specialize_kernel,
 };
-use crate::validate::{Mismatch, Position, Verdict};
+
+pub use described::Constant;
 
 /// The axes of the workgroup size.
 pub const LOCAL_SIZE_AXES: [&str; 3] = ["local_size_x", "local_size_y", "local_size_z"];
@@ -338,142 +334,34 @@ impl Kernel {
         Ok(groups)
     }
 
-    // ---- results ----------------------------------------------------------------------------------------------------------
-
-    /// The case whose outputs all others are compared with; nothing where files hold them.
+    /// Whether a configuration keeps restrictions, and the device's limits to a workgroup's size and memory.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`]; for a shader that is the reference, what is wrong with that.
-    pub fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
-        match self.subject.reference.clone() {
-            Reference::Untouched => self.prepare(&Point::default()).map(Some),
-            Reference::Configuration(point) => self.prepare(&point).map(Some),
-            Reference::Shader(shader) => self.other(shader).map(Some),
-            Reference::Files(files) => {
-                let made = self.make(&Point::default())?;
-                self.expected = Some(expected_in(&files, &made)?);
-                Ok(None)
+    /// A restriction that can't be evaluated.
+    pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
+        // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
+        let Ok(source) = self.source(point) else {
+            let variables = self.known_of(point);
+            return Ok(restrictions.iter().all(|text| variables.truth(text, "--restrict").unwrap_or(true)));
+        };
+        let size = local_size(&source, point);
+        let limits = &self.device.limits;
+        let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));
+        let fits = size.iter().zip(limits.workgroup_size).all(|(size, limit)| *size <= limit);
+        if !fits || invocations > limits.workgroup_invocations.into() || !source.can_be(size) {
+            return Ok(false);
+        }
+        let mut values = self.constants(&source, point)?;
+        let variables = self.variables_of(&source, point, &values);
+        for restriction in restrictions {
+            if !variables.truth(restriction, "--restrict")? {
+                return Ok(false);
             }
         }
+        values.extend(source.size_values(size));
+        let shared = source.reflection().shared_bytes(&values);
+        Ok(shared.is_ok_and(|bytes| bytes <= self.device.limits.shared_bytes.into()))
     }
-
-    /// Another shader that is the reference, as it is written; it must write the same buffers.
-    fn other(&mut self, shader: PathBuf) -> Result<Prepared, Failure> {
-        let own = self.make(&Point::default())?;
-        let infos = &own.source.reflection().bindings;
-        // What the user says of buffers holds for their bindings, whatever this shader calls them.
-        let placed = |place: &String| {
-            let placed = |place: &str| {
-                let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks))?;
-                Some(format!("{}:{}", info.set, info.binding))
-            };
-            let of_array = |(base, element): (&str, Option<u32>)| Some(format!("{}[{}]", placed(base)?, element?));
-            placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.clone())
-        };
-        let Subject { buffers, images, samplers, .. } = &self.subject;
-        let buffers = buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
-        let images = images.iter().map(|spec| ImageSpec { place: placed(&spec.place), ..spec.clone() });
-        let samplers = samplers.iter().map(|spec| SamplerSpec { place: placed(&spec.place), ..spec.clone() });
-        let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
-        let subject = Subject {
-            buffers: buffers.collect(),
-            images: images.collect(),
-            samplers: samplers.collect(),
-            ignored: self.subject.ignored.iter().map(placed).collect(),
-            macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
-            include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
-            // Its entry point has a name of its own, unless it has several.
-            entry: None,
-            reference: Reference::Untouched,
-            shader,
-            ..self.subject.clone()
-        };
-        let mut other = Self::new(subject, self.device.clone());
-        let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
-        let made = other.make(&Point::default()).map_err(failed)?;
-        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
-        if shape(&own) != shape(&made) {
-            return Err(said(format!(
-                "the reference has another shape: it writes {}, and the shader {}",
-                written(&made),
-                written(&own)
-            )));
-        }
-        other.prepare(&Point::default()).map_err(failed)
-    }
-
-    /// Takes what the reference's outputs held.
-    pub fn learn(&mut self, outputs: Vec<Vec<u8>>) {
-        self.expected = Some(outputs);
-    }
-
-    /// Compares the outputs of a configuration with the reference's.
-    pub fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let wrong = |output: &str, got: String, expected: &str| {
-            let (output, expected) = (output.to_owned(), expected.to_owned());
-            Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
-        };
-        let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
-        if expected.iter().eq(outputs) {
-            return Verdict::Right;
-        }
-        if expected.len() != outputs.len() {
-            return wrong(
-                "the outputs",
-                format!("{} buffers", outputs.len()),
-                &format!("{} as the reference has", expected.len()),
-            );
-        }
-        let expected = expected.clone();
-        let made = match self.make(&case.point) {
-            Ok(made) => made,
-            Err(failure) => return wrong("the case", failure.reason, "as it was"),
-        };
-        let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
-        let mut found = pairs
-            .filter_map(|(output, both)| compare(&output.name, &output.sized.layout, [both.0, both.1], self.subject.tolerance));
-        found.next().map_or(Verdict::Right, Verdict::Wrong)
-    }
-}
-
-/// What a case writes, in words.
-fn written(made: &Made) -> String {
-    let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
-        format!("{name} ({set}:{binding}, {})", sized.described())
-    };
-    made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// The bytes of files that hold what outputs must be.
-fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
-    let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
-    let infos = &made.source.reflection().bindings;
-    let is_it = |place: &str, output: &Output| {
-        let (set, binding, element) = output.place;
-        let info = infos.iter().find(|info| (info.set, info.binding) == (set, binding));
-        let is_meant = info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
-        is_meant || (place.is_empty() && made.outputs.len() == 1)
-    };
-    let of_output = |output: &Output| {
-        let name = &output.name;
-        let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
-            said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
-        })?;
-        let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
-        let needed = output.sized.bytes();
-        if bytes.len() as u64 == needed {
-            return Ok(bytes);
-        }
-        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.display(), bytes.len())))
-    };
-    let is_output = |place: &str| place.is_empty() || made.outputs.iter().any(|output| is_it(place, output));
-    if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
-        return Err(said(format!(
-            "there is a reference file for `{place}`, which the shader doesn't write; it writes {}",
-            names()
-        )));
-    }
-    made.outputs.iter().map(of_output).collect()
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.
@@ -515,172 +403,5 @@ fn word_value(word: &str) -> Value {
         (_, Ok(whole), _) => Value::Integer(whole.into()),
         (_, _, Ok(real)) => Value::Real(real),
         _ => Value::Word(word.to_owned()),
-    }
-}
-
-/// A specialization constant that may be an axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Constant {
-    /// Its name, or its id where it has none.
-    pub name: String,
-    /// Its type.
-    pub ty: ScalarType,
-    /// Its default, in words.
-    pub default: String,
-    /// Whether it is a whole number, whose values axes hold as numbers.
-    pub is_count: bool,
-}
-
-impl Constant {
-    /// Whether it can take a value in words.
-    pub fn accepts(&self, value: &str) -> bool {
-        self.ty.parse(value).is_some()
-    }
-
-    /// The same value as its default is shown: `1.0` and `1` are one.
-    pub fn shown(&self, value: &str) -> String {
-        let shown = self.ty.parse(value).map(|bits| self.ty.shown(bits));
-        // Bits that are shown as such are no value that an axis could be given.
-        shown.filter(|shown| self.ty.parse(shown) == self.ty.parse(value)).unwrap_or_else(|| value.to_owned())
-    }
-}
-
-impl Kernel {
-    /// Its constants, but for those that are the workgroup size.
-    ///
-    /// # Errors
-    /// As [`Kernel::prepare`] of the shader as it is written.
-    pub fn candidates(&mut self) -> Result<Vec<Constant>, Failure> {
-        let source = self.source(&Point::default())?;
-        let constants = source.constants().map(|constant| Constant {
-            name: module::called(constant),
-            ty: constant.ty,
-            default: constant.ty.shown(constant.default_bits),
-            is_count: module::is_count(constant.ty),
-        });
-        Ok(constants.collect())
-    }
-
-    /// The constant of this name or id.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`], and where there is none.
-    pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
-        let source = self.source(&Point::default())?;
-        let called = source.constant(name).map(module::called);
-        let all = self.candidates()?;
-        let found = all.iter().find(|constant| Some(&constant.name) == called.as_ref()).cloned();
-        found.ok_or_else(|| {
-            let names: Vec<&str> =
-                LOCAL_SIZE_AXES.into_iter().chain(all.iter().map(|constant| constant.name.as_str())).collect();
-            said(format!("there is no axis `{name}`: the shader has {} (macros come by --define)", names.join(", ")))
-        })
-    }
-
-    /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`].
-    pub fn hash(&mut self) -> Result<String, Failure> {
-        let source = self.source(&Point::default())?;
-        let module = &source.module;
-        Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
-    }
-
-    /// The problem's size: `n`, and the members of push constants and uniform blocks that are whole numbers whatever the
-    /// configuration.
-    pub fn size(&self) -> BTreeMap<String, u64> {
-        let variables = Variables::new(self.subject.n);
-        let whole = |(name, text): &(String, String)| Some((name.clone(), variables.integer(text, name).ok()?));
-        let members = self.subject.members.iter().filter_map(whole);
-        members.chain([("n".to_owned(), self.subject.n)]).collect()
-    }
-
-    /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
-    pub fn problem(&self) -> String {
-        let Subject { buffers, images, samplers, members, threads, groups, is_idempotent, .. } = &self.subject;
-        let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
-        let images = images.iter().map(|spec| format!(" {spec}"));
-        let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
-        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
-    }
-
-    /// Known faults of the device's driver that can show in the shader as it is written.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`].
-    pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
-        let source = self.source(&Point::default())?;
-        Ok(doubts(source.reflection(), source.entry(), &self.device))
-    }
-
-    /// What doesn't follow where the workgroup size is changed.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`].
-    pub fn note(&mut self) -> Result<Option<String>, Failure> {
-        Ok(self.source(&Point::default())?.note.clone())
-    }
-
-    /// The workgroup size that the shader is written with, where it has extent or may have.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`].
-    pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
-        let source = self.source(&Point::default())?;
-        Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
-    }
-
-    /// The shader as it is written, in the words of some axes.
-    ///
-    /// # Errors
-    /// As [`Kernel::candidates`].
-    pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
-        let source = self.source(&Point::default())?;
-        let constants = self.candidates()?;
-        let value = |axis: &str| {
-            if let Some(direction) = LOCAL_SIZE_AXES.iter().position(|name| *name == axis) {
-                return Some(AxisValue::from(source.local_size[direction]));
-            }
-            let text = match axis.strip_prefix(MACRO_AXIS) {
-                Some(name) => self.subject.macros.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),
-                None => {
-                    let name = axis.strip_prefix(CONSTANT_AXIS)?;
-                    constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
-                }
-            }?;
-            let number = parse_number(&text).filter(|number| number.to_string() == text);
-            Some(number.map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
-        };
-        Ok(Point::new(axes.iter().filter_map(|axis| Some(((*axis).to_owned().into(), value(axis)?)))))
-    }
-
-    /// Whether a configuration keeps restrictions, and the device's limits to a workgroup's size and memory.
-    ///
-    /// # Errors
-    /// A restriction that can't be evaluated.
-    pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
-        // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
-        let Ok(source) = self.source(point) else {
-            let variables = self.known_of(point);
-            return Ok(restrictions.iter().all(|text| variables.truth(text, "--restrict").unwrap_or(true)));
-        };
-        let size = local_size(&source, point);
-        let limits = &self.device.limits;
-        let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));
-        let fits = size.iter().zip(limits.workgroup_size).all(|(size, limit)| *size <= limit);
-        if !fits || invocations > limits.workgroup_invocations.into() || !source.can_be(size) {
-            return Ok(false);
-        }
-        let mut values = self.constants(&source, point)?;
-        let variables = self.variables_of(&source, point, &values);
-        for restriction in restrictions {
-            if !variables.truth(restriction, "--restrict")? {
-                return Ok(false);
-            }
-        }
-        values.extend(source.size_values(size));
-        let shared = source.reflection().shared_bytes(&values);
-        Ok(shared.is_ok_and(|bytes| bytes <= self.device.limits.shared_bytes.into()))
     }
 }

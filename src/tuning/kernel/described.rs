@@ -1,0 +1,150 @@
+//! What is known of a kernel before any configuration of it: its constants, its size, what makes it one and the same.
+
+use std::collections::BTreeMap;
+
+use super::{CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, said};
+use crate::model::{AxisValue, Failure, Point};
+use crate::plan::parse_number;
+use crate::shader::ScalarType;
+use crate::tuning::doubts::{Doubt, doubts};
+use crate::tuning::module;
+use crate::tuning::subject::Subject;
+use crate::tuning::variables::Variables;
+
+/// A specialization constant that may be an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// Its name, or its id where it has none.
+    pub name: String,
+    /// Its type.
+    pub ty: ScalarType,
+    /// Its default, in words.
+    pub default: String,
+    /// Whether it is a whole number, whose values axes hold as numbers.
+    pub is_count: bool,
+}
+
+impl Constant {
+    /// Whether it can take a value in words.
+    pub fn accepts(&self, value: &str) -> bool {
+        self.ty.parse(value).is_some()
+    }
+
+    /// The same value as its default is shown: `1.0` and `1` are one.
+    pub fn shown(&self, value: &str) -> String {
+        let shown = self.ty.parse(value).map(|bits| self.ty.shown(bits));
+        // Bits that are shown as such are no value that an axis could be given.
+        shown.filter(|shown| self.ty.parse(shown) == self.ty.parse(value)).unwrap_or_else(|| value.to_owned())
+    }
+}
+
+impl Kernel {
+    /// Its constants, but for those that are the workgroup size.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`] of the shader as it is written.
+    pub fn candidates(&mut self) -> Result<Vec<Constant>, Failure> {
+        let source = self.source(&Point::default())?;
+        let constants = source.constants().map(|constant| Constant {
+            name: module::called(constant),
+            ty: constant.ty,
+            default: constant.ty.shown(constant.default_bits),
+            is_count: module::is_count(constant.ty),
+        });
+        Ok(constants.collect())
+    }
+
+    /// The constant of this name or id.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`], and where there is none.
+    pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
+        let source = self.source(&Point::default())?;
+        let called = source.constant(name).map(module::called);
+        let all = self.candidates()?;
+        let found = all.iter().find(|constant| Some(&constant.name) == called.as_ref()).cloned();
+        found.ok_or_else(|| {
+            let names: Vec<&str> =
+                LOCAL_SIZE_AXES.into_iter().chain(all.iter().map(|constant| constant.name.as_str())).collect();
+            said(format!("there is no axis `{name}`: the shader has {} (macros come by --define)", names.join(", ")))
+        })
+    }
+
+    /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn hash(&mut self) -> Result<String, Failure> {
+        let source = self.source(&Point::default())?;
+        let module = &source.module;
+        Ok(if module.source_hash.is_empty() { module.spirv_hash.clone() } else { module.source_hash.clone() })
+    }
+
+    /// The problem's size: `n`, and the members of push constants and uniform blocks that are whole numbers whatever the
+    /// configuration.
+    pub fn size(&self) -> BTreeMap<String, u64> {
+        let variables = Variables::new(self.subject.n);
+        let whole = |(name, text): &(String, String)| Some((name.clone(), variables.integer(text, name).ok()?));
+        let members = self.subject.members.iter().filter_map(whole);
+        members.chain([("n".to_owned(), self.subject.n)]).collect()
+    }
+
+    /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
+    pub fn problem(&self) -> String {
+        let Subject { buffers, images, samplers, members, threads, groups, is_idempotent, .. } = &self.subject;
+        let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
+        let images = images.iter().map(|spec| format!(" {spec}"));
+        let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
+    }
+
+    /// Known faults of the device's driver that can show in the shader as it is written.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(doubts(source.reflection(), source.entry(), &self.device))
+    }
+
+    /// What doesn't follow where the workgroup size is changed.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn note(&mut self) -> Result<Option<String>, Failure> {
+        Ok(self.source(&Point::default())?.note.clone())
+    }
+
+    /// The workgroup size that the shader is written with, where it has extent or may have.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
+    }
+
+    /// The shader as it is written, in the words of some axes.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
+        let source = self.source(&Point::default())?;
+        let constants = self.candidates()?;
+        let value = |axis: &str| {
+            if let Some(direction) = LOCAL_SIZE_AXES.iter().position(|name| *name == axis) {
+                return Some(AxisValue::from(source.local_size[direction]));
+            }
+            let text = match axis.strip_prefix(MACRO_AXIS) {
+                Some(name) => self.subject.macros.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),
+                None => {
+                    let name = axis.strip_prefix(CONSTANT_AXIS)?;
+                    constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
+                }
+            }?;
+            let number = parse_number(&text).filter(|number| number.to_string() == text);
+            Some(number.map_or_else(|| AxisValue::Choice(text.into()), AxisValue::Integer))
+        };
+        Ok(Point::new(axes.iter().filter_map(|axis| Some(((*axis).to_owned().into(), value(axis)?)))))
+    }
+}

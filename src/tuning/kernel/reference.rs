@@ -1,0 +1,152 @@
+//! What the configurations' results are compared with.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Kernel, Made, said};
+use crate::model::{Case, Failure, Point};
+use crate::shader::Prepared;
+use crate::tuning::compare::compare;
+use crate::tuning::images::ImageSpec;
+use crate::tuning::resources::Output;
+use crate::tuning::samplers::SamplerSpec;
+use crate::tuning::subject::{BufferSpec, Reference, Subject};
+use crate::tuning::{buffers, names};
+use crate::validate::{Mismatch, Position, Verdict};
+
+impl Kernel {
+    /// The case whose outputs all others are compared with; nothing where files hold them.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`]; for a shader that is the reference, what is wrong with that.
+    pub fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
+        match self.subject.reference.clone() {
+            Reference::Untouched => self.prepare(&Point::default()).map(Some),
+            Reference::Configuration(point) => self.prepare(&point).map(Some),
+            Reference::Shader(shader) => self.other(shader).map(Some),
+            Reference::Files(files) => {
+                let made = self.make(&Point::default())?;
+                self.expected = Some(expected_in(&files, &made)?);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Another shader that is the reference, as it is written; it must write the same buffers.
+    fn other(&mut self, shader: PathBuf) -> Result<Prepared, Failure> {
+        let own = self.make(&Point::default())?;
+        let infos = &own.source.reflection().bindings;
+        // What the user says of buffers holds for their bindings, whatever this shader calls them.
+        let placed = |place: &String| {
+            let placed = |place: &str| {
+                let info = infos.iter().find(|info| buffers::is_meant(place, info, &own.blocks))?;
+                Some(format!("{}:{}", info.set, info.binding))
+            };
+            let of_array = |(base, element): (&str, Option<u32>)| Some(format!("{}[{}]", placed(base)?, element?));
+            placed(place).or_else(|| of_array(names::without_element(place))).unwrap_or_else(|| place.clone())
+        };
+        let Subject { buffers, images, samplers, .. } = &self.subject;
+        let buffers = buffers.iter().map(|spec| BufferSpec { place: placed(&spec.place), ..spec.clone() });
+        let images = images.iter().map(|spec| ImageSpec { place: placed(&spec.place), ..spec.clone() });
+        let samplers = samplers.iter().map(|spec| SamplerSpec { place: placed(&spec.place), ..spec.clone() });
+        let is_spirv = shader.extension().is_some_and(|ending| ending == "spv");
+        let subject = Subject {
+            buffers: buffers.collect(),
+            images: images.collect(),
+            samplers: samplers.collect(),
+            ignored: self.subject.ignored.iter().map(placed).collect(),
+            macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
+            include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
+            // Its entry point has a name of its own, unless it has several.
+            entry: None,
+            reference: Reference::Untouched,
+            shader,
+            ..self.subject.clone()
+        };
+        let mut other = Self::new(subject, self.device.clone());
+        let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
+        let made = other.make(&Point::default()).map_err(failed)?;
+        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
+        if shape(&own) != shape(&made) {
+            return Err(said(format!(
+                "the reference has another shape: it writes {}, and the shader {}",
+                written(&made),
+                written(&own)
+            )));
+        }
+        other.prepare(&Point::default()).map_err(failed)
+    }
+
+    /// Takes what the reference's outputs held.
+    pub fn learn(&mut self, outputs: Vec<Vec<u8>>) {
+        self.expected = Some(outputs);
+    }
+
+    /// Compares the outputs of a configuration with the reference's.
+    pub fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+        let wrong = |output: &str, got: String, expected: &str| {
+            let (output, expected) = (output.to_owned(), expected.to_owned());
+            Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
+        };
+        let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
+        if expected.iter().eq(outputs) {
+            return Verdict::Right;
+        }
+        if expected.len() != outputs.len() {
+            return wrong(
+                "the outputs",
+                format!("{} buffers", outputs.len()),
+                &format!("{} as the reference has", expected.len()),
+            );
+        }
+        let expected = expected.clone();
+        let made = match self.make(&case.point) {
+            Ok(made) => made,
+            Err(failure) => return wrong("the case", failure.reason, "as it was"),
+        };
+        let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
+        let mut found = pairs
+            .filter_map(|(output, both)| compare(&output.name, &output.sized.layout, [both.0, both.1], self.subject.tolerance));
+        found.next().map_or(Verdict::Right, Verdict::Wrong)
+    }
+}
+
+/// What a case writes, in words.
+fn written(made: &Made) -> String {
+    let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
+        format!("{name} ({set}:{binding}, {})", sized.described())
+    };
+    made.outputs.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The bytes of files that hold what outputs must be.
+fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
+    let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
+    let infos = &made.source.reflection().bindings;
+    let is_it = |place: &str, output: &Output| {
+        let (set, binding, element) = output.place;
+        let info = infos.iter().find(|info| (info.set, info.binding) == (set, binding));
+        let is_meant = info.is_some_and(|info| buffers::is_meant_at(place, info, element, &made.blocks));
+        is_meant || (place.is_empty() && made.outputs.len() == 1)
+    };
+    let of_output = |output: &Output| {
+        let name = &output.name;
+        let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
+            said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
+        })?;
+        let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
+        let needed = output.sized.bytes();
+        if bytes.len() as u64 == needed {
+            return Ok(bytes);
+        }
+        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.display(), bytes.len())))
+    };
+    let is_output = |place: &str| place.is_empty() || made.outputs.iter().any(|output| is_it(place, output));
+    if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
+        return Err(said(format!(
+            "there is a reference file for `{place}`, which the shader doesn't write; it writes {}",
+            names()
+        )));
+    }
+    made.outputs.iter().map(of_output).collect()
+}
