@@ -128,6 +128,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         expected: Duration::from_secs(1),
         is_alone: false,
         most_samples: Some(5),
+        is_glance: true,
     };
     let orders = [
         Order::Load { jobs: vec![job, unknown], share: Some(2), is_ahead: true },

@@ -30,12 +30,34 @@ struct Flaky {
     late: Duration,
     /// Cases that fit at one time, besides the two that the session itself needs.
     fits: usize,
+    /// How long the device has nothing to do while a case is compiled, and whether its clock halves meanwhile.
+    nap: Duration,
+    falls: bool,
+    /// How long it has to work until its clock has risen.
+    to_rise: Duration,
+    /// How long the sentinel has run since a case was loaded, and how long before one was sampled first.
+    sentinel: Duration,
+    warmed: Option<Duration>,
 }
 
 impl Flaky {
     fn new(fails: Option<(&'static str, usize)>, fits: usize) -> Self {
         let mock = Mock::new(MockOptions::default(), 1, Box::new(oracle));
-        Self { mock, loaded: Vec::new(), fails, sampled: 0, stretch: 1.0, untimed: Duration::ZERO, late: Duration::ZERO, fits }
+        Self {
+            mock,
+            loaded: Vec::new(),
+            fails,
+            sampled: 0,
+            stretch: 1.0,
+            untimed: Duration::ZERO,
+            late: Duration::ZERO,
+            fits,
+            nap: Duration::ZERO,
+            falls: false,
+            to_rise: Duration::ZERO,
+            sentinel: Duration::ZERO,
+            warmed: None,
+        }
     }
 }
 
@@ -46,8 +68,8 @@ impl Flaky {
         clippy::cast_sign_loss,
         reason = "simulated times are small"
     )]
-    fn stretched(&self, start: Ticks, end: Ticks) -> Ticks {
-        Ticks(start.0 + ((end.0 - start.0) as f64 * self.stretch) as u64)
+    fn stretched(start: Ticks, end: Ticks, stretch: f64) -> Ticks {
+        Ticks(start.0 + ((end.0 - start.0) as f64 * stretch) as u64)
     }
 }
 
@@ -87,6 +109,11 @@ impl Dispatcher for Flaky {
         }
         let loaded = self.mock.load(prepared)?;
         self.loaded.push((loaded.slot, prepared.case.experiment.clone()));
+        if !prepared.case.experiment.starts_with("calibration/") {
+            self.late += self.nap;
+            self.to_rise = if self.falls { WARM_UP / 2 } else { Duration::ZERO };
+            (self.sentinel, self.warmed) = (Duration::ZERO, None);
+        }
         Ok(loaded)
     }
 
@@ -110,12 +137,21 @@ impl Dispatcher for Flaky {
                 return Err(Failure::new(Status::DeviceLost, "lost in between"));
             }
         }
+        let before = self.now();
         let mut submission = self.mock.sample(slot, batch, samples)?;
+        let took = self.now().saturating_sub(before);
+        let stretch = if self.to_rise > Duration::ZERO { 2.0 } else { 1.0 };
+        self.to_rise = self.to_rise.saturating_sub(took);
+        if is(SENTINEL) {
+            self.sentinel += took;
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, stretch));
+        }
         if is("dispatch/submit") {
             self.late += self.untimed * samples;
         }
         if is(LINEAR.0) {
-            submission.samples.iter_mut().for_each(|(start, end)| *end = self.stretched(*start, *end));
+            self.warmed = self.warmed.or(Some(self.sentinel));
+            submission.samples.iter_mut().for_each(|(start, end)| *end = Self::stretched(*start, *end, self.stretch));
         }
         Ok(submission)
     }
@@ -132,6 +168,10 @@ impl Dispatcher for Flaky {
 
 /// The outcomes of the cases of a request.
 fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
+    outcomes_by(Rule::Each, device, filter, axes)
+}
+
+fn outcomes_by(rule: Rule, device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
     let info = device.info().clone();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
@@ -142,20 +182,17 @@ fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
         let case = |case: Case| prepare(case, &mut compiler).expect("it compiles");
         plan.iter().filter_map(|planned| planned.case.ok()).map(case).collect()
     };
-    let tools = ToolCases {
-        empty: cases("calibration/empty", &[]).remove(0),
-        sentinel: cases("calibration/sentinel", &[]).remove(0),
-        evictor: None,
-    };
+    let tools =
+        ToolCases { empty: cases("calibration/empty", &[]).remove(0), sentinel: cases(SENTINEL, &[]).remove(0), evictor: None };
     let prepared = cases(filter, axes);
-    measure(device, &tools, &prepared)
+    measure(rule, device, &tools, &prepared)
 }
 
-fn measure(device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
-    let options = LocalOptions { warm_up: Duration::from_millis(1), max_time: MAX_TIME, timer: None };
+fn measure(rule: Rule, device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
+    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(pool, Options { rule: Rule::Each, max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
+    let mut session = Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
@@ -186,6 +223,11 @@ impl Source for Right<'_> {
 }
 
 const MAX_TIME: Duration = Duration::from_millis(50);
+
+/// How long clocks take to rise.
+const WARM_UP: Duration = Duration::from_millis(30);
+
+const SENTINEL: &str = "calibration/sentinel";
 
 const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=32,64,128,256,512"]);
 
@@ -252,4 +294,23 @@ fn what_is_not_timed_takes_of_a_cases_time() {
     let outcomes = outcomes(&mut device, "dispatch/submit", &[]);
     assert!(outcomes.len() == 1 && outcomes[0].is_ok());
     assert!(device.late < MAX_TIME, "{:?}", device.late);
+}
+
+/// Where a search goes by one look at each case, a device whose clock has not fallen is not worked for half a second before each of
+/// them; a figure that may stand is never had so.
+#[test]
+fn a_glance_spares_a_warm_up_while_the_clock_is_up() {
+    let warmed = |rule, nap, falls| {
+        let mut device = Flaky { nap: Duration::from_millis(nap), falls, ..Flaky::new(None, 100) };
+        let outcomes = outcomes_by(rule, &mut device, LINEAR.0, &["n=4096", "local_size_x=64"]);
+        let flags = &outcomes[0].as_ref().expect("it is measured").flags;
+        assert!(!flags.contains(&Flag::Drift) && !flags.contains(&Flag::Throttled), "{rule:?}: {flags:?}");
+        device.warmed.expect("it was sampled") >= WARM_UP
+    };
+    assert!(!warmed(Rule::Glance, 100, false));
+    assert!(warmed(Rule::Glance, 100, true));
+    for rule in [Rule::Each, Rule::Race] {
+        assert!(warmed(rule, 100, false) && warmed(rule, 100, true), "{rule:?}");
+        assert!(!warmed(rule, 0, false), "{rule:?}");
+    }
 }

@@ -110,7 +110,7 @@ impl Block<'_, '_, '_> {
             };
             let Some(pool) = &mut self.session.base_pool else { return };
             let expected = left + entry.longest_sizing();
-            let call = Call { place, left, expected, is_alone: true, most_samples: None };
+            let call = Call { place, left, expected, is_alone: true, most_samples: None, is_glance: false };
             let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
             match ask(pool, 0, Order::Size { calls: vec![call], is_race: false }, sized) {
                 Ok((base, _)) => {

@@ -162,6 +162,9 @@ pub struct Call {
     /// The most samples that a visit takes, where it may be shorter than its sizes say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_samples: Option<u32>,
+    /// Whether one rough look is all that is wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_glance: bool,
 }
 
 /// What came of an item of an order.

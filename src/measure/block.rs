@@ -188,7 +188,8 @@ impl Block<'_, '_, '_> {
             let call = |entry: &Entry| {
                 let expected = left + entry.longest_sizing();
                 let is_alone = entry.base_here().is_none();
-                Some(Call { place: entry.places[0]?, left, expected, is_alone, most_samples: None })
+                let is_glance = rule == Rule::Glance;
+                Some(Call { place: entry.places[0]?, left, expected, is_alone, most_samples: None, is_glance })
             };
             let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
             let mut listed: VecDeque<(usize, Call)> =
@@ -368,7 +369,8 @@ impl Block<'_, '_, '_> {
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
             let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
-            Some(Call { place: entry.places[slot]?, left, expected, is_alone: entry.base_here().is_none(), most_samples })
+            let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
+            Some(Call { place: entry.places[slot]?, left, expected, is_alone, most_samples, is_glance })
         };
         let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across());
         let mut listed: VecDeque<(usize, Call)> = plain.filter_map(|&i| Some((i, call(&entries[i])?))).collect();
@@ -412,7 +414,9 @@ impl Block<'_, '_, '_> {
         let active = entries.iter().filter(|entry| entry.is_active() && dispatches(entry.case()));
         let batches: Vec<u32> = active.map(Entry::batch).collect::<BTreeSet<u32>>().into_iter().collect();
         let is_across = entries.iter().any(|entry| entry.is_active() && entry.is_paired_across());
-        let order = Order::EndRound { batches: batches.clone(), stays_busy: !is_across };
+        // The only round of a glance has none after it to differ from.
+        let stays_busy = !is_across && self.session.options.rule != Rule::Glance;
+        let order = Order::EndRound { batches: batches.clone(), stays_busy };
         let mut ended = None;
         let result = self.session.pool.carry_out(slot, order, &mut |answer| {
             if let Answer::RoundEnded(result) = answer {

@@ -275,6 +275,9 @@ impl<'a> LocalBench<'a> {
         let (subject, base) = self.subjects(call)?;
         let place = call.place;
         let rival = self.fastest.filter(|_| is_race);
+        if call.is_glance {
+            self.rig.spare_warm_up()?;
+        }
         let sizes = self.rig.choose_sizes(&subject, self.max_time, rival)?;
         self.case(place)?.subject.sizes = sizes;
         if let Some(time) = sizes.pass_time(&subject.prepared.case) {
@@ -294,6 +297,9 @@ impl<'a> LocalBench<'a> {
         subject.sizes.samples = call.most_samples.map_or(subject.sizes.samples, |most| most.min(subject.sizes.samples));
         if subject.measurand().is_by_host() {
             return self.visit_host(&subject);
+        }
+        if call.is_glance {
+            self.rig.spare_warm_up()?;
         }
         self.rig.warm_up_if_idle()?;
         let left = call.left;
