@@ -1,6 +1,7 @@
 //! What follows from the configurations that were measured: the best, those as good, what was gained, and what matters.
 
 mod effects;
+mod joint;
 mod show;
 
 use std::collections::BTreeMap;
@@ -142,7 +143,7 @@ pub struct Answer {
     pub default: Option<Beside>,
     /// What each axis matters, in the space's order.
     pub axes: Vec<AxisEffect>,
-    /// The share of the variance that no axis explains alone: what they do together, and noise.
+    /// The share of the variance that no sum over the axes explains: what they do together, and noise.
     pub together: Option<f64>,
     /// How flat the optimum is.
     pub flatness: Flatness,

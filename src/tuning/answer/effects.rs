@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::joint::{Joint, STILL, SWEEPS};
 use super::{Ratio, Timing, Trial};
 use crate::model::{AxisValue, Point};
 use crate::tuning::space::{Dimension, Space};
@@ -15,15 +16,17 @@ pub struct AxisEffect {
     pub axis: String,
     /// The best's value on it.
     pub best: Option<AxisValue>,
-    /// The share of the variance of the time's logarithm that it explains alone, 0 to 1.
+    /// Its share in the variance of the time's logarithm, 0 to 1; the shares of all axes and what they do together are the whole.
     ///
-    /// The additive model is fitted that comes nearest to the measured times; the share is the variance of the axis's component over
-    /// the whole space (the first order of a functional analysis of variance; Hooker, Journal of Computational and Graphical
-    /// Statistics 16, 2007, where restrictions make axes depend on each other), less what as many values explain by chance. A search
-    /// measures good regions more densely: the fit weighs what was measured so that each value of each axis weighs what it does in the space. That mends how
-    /// often a value was measured, not which company it was measured in: where a search left bad regions early, what axes do
-    /// together there is unknown, and the share is a hint. Failures have no time and don't count, nor does a value that only failed.
-    /// Nothing where too few were measured to tell, or all take the same.
+    /// The additive model is fitted that comes nearest to the measured times. What an axis adds to the variance over the whole space
+    /// that the model's axes explain, on average over all orders in which they can be added, is its share (Lindeman, Merenda and
+    /// Gold, Introduction to Bivariate and Multivariate Analysis, 1980; Grömping, The American Statistician 61, 2007), less what as
+    /// many values explain by chance. Where nothing restricts the axes, that is the first order of an analysis of variance; where
+    /// restrictions make them depend on each other, as a workgroup's extents do, they share what each of them would explain. A search
+    /// measures good regions more densely: the fit weighs what was measured so that each value of each axis weighs what it does in
+    /// the space. That mends how often a value was measured, not which company it was measured in: where a search left bad regions
+    /// early, what axes do together there is unknown, and the share is a hint. Failures have no time and don't count, nor does a
+    /// value that only failed. Nothing where too few were measured to tell, all take the same, or there are more than 12 axes.
     pub share: Option<f64>,
     /// How many other values it could have beside the best's other values.
     pub others: usize,
@@ -86,10 +89,6 @@ fn beside_best(
     }
 }
 
-/// Sweeps over the axes until weights, or components, no longer move.
-const SWEEPS: usize = 500;
-/// A move that is none.
-const STILL: f64 = 1e-10;
 /// The most that one configuration weighs, times the mean: a value that was measured once must not decide alone.
 const HEAVIEST: f64 = 20.0;
 
@@ -223,36 +222,18 @@ impl Sample {
         }
         let noise = if unmeasured > 0.0 { unmeasured * left / (1.0 - parameters / effective) } else { 0.0 };
         let by_chance: Vec<f64> = (0..components.len()).map(|axis| noise * self.uncertainty(axis)).collect();
-        let (alone, fitted) = spreads(space, &components);
-        let fitted = (fitted - by_chance.iter().sum::<f64>()).max(0.0);
+        let varied: Vec<usize> = (0..components.len()).filter(|axis| self.measured_values[*axis] > 1).collect();
+        let alone = Joint::of(space).shapley(&varied, &components)?;
+        let fitted = alone.iter().zip(&by_chance).map(|(alone, by_chance)| alone - by_chance).sum::<f64>().max(0.0);
         let rest = left + noise * parameters / effective;
         // What rounding leaves of times that are all the same.
         if fitted + rest < 1e-18 {
             return None;
         }
-        let share = |(alone, by_chance): (f64, f64)| ((alone - by_chance) / (fitted + rest)).clamp(0.0, 1.0);
+        let share = |(alone, by_chance): (f64, f64)| ((alone - by_chance) / (fitted + rest)).max(0.0);
         let together = rest / (fitted + rest);
         Some(Shares { alone: alone.into_iter().zip(by_chance).map(share).collect(), together })
     }
-}
-
-/// The variance over the space of each axis's component, and of their sum.
-#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
-fn spreads(space: &Space, components: &[Vec<f64>]) -> (Vec<f64>, f64) {
-    let last = components.len();
-    let mut moments = vec![(0.0, 0.0); last + 1];
-    for configuration in 0..space.len() {
-        let mut sum = 0.0;
-        let mut add = |i: usize, value: f64| moments[i] = (moments[i].0 + value, moments[i].1 + value * value);
-        for (axis, place) in space.places(configuration).into_iter().enumerate() {
-            add(axis, components[axis][place]);
-            sum += components[axis][place];
-        }
-        add(last, sum);
-    }
-    let count = space.len() as f64;
-    let variance = |(sum, squares): &(f64, f64)| (squares / count - (sum / count).powi(2)).max(0.0);
-    (moments[..last].iter().map(variance).collect(), variance(&moments[last]))
 }
 
 /// For each axis, the share of the space's configurations that has each value.

@@ -179,6 +179,45 @@ fn axes_that_act_together_explain_nothing_alone() {
     assert_near(&shares(&answer), &[0.0, 0.0, 1.0], 1e-9);
 }
 
+/// Where restrictions tie axes to each other, what either would explain belongs to both, and the shares are still the whole.
+#[test]
+fn axes_that_depend_on_each_other_share_what_they_explain() {
+    let restricted = |allows: fn(u64, u64) -> bool| {
+        let axes = ["a", "b"].map(|name| Dimension::new(name, 0..8_u64));
+        let is_allowed = move |point: &Point| Ok::<_, Infallible>(allows(point.integer("a"), point.integer("b")));
+        Space::new(axes, is_allowed).unwrap()
+    };
+    let alike = restricted(|a, b| a == b);
+    let doubling = |point: &Point| real(point.integer("a")).exp2();
+    let answer = Answer::new(&alike, &trials(&alike, |_| true, doubling), None).unwrap();
+    assert_near(&shares(&answer), &[0.5, 0.5, 0.0], 1e-9);
+
+    // As a workgroup's extents: more of the one leaves less room for the other, and either makes it faster.
+    let tied = restricted(|a, b| a + b < 8);
+    let halving = |point: &Point| 1000.0 * real(point.integer("a") + point.integer("b")).exp2().recip();
+    let all = shares(&Answer::new(&tied, &trials(&tied, |_| true, halving), None).unwrap());
+    assert_near(&all, &[0.5, 0.5, 0.0], 1e-9);
+    let one = |point: &Point| 1000.0 * real(point.integer("a")).exp2().recip();
+    let all = shares(&Answer::new(&tied, &trials(&tied, |_| true, one), None).unwrap());
+    assert!(all[0] > 0.75 && all[1] > 0.0 && (all.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{all:?}");
+}
+
+#[test]
+fn too_many_axes_have_no_shares() {
+    let axes: Vec<(&str, u64)> =
+        ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"].into_iter().map(|name| (name, 2)).collect();
+    let time = |used: &[(&'static str, u64)]| {
+        let names: Vec<&str> = used.iter().map(|(name, _)| *name).collect();
+        move |point: &Point| names.iter().map(|name| 1.0 + real(point.integer(name))).product::<f64>()
+    };
+    let told = |count: usize| {
+        let space = space(&axes[..count]);
+        Answer::new(&space, &trials(&space, |_| true, time(&axes[..count])), None).unwrap().axes[0].share
+    };
+    assert_eq!(told(13), None);
+    assert!(told(12).is_some_and(|share| (share - 1.0 / 12.0).abs() < 1e-9));
+}
+
 #[test]
 fn an_uneven_sample_does_not_mislead() {
     let space = space(&[("a", 2), ("b", 2), ("c", 10), ("d", 10)]);
