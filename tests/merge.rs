@@ -105,13 +105,8 @@ impl Table {
 
 /// A folder of files, and what merging makes of them.
 impl Folder {
-    fn write(&self, name: &str, text: &str) -> String {
-        fs::write(self.path(name), text).unwrap();
-        self.path(name).to_str().unwrap().to_owned()
-    }
-
     fn tables(&self, tables: &[Table]) -> Vec<String> {
-        tables.iter().enumerate().map(|(i, table)| self.write(&format!("shard{i}.csv"), &table.text())).collect()
+        tables.iter().enumerate().map(|(i, table)| self.write(&format!("shard{i}.csv"), table.text())).collect()
     }
 
     fn read(&self, name: &str) -> String {
@@ -331,11 +326,11 @@ fn a_device_may_be_paired_with_itself() {
     let first = table.get(&table.rows[0], "device_uuid").to_owned();
     (0..table.rows.len()).for_each(|row| table.set(row, "device_uuid", &first));
     let folder = Folder::new();
-    assert_eq!(folder.merged(&[folder.write("whole.csv", &table.text())]), table.text());
+    assert_eq!(folder.merged(&[folder.write("whole.csv", table.text())]), table.text());
     assert_eq!(folder.merged(&folder.tables(&table.shards(3))), table.text());
     // And what is missing of one turn is no less missing for being there in the other.
     let is_lost = |row: &StringRecord| table.get(row, "plan_index") == "4" && !table.get(row, "pair_base").is_empty();
-    let error = folder.refused(&[folder.write("whole.csv", &table.only(|row| !is_lost(row)).text())], 1);
+    let error = folder.refused(&[folder.write("whole.csv", table.only(|row| !is_lost(row)).text())], 1);
     assert_eq!((error.matches("1 case of").count(), error.matches("case 4, memory/stride").count()), (1, 1), "{error}");
 }
 
@@ -488,7 +483,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
     let first = shards.iter().position(|table| table.rows.iter().any(|row| is_base(table, table.get(row, "case_id"))));
     shards.swap(0, first.unwrap());
     let files = folder.tables(&shards);
-    for more in [vec![], vec![folder.write("plan.csv", &plan().text())]] {
+    for more in [vec![], vec![folder.write("plan.csv", plan().text())]] {
         let most: Vec<&str> = files[1..].iter().chain(&more).map(String::as_str).collect();
         let ran = folder.merge(&[&["--partial"], &most[..]].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -506,7 +501,7 @@ fn a_part_can_be_merged_with_the_rest_later() {
     // What contradicts is no gap.
     let mut other = shards[1].clone();
     other.set(0, "status", "wrong_result");
-    folder.write("shard0.csv", &other.text());
+    folder.write("shard0.csv", other.text());
     assert!(folder.refused(&[&["--partial".to_owned()], &files[..]].concat(), 1).contains("contradicting"));
 }
 
@@ -570,7 +565,7 @@ fn a_newer_minor_version_is_read_without_its_columns() {
         cells.insert(place, "new");
         *row = StringRecord::from(cells);
     }
-    let ran = folder.merge(&[&folder.write("newer.csv", &table.text())]);
+    let ran = folder.merge(&[&folder.write("newer.csv", table.text())]);
     assert_eq!((ran.code, folder.read("out.csv").as_str()), (Some(0), whole()));
     assert!(ran.err.contains("newer.csv was written by a newer lanescope"), "{}", ran.err);
 }

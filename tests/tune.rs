@@ -11,6 +11,7 @@ use std::fs;
 use lanescope::record::Record;
 use lanescope::tuning::{Quality, Query, Table};
 use serde_json::Value;
+use support::tunings::{found, tuned};
 use support::{Folder, Found, Ran, devices, ran, rows};
 
 /// Transposes without Workgroup memory: right for every workgroup size.
@@ -85,25 +86,6 @@ layout(binding = 1) writeonly buffer Y { float y[]; };
 void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = float(FACTOR) * x[i]; }
 ";
 
-fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
-    let path = folder.path(name);
-    fs::write(&path, bytes).unwrap();
-    path.display().to_string()
-}
-
-/// How a tuning ends that takes as little time as can be.
-fn tuned(arguments: &[&str]) -> Ran {
-    let few = ["tune", "--preset", "quick", "--max-time", "10ms", "--no-lock", "--format", "csv"];
-    ran(&[&few, arguments].concat())
-}
-
-/// Rows by one of their columns or axes, all of the same exit code.
-fn found(code: i32, arguments: &[&str]) -> Vec<Record> {
-    let ran = tuned(arguments);
-    assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.err);
-    rows(&ran.out)
-}
-
 fn statuses(rows: &[Record], axes: &[&str]) -> BTreeMap<Vec<String>, String> {
     let values = |row: &Record| axes.iter().map(|axis| row.axis_values[*axis].to_string()).collect();
     rows.iter().map(|row| (values(row), row.status.clone())).collect()
@@ -118,7 +100,7 @@ const SQUARE: [&str; 6] = ["-n", "4096", "--push", "width=64", "--push", "height
 #[test]
 fn a_transpose_that_fits_every_workgroup_is_right_in_all_and_a_tiled_one_in_its_own() {
     let folder = Folder::new();
-    let [naive, tiled] = [("naive.comp", NAIVE), ("tiled.comp", TILED)].map(|(name, text)| written(&folder, name, text));
+    let [naive, tiled] = [("naive.comp", NAIVE), ("tiled.comp", TILED)].map(|(name, text)| folder.write(name, text));
     each_device(|device| {
         let axes = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8,16"];
         let all = found(0, &[&[&naive, "-d", &device.index], &SQUARE[..], &axes].concat());
@@ -141,7 +123,7 @@ fn a_transpose_that_fits_every_workgroup_is_right_in_all_and_a_tiled_one_in_its_
 #[test]
 fn what_a_pass_goes_on_from_is_restored_before_each() {
     let folder = Folder::new();
-    let [sum, scale] = [("sum.comp", SUM), ("scale.comp", SCALE)].map(|(name, text)| written(&folder, name, text));
+    let [sum, scale] = [("sum.comp", SUM), ("scale.comp", SCALE)].map(|(name, text)| folder.write(name, text));
     let groups = "ceil_div(n, local_size_x * ITEMS)";
     each_device(|device| {
         let sizes = ["-d", &device.index, "-n", "5000", "-a", "local_size_x=32,64"];
@@ -167,7 +149,7 @@ fn what_a_pass_goes_on_from_is_restored_before_each() {
 #[test]
 fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
     let folder = Folder::new();
-    let [tiled, copy] = [("tiled.comp", TILED), ("copy.comp", COPY)].map(|(name, text)| written(&folder, name, text));
+    let [tiled, copy] = [("tiled.comp", TILED), ("copy.comp", COPY)].map(|(name, text)| folder.write(name, text));
     let square = "local_size_x == SIDE && local_size_y == SIDE";
     let macros = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8", "-D", "SIDE=4,8,0", "--restrict", square];
     let all = found(0, &[&[tiled.as_str(), "-d", "mock"], &SQUARE[..], &macros].concat());
@@ -191,12 +173,12 @@ fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
 #[test]
 fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let other =
         COPY.replace("buffer X { float x[]", "buffer A { float a[]").replace("x[i]", "a[i]").replace("x.length", "a.length");
-    let other = written(&folder, "other.comp", other.replace("float(FACTOR)", "1.5"));
+    let other = folder.write("other.comp", other.replace("float(FACTOR)", "1.5"));
     let bytes = |factor: f32| (0..256_u16).flat_map(|i| (factor * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>();
-    let [twice, thrice] = [2.0, 3.0].map(|factor| written(&folder, &format!("{factor}.bin"), bytes(factor)));
+    let [twice, thrice] = [2.0, 3.0].map(|factor| folder.write(&format!("{factor}.bin"), bytes(factor)));
     let named = format!("y={twice}");
     each_device(|device| {
         let arguments = [copy.as_str(), "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "-b", "x=:iota", "-D"];
@@ -222,10 +204,10 @@ fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
 #[test]
 fn a_manifest_says_what_flags_say() {
     let folder = Folder::new();
-    written(&folder, "copy.comp", COPY);
+    folder.write("copy.comp", COPY);
     fs::create_dir(folder.path("data")).unwrap();
-    written(&folder, "data/x.bin", (0..64_u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect::<Vec<u8>>());
-    written(&folder, "y.bin", (0..64_u8).flat_map(|i| (3.0 * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>());
+    folder.write("data/x.bin", (0..64_u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect::<Vec<u8>>());
+    folder.write("y.bin", (0..64_u8).flat_map(|i| (3.0 * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>());
     let manifest = "
         shader = 'copy.comp'
         name = 'by_manifest'
@@ -247,7 +229,7 @@ fn a_manifest_says_what_flags_say() {
         max_time = '10ms'
         no-lock = true
     ";
-    let manifest = written(&folder, "kernel.toml", manifest);
+    let manifest = folder.write("kernel.toml", manifest);
     let device = &devices()[0].index;
     let ran = support::succeeded(&["tune", "--manifest", &manifest, "-d", device]);
     let rows = support::rows_of(&folder.path("rows.csv"));
@@ -269,7 +251,7 @@ fn a_manifest_says_what_flags_say() {
 #[test]
 fn a_budget_is_kept_to() {
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     for (strategy, count) in
         [("exhaustive", "3"), ("random", "5"), ("hill-climbing", "6"), ("annealing", "6"), ("genetic", "6")]
     {
@@ -283,7 +265,7 @@ fn a_budget_is_kept_to() {
 #[test]
 fn rows_the_table_t4_and_the_answer_agree() {
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
     let device = &devices()[0];
     let mut expected = 0;
@@ -331,7 +313,7 @@ fn rows_the_table_t4_and_the_answer_agree() {
 #[test]
 fn two_problems_are_two_cases() {
     let folder = Folder::new();
-    let naive = written(&folder, "naive.comp", NAIVE);
+    let naive = folder.write("naive.comp", NAIVE);
     let base = [naive.as_str(), "-d", "mock", "-a", "local_size_x=8", "-a", "local_size_y=8", "--push", "height=64"];
     let id = |more: &[&str]| found(0, &[&base[..], more].concat()).remove(0).case_id;
     let first = id(&["-n", "4096", "--push", "width=64"]);
@@ -343,7 +325,7 @@ fn two_problems_are_two_cases() {
 #[test]
 fn what_can_not_be_is_said_before_anything_runs() {
     let folder = Folder::new();
-    let shader = |name: &str, text: &str| written(&folder, name, text);
+    let shader = |name: &str, text: &str| folder.write(name, text);
     let [copy, naive, scale] =
         [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE)].map(|(n, text)| shader(n, text));
     let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
@@ -355,7 +337,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
     );
     let invalid = invalid_spirv(&folder, &copy);
     let [spirv, small, table] = [("cut.spv", &[3, 2, 0x23, 7, 0, 0][..]), ("small.bin", &[0; 100]), ("table.json", b"{}")]
-        .map(|(name, bytes)| written(&folder, name, bytes));
+        .map(|(name, bytes)| folder.write(name, bytes));
     let nowhere = folder.path("none/table.json").display().to_string();
     let filled = format!("x=:file={small}");
     for (arguments, part) in [
@@ -422,7 +404,7 @@ fn what_holds_no_result_may_differ_in_size_and_in_contents() {
             barrier();
             if (gl_LocalInvocationIndex == 0) { parts[gl_WorkGroupID.x] = sum; atomicAdd(total, sum); }
         }";
-    let parts = written(&folder, "parts.comp", parts);
+    let parts = folder.write("parts.comp", parts);
     let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "parts=[n / local_size_x]", "-b", "total=:zero"];
     each_device(|device| {
         let arguments = [&[parts.as_str(), "-d", &device.index], &each[..]].concat();
@@ -448,8 +430,8 @@ fn a_size_of_the_shaders_own_constants_is_swept_where_it_can_be() {
             void main() {{ uvec2 p = gl_GlobalInvocationID.xy; if (max(p.x, p.y) < 64) o[p.y * 64 + p.x] = float(p.x); }}"
         )
     };
-    let square = written(&folder, "square.comp", shader("local_size_x_id = 0, local_size_y_id = 0"));
-    let own = written(&folder, "own.comp", shader("local_size_x_id = 0, local_size_y_id = 1"));
+    let square = folder.write("square.comp", shader("local_size_x_id = 0, local_size_y_id = 0"));
+    let own = folder.write("own.comp", shader("local_size_x_id = 0, local_size_y_id = 1"));
     let device = &devices()[0].index;
     let sizes = ["-d", device, "-n", "4096", "-a", "local_size_x=4,8"];
     let squares = found(0, &[&[square.as_str()], &sizes[..], &["-a", "local_size_y=4,8"]].concat());
@@ -485,8 +467,8 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
         entry("twice", 2)
     );
     let binary = support::spirv_tool("spirv-as", &["--target-env", "spv1.3", "-", "-o", "-"], text.as_bytes()).unwrap();
-    let module = written(&folder, "several.spv", binary);
-    let numbers = written(&folder, "twice.bin", (0..256_u32).flat_map(|i| (2 * i).to_ne_bytes()).collect::<Vec<u8>>());
+    let module = folder.write("several.spv", binary);
+    let numbers = folder.write("twice.bin", (0..256_u32).flat_map(|i| (2 * i).to_ne_bytes()).collect::<Vec<u8>>());
     each_device(|device| {
         let arguments = [&module, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64,128", "--reference", &numbers];
         let right = found(0, &[&arguments[..], &["--entry", "twice"]].concat());
@@ -502,7 +484,7 @@ fn one_of_several_entry_points_of_spirv_is_tuned() {
 fn a_missing_feature_is_no_configuration_that_is_measured() {
     let folder = Folder::new();
     let double = COPY.replace("float(FACTOR)", "2.0LF").replace("float", "double");
-    let double = written(&folder, "double.comp", double);
+    let double = folder.write("double.comp", double);
     each_device(|device| {
         let ran = tuned(&[&double, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64"]);
         match device.driver.as_str() {
@@ -522,7 +504,7 @@ fn invalid_spirv(folder: &Folder, shader: &str) -> String {
     let multiplication = words.iter().position(|word| word & 0xffff == 133).unwrap();
     let mut words = words;
     words[multiplication + 3] = words[multiplication + 1];
-    written(folder, "invalid.spv", words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>())
+    folder.write("invalid.spv", words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>())
 }
 
 #[cfg(target_os = "linux")]
@@ -532,7 +514,7 @@ fn an_interrupted_search_keeps_its_rows_and_answers() {
     use support::processes::Family;
 
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let rows = folder.path("rows.csv");
     let arguments = [&copy, "-d", &devices()[0].index, "-n", "4096", "-o", rows.to_str().unwrap(), "--strategy", "exhaustive"];
     // More than anybody waits for, in many blocks.
@@ -557,7 +539,7 @@ fn a_killed_search_leaves_what_it_has_measured() {
     use support::processes::Family;
 
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let [csv, jsonl] = ["rows.csv", "rows.jsonl"].map(|name| folder.path(name));
     let files = ["-o", csv.to_str().unwrap(), "-o", jsonl.to_str().unwrap()];
     let many = ["--no-race", "--strategy", "exhaustive", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
@@ -583,7 +565,7 @@ fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
     use support::faults::Faults;
 
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let (old, new) = (folder.path("old.csv"), folder.path("new.csv"));
     fs::write(&old, "rows of yesterday").unwrap();
     // As it is written it runs in 77 workgroups, and no other configuration does.
@@ -617,7 +599,7 @@ fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
         "y[i] = float(FACTOR) * x[i];",
         "{ float s = x[i]; for (int k = 0; k < 10000; ++k) s = fma(s, 0.5, x[i]); y[i] = s; }",
     );
-    let slow = written(&folder, "slow.comp", slow);
+    let slow = folder.write("slow.comp", slow);
     for device in devices().iter().filter(|device| device.is_cpu) {
         let arguments = ["tune", &slow, "-d", &device.index, "-n", "2^16", "--no-lock", "--no-race", "--format", "csv"];
         let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat());
@@ -636,7 +618,7 @@ fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
 #[test]
 fn rows_say_which_results_were_compared_after_one_pass_alone() {
     let folder = Folder::new();
-    let copy = written(&folder, "copy.comp", COPY);
+    let copy = folder.write("copy.comp", COPY);
     let sizes = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..256:*2"];
     for strategy in ["exhaustive", "hill-climbing"] {
         let all = found(0, &[&[copy.as_str(), "--strategy", strategy], &sizes[..]].concat());
@@ -661,8 +643,8 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
             float sum = p.light.position.y + 10 * lights[1].position.x + 100 * weights[3] + 1000 * float(p.light.kind);
             if (i < p.count) y[i] = sum;
         }";
-    let shader = written(&folder, "lights.comp", shader);
-    let expected = written(&folder, "y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
+    let shader = folder.write("lights.comp", shader);
+    let expected = folder.write("y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
     let given = [
         "p.light.kind=3",
         "light.position=1,2,3",
@@ -695,8 +677,8 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
             void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {folds}; y[gl_GlobalInvocationID.x] = z; }}"
         )
     };
-    let one = written(&folder, "one.comp", shader("subgroupAdd(i)"));
-    let two = written(&folder, "two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
+    let one = folder.write("one.comp", shader("subgroupAdd(i)"));
+    let two = folder.write("two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
     for (shader, device, is_doubted) in
         [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)]
     {
@@ -706,4 +688,25 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
         assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
         assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-folds") == is_doubted));
     }
+}
+
+/// Offsets don't follow a specialization constant: the SPIR-V would be invalid, and drivers say nothing.
+#[test]
+fn a_constant_that_lays_an_array_over_what_follows_is_told() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        layout(constant_id = 5) const uint PARTS = 4;
+        layout(binding = 0) buffer Data { float parts[PARTS]; float scale; float y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; if (i < y.length()) y[i] = scale * parts[i % PARTS]; }";
+    let shader = folder.write("shader.comp", shader);
+    let all = found(0, &[&shader, "-d", "mock", "-n", "4096", "-a", "local_size_x=64", "-a", "PARTS=2,4,8"]);
+    let found = statuses(&all, &["spec_PARTS"]);
+    let found: Vec<&str> = ["2", "4", "8"].iter().map(|parts| found[&vec![(*parts).to_owned()]].as_str()).collect();
+    assert_eq!(found, ["ok", "ok", "compile_error"]);
+    let told = all.iter().any(|row| row.reason.contains("`Data.parts` ends at byte 32, and `Data.scale` begins at 16"));
+    assert!(told, "{:?}", all.iter().map(|row| &row.reason).collect::<Vec<_>>());
+    // Where nothing else is left, the reference is the first to tell.
+    let ran = tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]);
+    assert!(ran.code == Some(2) && ran.err.contains("`Data.parts` ends at byte 32"), "{}", ran.err);
 }

@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::fs;
 #[cfg(unix)]
 use std::io::{BufRead, BufReader};
 #[cfg(unix)]
@@ -13,9 +12,9 @@ use std::process::Stdio;
 use lanescope::record::Record;
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Folder, Ran, devices, ran, rows};
+use support::{Folder, Ran, devices, ran, rows, tunings};
 #[cfg(unix)]
-use support::{faults::Faults, lanescope};
+use support::{faults::Faults, lanescope, tunings::SHORT};
 
 const SHADER: &str = "#version 450
 layout(local_size_x = 64) in;
@@ -32,31 +31,12 @@ void main() {
 ";
 
 /// Over two workgroup sizes.
-const FEW: [&str; 13] = [
-    "tune",
-    "-n=1024",
-    "-a",
-    "local_size_x=32,64",
-    "-b",
-    "data=[16]",
-    "--format",
-    "csv",
-    "--preset",
-    "quick",
-    "--max-time",
-    "10ms",
-    "--no-lock",
-];
-
-fn written(folder: &Folder) -> String {
-    let shader = folder.path("shader.comp");
-    fs::write(&shader, SHADER).unwrap();
-    shader.to_str().unwrap().to_owned()
-}
+const FEW: [&str; 5] = ["-n=1024", "-a", "local_size_x=32,64", "-b", "data=[16]"];
 
 /// Tunes it; gives the rows, and what was said.
 fn tuned(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, String) {
-    let Ran { out, err, .. } = ran(&[&FEW[..], &[&written(folder)], arguments].concat());
+    let shader = folder.write("shader.comp", SHADER);
+    let Ran { out, err, .. } = tunings::tuned(&[&[shader.as_str()], &FEW[..], arguments].concat());
     (rows(&out), err)
 }
 
@@ -94,8 +74,11 @@ fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
         let (part, said) = of(&push("ahead=0", "part=5"));
         assert!(is_flagged(&part));
         assert!(said.contains("`data.lights[].weights` (set 0, binding 2) has 4 elements, and is indexed up to 5"), "{said}");
-        let (longer, said) = of(&[&push("ahead=0", "part=5")[..], &["-a", "PARTS=8"], &["--reference", "PARTS=8"]].concat());
-        assert!(!is_flagged(&longer) && !said.contains("warning"), "{said}");
+        let shorter = ["-a", "PARTS=2", "--reference", "PARTS=2"];
+        let (two, said) = of(&[&push("ahead=0", "part=3")[..], &shorter].concat());
+        assert!(is_flagged(&two) && said.contains("has 2 elements, and is indexed up to 3"), "{said}");
+        let (two, said) = of(&[&push("ahead=0", "part=1")[..], &shorter].concat());
+        assert!(!is_flagged(&two) && !said.contains("warning"), "{said}");
 
         let (few, said) = of(&[&push("ahead=0", "part=0")[..], &["-b", "data=[15]"]].concat());
         assert!(is_flagged(&few));
@@ -112,13 +95,13 @@ const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=150
 #[test]
 fn a_driver_that_fails_in_the_pass_costs_no_row() {
     let folder = Folder::new();
-    let shader = written(&folder);
+    let shader = folder.write("shader.comp", SHADER);
     for device in devices() {
         for (faults, told) in
             [("abort:submit=1", "crashed: its process died"), ("hang:submit=1", "timeout: no end within 3.0 s")]
         {
             let faults = Faults::new(faults).once();
-            let mut command = lanescope(&[&FEW[..], &["-d", &device.index, &shader], &SOON].concat());
+            let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());
             let ran = Ran::from(faults.meet(&mut command).output().unwrap());
             let note = format!("note: whether the shader indexes beyond its buffers couldn't be looked at: {told}");
             assert!(faults.has_come() && ran.err.contains(&note), "{}", ran.err);
@@ -132,10 +115,10 @@ fn a_driver_that_fails_in_the_pass_costs_no_row() {
 #[test]
 fn who_stops_it_during_the_pass_waits_for_nothing_else() {
     let folder = Folder::new();
-    let shader = written(&folder);
+    let shader = folder.write("shader.comp", SHADER);
     for device in devices() {
         let faults = Faults::new("hang:open");
-        let mut command = lanescope(&[&FEW[..], &["-d", &device.index, &shader], &SOON].concat());
+        let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());
         let mut child = faults.meet(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         lines.find(|line| line.contains("2 configurations")).unwrap();

@@ -5,10 +5,8 @@
 
 mod support;
 
-use std::fs;
-
-use lanescope::record::Record;
-use support::{Folder, Ran, devices, ran, rows};
+use support::tunings::{found, tuned};
+use support::{Folder, devices, rows};
 
 /// Blurs through the texture units, as wide as the workgroup says where WIDE is defined: wrong for all sizes but the shader's own.
 const BLUR: &str = "#version 450
@@ -31,35 +29,14 @@ void main() {
 }
 ";
 
-fn written(folder: &Folder, name: &str, bytes: impl AsRef<[u8]>) -> String {
-    let path = folder.path(name);
-    fs::write(&path, bytes).unwrap();
-    path.display().to_string()
-}
-
-/// How a tuning ends that takes as little time as can be.
-fn tuned(arguments: &[&str]) -> Ran {
-    let few = ["tune", "--preset", "quick", "--max-time", "10ms", "--no-lock", "--format", "csv"];
-    // The mock has nothing to validate.
-    let validation: &[&str] = if arguments.contains(&"mock") { &[] } else { &["--validation"] };
-    ran(&[&few, validation, arguments].concat())
-}
-
-/// Rows, all measured or all wrong where `code` is 1.
-fn found(code: i32, arguments: &[&str]) -> Vec<Record> {
-    let ran = tuned(arguments);
-    assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.err);
-    rows(&ran.out)
-}
-
 /// Tunes a shader over two workgroup sizes on every device, where what it writes is to be what `expected` says, file by file: right,
 /// and wrong as soon as the last byte of one is another.
 fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8>)]) {
     let folder = Folder::new();
-    let shader = written(&folder, &format!("{name}.comp"), shader);
+    let shader = folder.write(&format!("{name}.comp"), shader);
     let reference = |of: &[(&str, Vec<u8>)], what: &str| {
         let one = |(i, (place, bytes)): (usize, &(&str, Vec<u8>))| {
-            format!("{place}={}", written(&folder, &format!("{what}{i}.bin"), bytes))
+            format!("{place}={}", folder.write(&format!("{what}{i}.bin"), bytes))
         };
         of.iter().enumerate().map(one).collect::<Vec<_>>().join(",")
     };
@@ -98,8 +75,8 @@ fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
 #[test]
 fn a_blur_needs_nothing_but_its_shader() {
     let folder = Folder::new();
-    let blur = written(&folder, "blur.comp", BLUR);
-    let wide = written(&folder, "wide.comp", BLUR.replace("#version 450", "#version 450\n#define WIDE"));
+    let blur = folder.write("blur.comp", BLUR);
+    let wide = folder.write("wide.comp", BLUR.replace("#version 450", "#version 450\n#define WIDE"));
     for device in devices() {
         // 64 x 64 texels, and as many invocations.
         let sizes = ["-d", &device.index, "-n", "4096", "-a", "local_size_x=8,16", "-a", "local_size_y=4,8"];
@@ -119,7 +96,7 @@ fn a_blur_needs_nothing_but_its_shader() {
         assert!(all.iter().all(|row| row.status == "ok"));
         // A constant image is its own blur, in any format, wherever it ends, and half the size.
         let constant = ["--image", "source=rgba16f[70,30]:constant=0.5", "--image", "blurred=[35,33]"];
-        let half = written(&folder, "half.bin", [128; 4 * 35 * 33]);
+        let half = folder.write("half.bin", [128; 4 * 35 * 33]);
         let all = found(0, &[&[blur.as_str()], &sizes[..], &constant, &["--reference", &half]].concat());
         assert!(all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
     }
@@ -128,13 +105,13 @@ fn a_blur_needs_nothing_but_its_shader() {
 #[test]
 fn another_shader_of_images_is_a_reference() {
     let folder = Folder::new();
-    let blur = written(&folder, "blur.comp", BLUR);
+    let blur = folder.write("blur.comp", BLUR);
     // The same by other names, and by other means.
     let other = BLUR.replace("sampler2D source", "sampler2D from").replace("source", "from").replace("blurred", "to");
     let other = other.replace("int radius = 1;", "const int radius = 1;");
-    let wrong = written(&folder, "wrong.comp", other.replace("int dy = -radius", "int dy = 0"));
-    let taller = written(&folder, "taller.comp", other.replace("rgba8", "rgba16f"));
-    let other = written(&folder, "other.comp", other);
+    let wrong = folder.write("wrong.comp", other.replace("int dy = -radius", "int dy = 0"));
+    let taller = folder.write("taller.comp", other.replace("rgba8", "rgba16f"));
+    let other = folder.write("other.comp", other);
     for device in devices() {
         let arguments = ["-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
         let arguments =
@@ -157,7 +134,7 @@ fn what_a_device_can_not_do_with_a_format_is_said_before_anything_runs() {
         layout(binding = 0) uniform samplerBuffer texels;
         layout(binding = 1) writeonly buffer Out { float values[]; };
         void main() { values[gl_GlobalInvocationID.x] = texelFetch(texels, int(gl_GlobalInvocationID.x)).r; }";
-    let read = written(&folder, "read.comp", read);
+    let read = folder.write("read.comp", read);
     for device in devices() {
         let told = support::succeeded(&["devices", "--json"]).out;
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
@@ -213,7 +190,7 @@ fn textures_are_fetched_and_samplers_do_as_they_are_told() {
     let arguments = ["-n", "16", "--image", "source=r16f[16,3]:file", "--sampler", "source=unnormalized"];
     let folder = Folder::new();
     let rows = bytes((0..48_u8).map(|i| half::f16::from_f32(f32::from(i % 16)).to_ne_bytes()));
-    let filled = format!("source=r16f[16,3]:file={}", written(&folder, "texels.bin", rows));
+    let filled = format!("source=r16f[16,3]:file={}", folder.write("texels.bin", rows));
     let arguments = [&arguments[..3], &[filled.as_str()], &arguments[4..]].concat();
     check("between", texels, &arguments, &[("between", between(0.5))]);
 }
@@ -230,7 +207,7 @@ fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
     let twice = floats((0..21_u8).map(|i| 2.0 * f32::from(i)));
     check("scale", scale, &["-n", "21", "--image", "y=[7,3]:iota"], &[("y", twice)]);
     let folder = Folder::new();
-    let scale = written(&folder, "scale.comp", scale);
+    let scale = folder.write("scale.comp", scale);
     for device in devices() {
         let arguments = [scale.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=4,8", "--image", "y=[7,3]"];
         assert!(found(0, &arguments).iter().all(|row| row.batch == Some(1)));
@@ -245,8 +222,8 @@ fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
         }";
     let stored = bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes));
     check("store", store, &["-n", "21", "--image", "y=[7,3]"], &[("y", stored)]);
-    let store = written(&folder, "store.comp", store.replace("at.y < imageSize(y).y", "at.y < 2"));
-    let file = written(&folder, "unwritten.bin", bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes)));
+    let store = folder.write("store.comp", store.replace("at.y < imageSize(y).y", "at.y < 2"));
+    let file = folder.write("unwritten.bin", bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes)));
     for device in devices() {
         let arguments = [store.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=8", "--image", "y=[7,3]"];
         let all = found(1, &[&arguments[..], &["--reference", &file]].concat());
@@ -394,7 +371,7 @@ fn every_format_that_a_device_has_is_written_and_read_back() {
         };
         // No NaNs: a copy through a shader may change these.
         let contents: Vec<u8> = (0..27 * texel).map(|i| u8::try_from(i % 61).unwrap()).collect();
-        let filled = format!("source=[9,3]:file={}", written(&folder, "contents.bin", &contents));
+        let filled = format!("source=[9,3]:file={}", folder.write("contents.bin", &contents));
         check(format, &copy, &["-n", "27", "--image", &filled, "--image", "target=[9,3]"], &[("target", contents)]);
     }
 }
@@ -407,7 +384,7 @@ fn an_image_that_holds_no_result_is_not_compared() {
         "layout(binding = 2, r32ui) uniform writeonly uimage2D sizes;\nvoid main() {\n\
          imageStore(sizes, ivec2(gl_GlobalInvocationID.xy), uvec4(gl_WorkGroupSize.x));",
     );
-    let two = written(&folder, "two.comp", two);
+    let two = folder.write("two.comp", two);
     for device in devices() {
         let arguments = [two.as_str(), "-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
         for row in found(0, &arguments) {
@@ -421,9 +398,9 @@ fn an_image_that_holds_no_result_is_not_compared() {
 #[test]
 fn a_manifest_says_what_image_flags_say() {
     let folder = Folder::new();
-    written(&folder, "blur.comp", BLUR);
-    written(&folder, "texels.bin", [51; 4 * 64]);
-    written(&folder, "right.bin", [51; 4 * 64]);
+    folder.write("blur.comp", BLUR);
+    folder.write("texels.bin", [51; 4 * 64]);
+    folder.write("right.bin", [51; 4 * 64]);
     let manifest = "
         shader = 'blur.comp'
         n = 64
@@ -436,7 +413,7 @@ fn a_manifest_says_what_image_flags_say() {
         no-lock = true
         format = 'csv'
     ";
-    let manifest = written(&folder, "kernel.toml", manifest);
+    let manifest = folder.write("kernel.toml", manifest);
     let ran = support::succeeded(&["tune", "--manifest", &manifest, "-d", &devices()[0].index]);
     let all = rows(&ran.out);
     assert!(all.len() == 1 && all[0].status == "ok", "{}", ran.err);
@@ -445,7 +422,7 @@ fn a_manifest_says_what_image_flags_say() {
 #[test]
 fn what_can_not_be_is_said_before_anything_runs() {
     let folder = Folder::new();
-    let blur = written(&folder, "blur.comp", BLUR);
+    let blur = folder.write("blur.comp", BLUR);
     let declared = |name: &str, declaration: &str| {
         let text = format!(
             "#version 450\nlayout(local_size_x = 8) in;\nlayout(binding = 0) buffer Out {{ float result[]; }};\n\
@@ -453,7 +430,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         );
         let (text, used) = text.split_once("//").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap_or((text, String::new()));
         let (used, rest) = used.split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-        written(&folder, name, format!("{text}\n{rest}").replace("USE", &used))
+        folder.write(name, format!("{text}\n{rest}").replace("USE", &used))
     };
     let shadow = declared("shadow.comp", "uniform sampler2DShadow s; //textureLod(s, vec3(0.5), 0.0)");
     let samples = declared("samples.comp", "uniform sampler2DMS s; //texelFetch(s, ivec2(0), 0).r");
@@ -465,7 +442,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         "uniform sampler s; layout(binding = 2) uniform texture2D t; //textureLod(sampler2D(t, s), vec2(0), 0.0).r",
     );
     let many = declared("many.comp", "uniform sampler2D s[5000]; //textureLod(s[0], vec2(0), 0.0).r");
-    let small = written(&folder, "small.bin", [0; 100]);
+    let small = folder.write("small.bin", [0; 100]);
     let filled = format!("source=[8,8]:file={small}");
     for (arguments, part) in [
         (&[blur.as_str(), "--image", "nothing=:zero"][..], "no image `nothing`; it has source, blurred"),

@@ -29,8 +29,8 @@ pub use localize::{LocalSizeIds, LocalizeError, specializable};
 pub use needs::{Lack, Needs};
 pub use reflect::{
     Access, BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, EntryPoint, Extent, ImageInfo, InstructionCounts,
-    InstructionKind, InstructionMix, MatrixOrder, MemberLayout, ReflectError, Reflection, ScalarType, SpecConstant, SpecValues,
-    StructLayout, TypeLayout,
+    InstructionKind, InstructionMix, MatrixOrder, MemberLayout, Overlap, ReflectError, Reflection, ScalarType, SpecConstant,
+    SpecValues, StructLayout, TypeLayout,
 };
 pub use specialize::{SpecializeError, prepare, specialize, specialize_entry, specialize_kernel};
 pub use validator::{BlockLayouts, Invalid, block_layouts, validate, validate_within};

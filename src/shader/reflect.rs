@@ -15,6 +15,7 @@ mod interface;
 mod kinds;
 mod mix;
 mod operation;
+mod overlap;
 mod pointers;
 mod reach;
 mod scalar;
@@ -42,6 +43,7 @@ pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout,
 pub use image::ImageInfo;
 pub use kinds::InstructionKind;
 pub use mix::{InstructionCounts, InstructionMix};
+pub use overlap::Overlap;
 pub use rspirv::spirv::Capability;
 pub use scalar::ScalarType;
 

@@ -241,6 +241,10 @@ impl Kernel {
         let infos = reflection.bindings_under(&values).map_err(described)?;
         let blocks = reflection.blocks(&values).map_err(described)?;
         buffers::check_numbers(&blocks)?;
+        if let Some(overlap) = blocks.iter().find_map(|block| block.layout.overlap(&block.name)) {
+            let reason = format!("{overlap}: a specialization constant is the length of an array, and no offset follows it");
+            return Err(Failure::new(Status::CompileError, reason));
+        }
         names::check(&self.subject, &infos, &blocks)?;
         let world = World { subject: &self.subject, blocks: &blocks, variables: &variables, directions: source.directions };
         // What functions do with a buffer, which those of the specialization don't tell.

@@ -328,3 +328,84 @@ fn layouts_are_written_as_json() {
     let push = blocks("layout(push_constant) uniform Push { uint n; } push;", "uint n = push.n;");
     assert_eq!(serde_json::to_value(&push[0]).unwrap()["kind"], "push_constants");
 }
+
+// ---- what specialization lays over each other -------------------------------------------------------------------------------
+
+/// What overlaps in blocks whose array has so many elements.
+fn overlap(declarations: &str, uses: &str, length: u64) -> Option<String> {
+    let constant = "layout(constant_id = 7) const uint N = 4;";
+    let module = compiled(&format!("{HEAD} {constant} {declarations} void main() {{ {uses} }}"));
+    let blocks = module.reflection.blocks(&[(7, length)].into()).unwrap();
+    blocks.iter().find_map(|block| block.layout.overlap(&block.name)).map(|overlap| overlap.to_string())
+}
+
+#[test]
+fn an_array_that_a_constant_makes_longer_reaches_into_what_follows() {
+    let before = "layout(binding = 0) buffer Data { float parts[N]; uint tail; } data;";
+    assert_eq!(overlap(before, "data.tail = 1;", 4), None);
+    assert_eq!(overlap(before, "data.tail = 1;", 1), None);
+    let said = "`data.parts` ends at byte 20, and `data.tail` begins at 16";
+    assert_eq!(overlap(before, "data.tail = 1;", 5).as_deref(), Some(said));
+    // As the last member it has room, but not in an array's element.
+    let last = "layout(binding = 0) buffer Data { uint head; float parts[N]; } data;";
+    assert_eq!(overlap(last, "data.head = 1;", 1000), None);
+    let element = "struct Light { vec4 colour; float parts[N]; };
+        layout(binding = 0) buffer Data { uint head; Light lights[]; } data;";
+    assert_eq!(overlap(element, "data.head = 1;", 4), None);
+    let said = "`data.lights[]` ends at byte 48, and its next element begins at 32";
+    assert_eq!(overlap(element, "data.head = 1;", 8).as_deref(), Some(said));
+    let inner = "struct Light { float parts[N]; uint tail; };
+        layout(binding = 0) buffer Data { uint head; Light lights[2][3]; } data;";
+    assert_eq!(overlap(inner, "data.head = 1;", 4), None);
+    let said = "`data.lights[][].parts` ends at byte 24, and `data.lights[][].tail` begins at 16";
+    assert_eq!(overlap(inner, "data.head = 1;", 6).as_deref(), Some(said));
+    let pushed = "layout(push_constant) uniform P { float parts[N]; uint tail; };";
+    let out = "layout(binding = 0) buffer Data { uint head; };";
+    assert!(overlap(&format!("{pushed} {out}"), "head = tail;", 5).is_some());
+}
+
+/// What padding leaves behind the last column, or the last element, may be used by what follows.
+#[test]
+fn what_lies_in_padding_overlaps_nothing() {
+    let declarations = format!("{INNER} layout(binding = 0, std140) uniform Data {{ {MEMBERS} float tail[N]; }} data;");
+    let out = "layout(binding = 1) buffer Out { double result; };";
+    assert_eq!(overlap(&format!("{declarations} {out}"), "result = data.d + data.tail[0];", 100), None);
+    let packed = "
+               OpCapability Shader
+               OpMemoryModel Logical GLSL450
+               OpEntryPoint GLCompute %main \"main\"
+               OpExecutionMode %main LocalSize 1 1 1
+               OpName %data \"data\"
+               OpMemberName %Data 0 \"rows\"
+               OpMemberName %Data 1 \"next\"
+               OpDecorate %array ArrayStride 16
+               OpMemberDecorate %Data 0 Offset 0
+               OpMemberDecorate %Data 1 Offset 36
+               OpDecorate %Data Block
+               OpDecorate %data DescriptorSet 0
+               OpDecorate %data Binding 0
+       %void = OpTypeVoid
+         %fn = OpTypeFunction %void
+      %float = OpTypeFloat 32
+       %uint = OpTypeInt 32 0
+      %three = OpConstant %uint 3
+      %array = OpTypeArray %float %three
+       %Data = OpTypeStruct %array %float
+        %ptr = OpTypePointer StorageBuffer %Data
+       %data = OpVariable %ptr StorageBuffer
+       %main = OpFunction %void None %fn
+      %entry = OpLabel
+               OpReturn
+               OpFunctionEnd";
+    let blocks = reflected(packed, "vulkan1.1").blocks(&SpecValues::new()).unwrap();
+    assert_eq!(blocks.iter().find_map(|block| block.layout.overlap(&block.name)), None);
+}
+
+/// The validator has judged these as they are: none overlaps.
+#[test]
+fn what_is_valid_does_not_overlap() {
+    let declarations = format!("{INNER} layout(binding = 0) buffer Data {{ {MEMBERS} vec2 tail[]; }} data;");
+    for block in blocks(&declarations, "data.tail[0] = vec2(data.f);") {
+        assert_eq!(block.layout.overlap(&block.name), None);
+    }
+}

@@ -5,6 +5,7 @@
 pub mod blocks;
 pub mod faults;
 pub mod processes;
+pub mod tunings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -32,6 +33,13 @@ impl Folder {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
+    }
+
+    /// Writes a file, and gives its path as an argument.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
     }
 }
 
