@@ -12,7 +12,7 @@ use lanescope::record::Record;
 use lanescope::tuning::{Quality, Query, Table};
 use serde_json::Value;
 use support::tunings::{found, tuned};
-use support::{Folder, Found, Ran, devices, ran, rows};
+use support::{Folder, Found, devices, ran, rows};
 
 /// Transposes without Workgroup memory: right for every workgroup size.
 const NAIVE: &str = "#version 450
@@ -562,7 +562,7 @@ fn a_killed_search_leaves_what_it_has_measured() {
 #[cfg(unix)]
 #[test]
 fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
-    use support::faults::Faults;
+    use support::{Ran, faults::Faults};
 
     let folder = Folder::new();
     let copy = folder.write("copy.comp", COPY);
