@@ -1,6 +1,8 @@
 //! A session on devices that fail in the middle: nothing that can't be trusted comes out as a figure.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Duration;
 
 use lanescope::experiments::{Setting, find};
@@ -31,7 +33,7 @@ struct Flaky {
     /// Cases that fit at one time, besides the two that the session itself needs.
     fits: usize,
     /// How long the device has nothing to do while a case is compiled, and whether its clock halves meanwhile.
-    nap: Duration,
+    nap: Rc<Cell<Duration>>,
     falls: bool,
     /// How long it has to work until its clock has risen.
     to_rise: Duration,
@@ -52,7 +54,7 @@ impl Flaky {
             untimed: Duration::ZERO,
             late: Duration::ZERO,
             fits,
-            nap: Duration::ZERO,
+            nap: Rc::default(),
             falls: false,
             to_rise: Duration::ZERO,
             sentinel: Duration::ZERO,
@@ -110,7 +112,7 @@ impl Dispatcher for Flaky {
         let loaded = self.mock.load(prepared)?;
         self.loaded.push((loaded.slot, prepared.case.experiment.clone()));
         if !prepared.case.experiment.starts_with("calibration/") {
-            self.late += self.nap;
+            self.late += self.nap.get();
             self.to_rise = if self.falls { WARM_UP / 2 } else { Duration::ZERO };
             (self.sentinel, self.warmed) = (Duration::ZERO, None);
         }
@@ -168,10 +170,11 @@ impl Dispatcher for Flaky {
 
 /// The outcomes of the cases of a request.
 fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
-    outcomes_by(Rule::Each, device, filter, axes)
+    outcomes_by(&[Rule::Each], device, filter, axes)
 }
 
-fn outcomes_by(rule: Rule, device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
+/// The same of the last of several blocks in one session, a block for each rule. The device has naps in the first one alone.
+fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
     let info = device.info().clone();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
@@ -185,17 +188,23 @@ fn outcomes_by(rule: Rule, device: &mut Flaky, filter: &str, axes: &[&str]) -> V
     let tools =
         ToolCases { empty: cases("calibration/empty", &[]).remove(0), sentinel: cases(SENTINEL, &[]).remove(0), evictor: None };
     let prepared = cases(filter, axes);
-    measure(rule, device, &tools, &prepared)
+    measure(rules, device, &tools, &prepared)
 }
 
-fn measure(rule: Rule, device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
+fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
     let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
+    let nap = Rc::clone(&device.nap);
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
     let pool = Pool::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
+    let mut session = Session::new(pool, Options { rule: rules[0], max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
-    let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+    let mut outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+    for rule in &rules[1..] {
+        nap.set(Duration::ZERO);
+        session.set_rule(*rule);
+        outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+    }
     let failure = session.given_up().cloned();
     let result = |outcome: Option<lanescope::measure::Outcome>| match (outcome, &failure) {
         (Some(outcome), _) => outcome.result,
@@ -297,20 +306,25 @@ fn what_is_not_timed_takes_of_a_cases_time() {
 }
 
 /// Where a search goes by one look at each case, a device whose clock has not fallen is not worked for half a second before each of
-/// them; a figure that may stand is never had so.
+/// them; a figure that may stand is never had so, nor from a device that was spared before.
 #[test]
 fn a_glance_spares_a_warm_up_while_the_clock_is_up() {
-    let warmed = |rule, nap, falls| {
-        let mut device = Flaky { nap: Duration::from_millis(nap), falls, ..Flaky::new(None, 100) };
-        let outcomes = outcomes_by(rule, &mut device, LINEAR.0, &["n=4096", "local_size_x=64"]);
+    let warmed = |rules: &[Rule], nap, falls| {
+        let nap = Rc::new(Cell::new(Duration::from_millis(nap)));
+        let mut device = Flaky { nap, falls, ..Flaky::new(None, 100) };
+        let outcomes = outcomes_by(rules, &mut device, LINEAR.0, &["n=4096", "local_size_x=64"]);
         let flags = &outcomes[0].as_ref().expect("it is measured").flags;
-        assert!(!flags.contains(&Flag::Drift) && !flags.contains(&Flag::Throttled), "{rule:?}: {flags:?}");
+        assert!(!flags.contains(&Flag::Drift) && !flags.contains(&Flag::Throttled), "{rules:?}: {flags:?}");
         device.warmed.expect("it was sampled") >= WARM_UP
     };
-    assert!(!warmed(Rule::Glance, 100, false));
-    assert!(warmed(Rule::Glance, 100, true));
+    assert!(!warmed(&[Rule::Glance], 100, false));
+    assert!(warmed(&[Rule::Glance], 100, true));
     for rule in [Rule::Each, Rule::Race] {
-        assert!(warmed(rule, 100, false) && warmed(rule, 100, true), "{rule:?}");
-        assert!(!warmed(rule, 0, false), "{rule:?}");
+        assert!(warmed(&[rule], 100, false) && warmed(&[rule], 100, true), "{rule:?}");
+        assert!(!warmed(&[rule], 0, false), "{rule:?}");
+        // It was never idle since the glance, which found it fast enough; nor was it before the second of two others.
+        assert!(warmed(&[Rule::Glance, rule], 100, false), "{rule:?}");
+        assert!(!warmed(&[rule, rule], 100, false), "{rule:?}");
+        assert!(!warmed(&[Rule::Glance, Rule::Glance, rule], 0, false), "{rule:?}");
     }
 }

@@ -275,17 +275,14 @@ impl<'a> LocalBench<'a> {
         let (subject, base) = self.subjects(call)?;
         let place = call.place;
         let rival = self.fastest.filter(|_| is_race);
-        if call.is_glance {
-            self.rig.spare_warm_up()?;
-        }
-        let sizes = self.rig.choose_sizes(&subject, self.max_time, rival)?;
+        let sizes = self.rig.choose_sizes(&subject, self.max_time, rival, call.is_glance)?;
         self.case(place)?.subject.sizes = sizes;
         if let Some(time) = sizes.pass_time(&subject.prepared.case) {
             self.fastest = Some(self.fastest.map_or(time, |fastest| fastest.min(time)));
         }
         let Some(base) = base else { return Ok((sizes, None)) };
         if !self.bases[base].is_sized {
-            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time, None)?;
+            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time, None, call.is_glance)?;
             (self.bases[base].subject.sizes, self.bases[base].is_sized) = (chosen, true);
         }
         Ok((sizes, Some(self.bases[base].subject.sizes)))
@@ -298,10 +295,7 @@ impl<'a> LocalBench<'a> {
         if subject.measurand().is_by_host() {
             return self.visit_host(&subject);
         }
-        if call.is_glance {
-            self.rig.spare_warm_up()?;
-        }
-        self.rig.warm_up_if_idle()?;
+        self.rig.warm_up_if_idle(call.is_glance)?;
         let left = call.left;
         let base = base.map(|base| self.bases[base].subject.clone());
         let started = self.rig.device.now();
@@ -331,7 +325,7 @@ impl<'a> LocalBench<'a> {
     /// Visits a case that the host's clock times. Where the host does the work by itself, the device idles meanwhile.
     fn visit_host(&mut self, subject: &Subject) -> Result<Visited, Failure> {
         if subject.measurand() != Measurand::HostPass {
-            self.rig.warm_up_if_idle()?;
+            self.rig.warm_up_if_idle(false)?;
         }
         let started = self.rig.device.now();
         let visit = self.rig.visit(subject, self.max_time)?;
@@ -373,7 +367,7 @@ impl<'a> LocalBench<'a> {
     }
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
-        if recovers { self.rig.warm_up() } else { self.rig.warm_up_if_idle() }?;
+        if recovers { self.rig.warm_up() } else { self.rig.warm_up_if_idle(false) }?;
         self.begun = (self.rig.device.now(), self.rig.begin());
         Ok(())
     }

@@ -24,6 +24,8 @@ pub(super) struct Rig<'a> {
     warm_up: Duration,
     contention: Contention,
     last_busy: Duration,
+    /// Whether it idled since its clocks were last known to have risen, and was found fast enough for a glance.
+    is_spared: bool,
 }
 
 /// What a visit saw of the device beside its samples.
@@ -56,7 +58,7 @@ impl<'a> Rig<'a> {
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
         }
         let last_busy = device.now();
-        Ok(Self { device, instrument, cases, tools, warm_up, contention: Contention::default(), last_busy })
+        Ok(Self { device, instrument, cases, tools, warm_up, contention: Contention::default(), last_busy, is_spared: false })
     }
 
     /// Loads the tools, before the cases of a block.
@@ -75,21 +77,18 @@ impl<'a> Rig<'a> {
         self.tools.evictor.is_some()
     }
 
-    /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise.
-    pub(super) fn warm_up_if_idle(&mut self) -> Result<(), Failure> {
-        if self.is_idle() { self.warm_up() } else { Ok(()) }
-    }
-
-    /// Takes a device that had nothing to do for a while for a busy one if it is as fast as at the start all the same. Good enough
-    /// for a glance only: the sentinel sees the core's clock, and that of the memory may have fallen alone.
-    pub(super) fn spare_warm_up(&mut self) -> Result<(), Failure> {
-        if self.is_idle() {
+    /// Keeps the device busy with the sentinel if it had nothing to do for a while: clocks take 200 to 450 ms to rise. For a glance only
+    /// where it isn't as fast as at the start: the sentinel sees the core's clock, and that of the memory may have fallen alone, so
+    /// that whatever is more than a glance makes up for it.
+    pub(super) fn warm_up_if_idle(&mut self, is_glance: bool) -> Result<(), Failure> {
+        if is_glance && self.is_idle() {
             let now = Conditions { clock: self.clock()?, lost: None };
             if !flags::is_throttled(&now) {
+                self.is_spared = true;
                 self.was_busy();
             }
         }
-        Ok(())
+        if self.is_idle() || (self.is_spared && !is_glance) { self.warm_up() } else { Ok(()) }
     }
 
     /// Whether it had nothing to do for so long that its clocks may have fallen.
@@ -113,6 +112,7 @@ impl<'a> Rig<'a> {
         let until = self.device.now() + self.warm_up;
         self.keep_busy(until)?;
         self.was_busy();
+        self.is_spared = false;
         Ok(())
     }
 

@@ -122,6 +122,7 @@ impl Rig<'_> {
         subject: &Subject,
         max_time: Duration,
         rival: Option<Duration>,
+        is_glance: bool,
     ) -> Result<Sizes, Failure> {
         if !subject.measurand().is_pass() {
             let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
@@ -130,7 +131,7 @@ impl Rig<'_> {
         }
         let is_hosts = subject.measurand().is_by_host();
         if subject.measurand() != Measurand::HostPass {
-            self.warm_up_if_idle()?;
+            self.warm_up_if_idle(is_glance)?;
         }
         let target = if is_hosts { HOST_SAMPLE.0 } else { FLOORS_PER_SAMPLE * self.instrument.floor.0 };
         let Case { repeat, prepare, .. } = &subject.prepared.case;

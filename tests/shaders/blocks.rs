@@ -354,6 +354,10 @@ fn an_array_that_a_constant_makes_longer_reaches_into_what_follows() {
     assert_eq!(overlap(element, "data.head = 1;", 4), None);
     let said = "`data.lights[]` ends at byte 48, and its next element begins at 32";
     assert_eq!(overlap(element, "data.head = 1;", 8).as_deref(), Some(said));
+    let rows = "struct Row { float parts[N]; }; layout(binding = 0) buffer Data { Row rows[3]; uint tail; } data;";
+    assert_eq!(overlap(rows, "data.tail = 1;", 4), None);
+    let said = "`data.rows[]` ends at byte 20, and its next element begins at 16";
+    assert_eq!(overlap(rows, "data.tail = 1;", 5).as_deref(), Some(said));
     let inner = "struct Light { float parts[N]; uint tail; };
         layout(binding = 0) buffer Data { uint head; Light lights[2][3]; } data;";
     assert_eq!(overlap(inner, "data.head = 1;", 4), None);
@@ -378,9 +382,15 @@ fn what_lies_in_padding_overlaps_nothing() {
                OpName %data \"data\"
                OpMemberName %Data 0 \"rows\"
                OpMemberName %Data 1 \"next\"
+               OpMemberName %Data 2 \"turned\"
+               OpMemberName %Data 3 \"last\"
                OpDecorate %array ArrayStride 16
                OpMemberDecorate %Data 0 Offset 0
                OpMemberDecorate %Data 1 Offset 36
+               OpMemberDecorate %Data 2 Offset 48
+               OpMemberDecorate %Data 2 RowMajor
+               OpMemberDecorate %Data 2 MatrixStride 16
+               OpMemberDecorate %Data 3 Offset 76
                OpDecorate %Data Block
                OpDecorate %data DescriptorSet 0
                OpDecorate %data Binding 0
@@ -390,7 +400,9 @@ fn what_lies_in_padding_overlaps_nothing() {
        %uint = OpTypeInt 32 0
       %three = OpConstant %uint 3
       %array = OpTypeArray %float %three
-       %Data = OpTypeStruct %array %float
+       %pair = OpTypeVector %float 2
+     %turned = OpTypeMatrix %pair 3
+       %Data = OpTypeStruct %array %float %turned %float
         %ptr = OpTypePointer StorageBuffer %Data
        %data = OpVariable %ptr StorageBuffer
        %main = OpFunction %void None %fn

@@ -4,6 +4,9 @@ use std::fmt;
 
 use super::{MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 
+/// An element of an array, in a path.
+const ELEMENT: &str = "[]";
+
 /// Two members, or two elements, of which one reaches into the other.
 ///
 /// Offsets and strides are fixed where a module is compiled, lengths of arrays may be specialization constants: one that grows an array
@@ -25,24 +28,51 @@ impl fmt::Display for Overlap {
     }
 }
 
+/// What an [`Overlap`] is told from. Names may be long and many: they are put together only where there is something to tell.
+struct Reach<'l> {
+    /// From the inside out: members' names, and `[]` for elements of arrays.
+    path: Vec<&'l str>,
+    end: u64,
+    /// The member that it reaches into; otherwise that is the next element.
+    next: Option<&'l str>,
+    begin: u64,
+}
+
+impl<'l> Reach<'l> {
+    fn within(mut self, name: &'l str) -> Self {
+        self.path.push(name);
+        self
+    }
+}
+
 impl StructLayout {
     /// The first two members, of this struct or of one in it, that overlap; `name` is what the struct is called.
     pub fn overlap(&self, name: &str) -> Option<Overlap> {
-        let mut members: Vec<&MemberLayout> = self.members.iter().collect();
-        members.sort_by_key(|member| member.offset);
-        let called = |member: &MemberLayout| {
-            let parts = [name, &member.name].into_iter().filter(|part| !part.is_empty());
-            parts.collect::<Vec<_>>().join(".")
+        let Reach { path, end, next, begin } = self.reach()?;
+        let called = |last: &str| {
+            let mut called = name.to_owned();
+            for part in path[1..].iter().rev().copied().chain([last]) {
+                let dot = if called.is_empty() || part.is_empty() || part == ELEMENT { "" } else { "." };
+                called = called + dot + part;
+            }
+            called
         };
-        let pairs = members.iter().zip(members.iter().skip(1));
-        let reaching = |(member, next): (&&MemberLayout, &&MemberLayout)| {
-            let end = u64::from(member.offset).saturating_add(member.ty.extent());
-            let next = (format!("`{}`", called(next)), u64::from(next.offset));
-            (end > next.1).then(|| Overlap { member: called(member), end, next })
-        };
-        // What is too long within a member makes that too long.
-        let mut inner = members.iter().filter_map(|member| member.ty.overlap(&called(member)));
-        inner.next().or_else(|| pairs.filter_map(reaching).next())
+        let next = next.map_or_else(|| "its next element".to_owned(), |next| format!("`{}`", called(next)));
+        Some(Overlap { member: called(path[0]), end, next: (next, begin) })
+    }
+
+    fn reach(&self) -> Option<Reach<'_>> {
+        // What is too long within a member makes that too long: the inner one is the reason.
+        let mut inner = self.members.iter().filter_map(|member| Some(member.ty.reach()?.within(&member.name)));
+        inner.next().or_else(|| {
+            let mut members: Vec<&MemberLayout> = self.members.iter().collect();
+            members.sort_by_key(|member| member.offset);
+            let mut pairs = members.iter().zip(members.iter().skip(1));
+            pairs.find_map(|(member, next)| {
+                let (end, begin) = (u64::from(member.offset).saturating_add(member.ty.extent()), u64::from(next.offset));
+                (end > begin).then(|| Reach { path: vec![&member.name], end, next: Some(&next.name), begin })
+            })
+        })
     }
 }
 
@@ -65,20 +95,17 @@ impl TypeLayout {
         }
     }
 
-    fn overlap(&self, name: &str) -> Option<Overlap> {
+    fn reach(&self) -> Option<Reach<'_>> {
         match self {
             Self::Array { stride, element, .. } | Self::RuntimeArray { stride, element } => {
-                let name = format!("{name}[]");
-                let has_next = !matches!(self, Self::Array { length: 0 | 1, .. });
-                let reaching = has_next && element.extent() > (*stride).into();
-                let overlap = || Overlap {
-                    member: name.clone(),
-                    end: element.extent(),
-                    next: ("its next element".to_owned(), (*stride).into()),
-                };
-                element.overlap(&name).or_else(|| reaching.then(overlap))
+                let inner = element.reach().map(|reach| reach.within(ELEMENT));
+                inner.or_else(|| {
+                    let has_next = !matches!(self, Self::Array { length: 0 | 1, .. });
+                    let (end, begin) = (element.extent(), u64::from(*stride));
+                    (has_next && end > begin).then(|| Reach { path: vec![ELEMENT], end, next: None, begin })
+                })
             }
-            Self::Struct(layout) => layout.overlap(name),
+            Self::Struct(layout) => layout.reach(),
             Self::Scalar { .. } | Self::Vector { .. } | Self::Matrix { .. } | Self::Pointer { .. } => None,
         }
     }

@@ -49,7 +49,7 @@ pub struct Loss {
     pub ratio: Ratio,
 }
 
-/// What each axis matters, and the share of the variance that none explains alone.
+/// What each axis matters, and the share of the variance that no sum over the axes explains.
 pub(super) fn effects(space: &Space, trials: &[Trial], point: &Point, best: &Timing) -> (Vec<AxisEffect>, Option<f64>) {
     let outcomes: BTreeMap<usize, &Trial> =
         trials.iter().filter_map(|trial| Some((space.find(&trial.point)?, trial))).collect();
@@ -221,18 +221,22 @@ impl Sample {
             return None;
         }
         let noise = if unmeasured > 0.0 { unmeasured * left / (1.0 - parameters / effective) } else { 0.0 };
-        let by_chance: Vec<f64> = (0..components.len()).map(|axis| noise * self.uncertainty(axis)).collect();
         let varied: Vec<usize> = (0..components.len()).filter(|axis| self.measured_values[*axis] > 1).collect();
-        let alone = Joint::of(space).shapley(&varied, &components)?;
-        let fitted = alone.iter().zip(&by_chance).map(|(alone, by_chance)| alone - by_chance).sum::<f64>().max(0.0);
+        // What was never measured weighs nothing.
+        let joint = Joint::of(space, &varied, |axis, place| self.targets[axis][place] > 0.0)?;
+        let added = joint.shapley(&varied.iter().map(|axis| components[*axis].as_slice()).collect::<Vec<_>>());
+        let mut alone = vec![0.0; components.len()];
+        for (axis, added) in varied.into_iter().zip(added) {
+            alone[axis] = (added - noise * self.uncertainty(axis)).max(0.0);
+        }
+        let fitted: f64 = alone.iter().sum();
         let rest = left + noise * parameters / effective;
         // What rounding leaves of times that are all the same.
         if fitted + rest < 1e-18 {
             return None;
         }
-        let share = |(alone, by_chance): (f64, f64)| ((alone - by_chance) / (fitted + rest)).max(0.0);
-        let together = rest / (fitted + rest);
-        Some(Shares { alone: alone.into_iter().zip(by_chance).map(share).collect(), together })
+        alone.iter_mut().for_each(|alone| *alone /= fitted + rest);
+        Some(Shares { alone, together: rest / (fitted + rest) })
     }
 }
 

@@ -11,55 +11,72 @@ pub(super) const STILL: f64 = 1e-10;
 /// The most axes whose shares are told: there are 2^12 sets of them.
 const MOST_AXES: usize = 12;
 
-/// For each pair of axes, in which share of a space the one has a value and the other has another.
+/// How the values of some axes go together in a space.
 pub(super) struct Joint {
-    /// By the first axis and the second; then by the first one's value and the second one's.
-    shares: Vec<Vec<Vec<f64>>>,
-    values: Vec<usize>,
+    /// For each axis, in which share of the space it has each of its values.
+    single: Vec<Vec<f64>>,
+    /// For each axis and each one after it: in which share of the space they have each pair of values, by the first one's value.
+    pairs: Vec<Vec<Vec<f64>>>,
 }
 
 impl Joint {
-    /// Of all configurations of a space.
+    /// Of those configurations of a space in which each of these axes has a value that is known. Nothing where the axes are too many.
     #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
-    pub fn of(space: &Space) -> Self {
-        let values: Vec<usize> = space.axes().iter().map(|axis| axis.values.len()).collect();
-        let tables = |own: &usize| values.iter().map(|other| vec![0.0; own * other]).collect();
-        let mut shares: Vec<Vec<Vec<f64>>> = values.iter().map(tables).collect();
+    pub fn of(space: &Space, axes: &[usize], is_known: impl Fn(usize, usize) -> bool) -> Option<Self> {
+        if axes.len() > MOST_AXES {
+            return None;
+        }
+        let values: Vec<usize> = axes.iter().map(|axis| space.axes()[*axis].values.len()).collect();
+        let mut single: Vec<Vec<f64>> = values.iter().map(|values| vec![0.0; *values]).collect();
+        let tables = |i: usize| values[i + 1..].iter().map(|other| vec![0.0; values[i] * other]).collect();
+        let mut pairs: Vec<Vec<Vec<f64>>> = (0..axes.len()).map(tables).collect();
+        let mut known = 0_usize;
         for configuration in 0..space.len() {
-            let places = space.places(configuration);
-            for (tables, own) in shares.iter_mut().zip(&places) {
-                for ((table, other), values) in tables.iter_mut().zip(&places).zip(&values) {
-                    table[own * values + other] += 1.0 / space.len() as f64;
+            let all = space.places(configuration);
+            let places: Vec<usize> = axes.iter().map(|axis| all[*axis]).collect();
+            if !axes.iter().zip(&places).all(|(axis, place)| is_known(*axis, *place)) {
+                continue;
+            }
+            known += 1;
+            for (i, own) in places.iter().enumerate() {
+                single[i][*own] += 1.0;
+                for ((table, other), values) in pairs[i].iter_mut().zip(&places[i + 1..]).zip(&values[i + 1..]) {
+                    table[own * values + other] += 1.0;
                 }
             }
         }
-        Self { shares, values }
-    }
-
-    /// The rows of a pair of axes: for each value of the one, in which share of the space the other has each of its values.
-    fn rows(&self, own: usize, other: usize) -> impl Iterator<Item = &[f64]> {
-        self.shares[own][other].chunks_exact(self.values[other])
+        let shares = single.iter_mut().chain(pairs.iter_mut().flatten()).flatten();
+        shares.for_each(|share| *share /= known.max(1) as f64);
+        Some(Self { single, pairs })
     }
 
     /// The mean of a component of another axis where an axis has each of its values.
     fn given(&self, own: usize, other: usize, component: &[f64]) -> Vec<f64> {
-        let mean = |row: &[f64]| {
-            let share: f64 = row.iter().sum();
-            let sum: f64 = row.iter().zip(component).map(|(share, value)| share * value).sum();
-            if share > 0.0 { sum / share } else { 0.0 }
-        };
-        self.rows(own, other).map(mean).collect()
+        let shares = &self.single[own];
+        let mut sums = vec![0.0; shares.len()];
+        if own < other {
+            let rows = self.pairs[own][other - own - 1].chunks_exact(component.len());
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = row.iter().zip(component).map(|(share, value)| share * value).sum();
+            }
+        } else {
+            let rows = self.pairs[other][own - other - 1].chunks_exact(shares.len());
+            for (row, value) in rows.zip(component) {
+                sums.iter_mut().zip(row).for_each(|(sum, share)| *sum += share * value);
+            }
+        }
+        sums.iter().zip(shares).map(|(sum, share)| if *share > 0.0 { sum / share } else { 0.0 }).collect()
     }
 
-    /// The mean over the space of the product of two axes' components.
-    fn product(&self, [own, other]: [usize; 2], [first, second]: [&[f64]; 2]) -> f64 {
-        let inner = |row: &[f64]| row.iter().zip(second).map(|(share, value)| share * value).sum::<f64>();
-        self.rows(own, other).zip(first).map(|(row, value)| value * inner(row)).sum()
+    /// The mean over the space of the product of two components of an axis.
+    fn product(&self, axis: usize, [one, other]: [&[f64]; 2]) -> f64 {
+        self.single[axis].iter().zip(one.iter().zip(other)).map(|(share, (one, other))| share * one * other).sum()
     }
 
-    /// The variance over the space that some axes explain of the sum of all components, whose mean is 0.
+    /// The variance over the space that some axes explain of the sum of all components. `means` has for each axis the mean of that
+    /// sum where it has each of its values, less the mean of all.
     fn explained(&self, axes: &[usize], means: &[Vec<f64>]) -> f64 {
-        let mut own: Vec<Vec<f64>> = axes.iter().map(|axis| vec![0.0; self.values[*axis]]).collect();
+        let mut own: Vec<Vec<f64>> = axes.iter().map(|axis| vec![0.0; means[*axis].len()]).collect();
         for _ in 0..SWEEPS {
             let mut moved: f64 = 0.0;
             for (at, axis) in axes.iter().enumerate() {
@@ -75,37 +92,39 @@ impl Joint {
                 break;
             }
         }
-        let pairs = axes.iter().zip(&own).flat_map(|one| axes.iter().zip(&own).map(move |other| (one, other)));
-        pairs.map(|((i, one), (j, other))| self.product([*i, *j], [one, other])).sum::<f64>().max(0.0)
+        // What is explained by a fit that isn't the best is less, by the square of what that lacks: 2 <sum, fit> - <fit, fit>.
+        let mut explained = 0.0;
+        for (i, one) in axes.iter().zip(&own) {
+            explained += 2.0 * self.product(*i, [&means[*i], one]) - self.product(*i, [one, one]);
+            for (j, other) in axes.iter().zip(&own).filter(|(j, _)| *j != i) {
+                explained -= self.product(*i, [&self.given(*i, *j, other), one]);
+            }
+        }
+        explained.max(0.0)
     }
 
-    /// What each of these axes adds to the variance over the space that axes explain of the sum of all components, on average over all
-    /// orders in which they can be added; together that is all of it. Nothing where there are too many axes.
-    pub fn shapley(&self, axes: &[usize], components: &[Vec<f64>]) -> Option<Vec<f64>> {
-        if axes.len() > MOST_AXES {
-            return None;
-        }
-        // By axis: the mean of the sum of all components where it has each of its values, less the mean of all.
-        let mean: f64 = axes.iter().map(|&i| self.product([i, i], [&components[i], &vec![1.0; self.values[i]]])).sum();
+    /// What each axis adds to the variance over the space that axes explain of the sum of all components, on average over all orders
+    /// in which they can be added; together that is all of it.
+    pub fn shapley(&self, components: &[&[f64]]) -> Vec<f64> {
+        let axes = components.len();
+        let mean: f64 = (0..axes).map(|i| self.product(i, [components[i], &vec![1.0; components[i].len()]])).sum();
         let means = |axis: usize| {
-            let mut means = vec![-mean; self.values[axis]];
-            for other in axes {
-                let given = self.given(axis, *other, &components[*other]);
+            let mut means: Vec<f64> = components[axis].iter().map(|value| value - mean).collect();
+            for other in (0..axes).filter(|other| *other != axis) {
+                let given = self.given(axis, other, components[other]);
                 means.iter_mut().zip(given).for_each(|(mean, given)| *mean += given);
             }
             means
         };
-        let means: Vec<Vec<f64>> = (0..components.len()).map(means).collect();
-        let chosen = |set: usize| axes.iter().enumerate().filter(move |(i, _)| (set >> i) & 1 == 1).map(|(_, axis)| *axis);
-        let sets = (0..1_usize << axes.len()).into_par_iter();
+        let means: Vec<Vec<f64>> = (0..axes).map(means).collect();
+        let chosen = |set: usize| (0..axes).filter(move |axis| (set >> axis) & 1 == 1);
+        let sets = (0..1_usize << axes).into_par_iter();
         let explained: Vec<f64> = sets.map(|set| self.explained(&chosen(set).collect::<Vec<_>>(), &means)).collect();
-        let mut added = vec![0.0; components.len()];
-        for (i, axis) in axes.iter().enumerate() {
-            for set in (0..explained.len()).filter(|set| (set >> i) & 1 == 0) {
-                added[*axis] += share_of_orders(set.count_ones(), axes.len()) * (explained[set | (1 << i)] - explained[set]);
-            }
-        }
-        Some(added)
+        let added = |axis: usize| {
+            let without = (0..explained.len()).filter(|set| (set >> axis) & 1 == 0);
+            without.map(|set| share_of_orders(set.count_ones(), axes) * (explained[set | (1 << axis)] - explained[set])).sum()
+        };
+        (0..axes).map(added).collect()
     }
 }
 

@@ -202,6 +202,19 @@ fn axes_that_depend_on_each_other_share_what_they_explain() {
     assert!(all[0] > 0.75 && all[1] > 0.0 && (all.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{all:?}");
 }
 
+/// A value that nobody has measured says nothing, however many there are.
+#[test]
+fn values_without_a_time_have_no_part_in_shares() {
+    let space = space(&[("a", 40), ("b", 4)]);
+    let time = |point: &Point| real(1 + point.integer("a")) * 4.0_f64.powf(real(point.integer("b")));
+    let of = |space: &Space, is_taken: &dyn Fn(usize) -> bool| {
+        shares(&Answer::new(space, &trials(space, is_taken, time), None).unwrap())
+    };
+    let few = of(&space, &|configuration| space.point(configuration).integer("a") < 8);
+    let small = self::space(&[("a", 8), ("b", 4)]);
+    assert_near(&few, &of(&small, &|_| true), 1e-9);
+}
+
 #[test]
 fn too_many_axes_have_no_shares() {
     let axes: Vec<(&str, u64)> =
@@ -249,6 +262,9 @@ fn an_axis_that_does_nothing_has_no_share_in_noise() {
             shares(&Answer::new(&space, &some, None).unwrap())
         })
         .collect();
+    for shares in &shares {
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?} are more or less than the whole");
+    }
     let mean = |i: usize| shares.iter().map(|shares| shares[i]).sum::<f64>() / 20.0;
     // A share can't be less than nothing, so that the mean of nothing is a little more.
     assert_near(&[0, 1, 2, 3].map(mean), &[0.25, 0.0, 0.0, 0.75], 0.06);
