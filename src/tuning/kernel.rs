@@ -242,7 +242,10 @@ impl Kernel {
         let blocks = reflection.blocks(&values).map_err(described)?;
         buffers::check_numbers(&blocks)?;
         if let Some(overlap) = blocks.iter().find_map(|block| block.layout.overlap(&block.name)) {
-            let reason = format!("{overlap}: a specialization constant is the length of an array, and no offset follows it");
+            let reason = format!(
+                "{overlap}: offsets don't follow a specialization constant; leave out values that make the array longer, or make \
+                 its length a macro (--define)"
+            );
             return Err(Failure::new(Status::CompileError, reason));
         }
         names::check(&self.subject, &infos, &blocks)?;
