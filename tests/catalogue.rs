@@ -6,6 +6,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
@@ -14,8 +15,8 @@ use lanescope::model::{
 };
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{
-    self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Prepared,
-    Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
+    self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Module,
+    Prepared, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
 };
 use lanescope::validate::{Verdict, compare};
 use rayon::prelude::*;
@@ -34,9 +35,18 @@ fn each_case(mut act: impl FnMut(Case)) {
     }
 }
 
+/// The compiler of all tests here: a module that one of them has compiled is there for the others.
+static COMPILER: LazyLock<Mutex<Compiler>> = LazyLock::new(|| Mutex::new(Compiler::new(Library::embedded()).unwrap()));
+
+fn compiled(kernel: &Kernel) -> Arc<Module> {
+    // A test that failed while it had the compiler did it no harm.
+    let mut compiler = COMPILER.lock().unwrap_or_else(PoisonError::into_inner);
+    compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap()
+}
+
 /// The cases with their kernels compiled: of those that differ only in sizes of grids and buffers, one.
-fn prepared_cases() -> Vec<Prepared> {
-    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+static PREPARED: LazyLock<Vec<Prepared>> = LazyLock::new(|| {
+    let mut compiler = COMPILER.lock().unwrap_or_else(PoisonError::into_inner);
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     each_case(|case| {
@@ -49,7 +59,7 @@ fn prepared_cases() -> Vec<Prepared> {
     });
     assert!(found.len() > 100, "only {} cases", found.len());
     found
-}
+});
 
 fn environment(target: SpirvTarget) -> &'static str {
     match target {
@@ -66,20 +76,20 @@ fn validate(words: &[u32], kernel: &Kernel) {
 
 #[test]
 fn what_a_module_declares_is_what_its_experiment_says() {
-    for Prepared { case, kernels } in prepared_cases() {
+    for Prepared { case, kernels } in PREPARED.iter() {
         assert_eq!(kernels.len(), case.kernels.len());
-        for (kernel, specialized) in case.kernels.iter().zip(&kernels) {
+        for (kernel, specialized) in case.kernels.iter().zip(kernels) {
             let name = format!("{} {} {:?}", case.experiment, case.point, kernel.macros);
             let reflection = &specialized.module.reflection;
             check_entry(reflection, &name);
-            check_bindings(&case, kernel, reflection, &name);
-            check_formats(&case, reflection, &name);
-            check_blocks(&case, kernel, reflection, specialized, &name);
+            check_bindings(case, kernel, reflection, &name);
+            check_formats(case, reflection, &name);
+            check_blocks(case, kernel, reflection, specialized, &name);
             check_instructions(reflection, specialized, &name);
             check_constants(kernel, specialized, &name);
         }
-        check_pushes(&case, &kernels);
-        check_poison(&case);
+        check_pushes(case, kernels);
+        check_poison(case);
     }
 }
 
@@ -317,7 +327,6 @@ fn subgroup_classes(words: &[u32]) -> BTreeSet<SubgroupClass> {
 
 #[test]
 fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
-    let mut compiler = Compiler::new(Library::embedded()).unwrap();
     let mut declared = BTreeSet::new();
     let whole = device_classes().remove(0);
     for class in whole.subgroup.classes.clone() {
@@ -326,7 +335,7 @@ fn a_module_declares_no_subgroup_class_that_its_device_lacks() {
         let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
         let plan = Plan::new(&Request::default(), setting).unwrap();
         for kernel in plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels) {
-            let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+            let module = compiled(&kernel);
             for own in subgroup_classes(&module.words) {
                 let is_rotation = (own, class) == (SubgroupClass::Rotate, SubgroupClass::RotateClustered);
                 assert!(own == class || is_rotation, "{kernel:?} declares {own:?}, where there is only {class:?}");
@@ -422,7 +431,6 @@ const TOGETHER: &[[Feature; 2]] = &[
 
 #[test]
 fn a_module_declares_nothing_that_its_device_lacks() {
-    let mut compiler = Compiler::new(Library::embedded()).unwrap();
     let all: BTreeSet<&Capability> = every_feature().into_iter().flat_map(capabilities_of).collect();
     let mut declared = BTreeSet::new();
     let alone = every_feature().into_iter().map(|feature| vec![feature]);
@@ -436,7 +444,7 @@ fn a_module_declares_nothing_that_its_device_lacks() {
             if !seen.insert((kernel.source.clone(), kernel.macros.clone())) {
                 continue;
             }
-            let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+            let module = compiled(&kernel);
             for capability in module.reflection.capabilities.iter().filter(|capability| all.contains(capability)) {
                 assert!(allowed.contains(&capability), "{kernel:?} declares {capability:?}, where there is only {features:?}");
                 declared.insert(*capability);
@@ -449,18 +457,18 @@ fn a_module_declares_nothing_that_its_device_lacks() {
 
 #[test]
 fn every_module_is_valid_before_and_after_specialization() {
-    let mut by_module: BTreeMap<String, Vec<(Kernel, Specialized)>> = BTreeMap::new();
-    for Prepared { case, kernels } in prepared_cases() {
-        for (kernel, specialized) in case.kernels.into_iter().zip(kernels) {
-            by_module.entry(specialized.module.spirv_hash.clone()).or_default().push((kernel, specialized));
+    let mut by_module: BTreeMap<&str, Vec<(&Kernel, &Specialized)>> = BTreeMap::new();
+    for Prepared { case, kernels } in PREPARED.iter() {
+        for (kernel, specialized) in case.kernels.iter().zip(kernels) {
+            by_module.entry(&specialized.module.spirv_hash).or_default().push((kernel, specialized));
         }
     }
     by_module.par_iter().for_each(|(_, forms)| {
-        let (kernel, specialized) = &forms[0];
+        let (kernel, specialized) = forms[0];
         validate(&specialized.module.words, kernel);
         // Spread over all forms: the first and the last are the edges of the sweep.
         let count = forms.len().min(VALIDATED_PER_MODULE);
-        for (kernel, specialized) in (0..count).map(|i| &forms[i * (forms.len() - 1) / (count - 1).max(1)]) {
+        for (kernel, specialized) in (0..count).map(|i| forms[i * (forms.len() - 1) / (count - 1).max(1)]) {
             let frozen = optimized(specialized, &[]);
             shader::validate(&frozen).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
             let reflection = Reflection::of(&frozen).unwrap();
@@ -472,7 +480,7 @@ fn every_module_is_valid_before_and_after_specialization() {
 
 #[test]
 fn the_validator_refuses_what_is_wrong() {
-    let Prepared { case, kernels } = prepared_cases().into_iter().find(|prepared| !prepared.kernels.is_empty()).unwrap();
+    let Prepared { case, kernels } = PREPARED.iter().find(|prepared| !prepared.kernels.is_empty()).unwrap();
     let mut words = kernels[0].module.words.clone();
     words.pop();
     let arguments = ["--target-env", environment(case.kernels[0].target), "-"];

@@ -1,7 +1,5 @@
 //! When an answer of `lanescope tune` counts as confirmed, and that the bench that asks so reads what the command says.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod confirmed;
 mod support;
 

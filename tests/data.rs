@@ -1,7 +1,5 @@
 //! Rows of real runs, kept as files: later versions must still read them, and what the README says of them must be in them.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod support;
 
 use std::fs;

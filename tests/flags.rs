@@ -1,11 +1,9 @@
-//! Every flag of a row, provoked: on the mock device, and on real drivers where one can.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+//! Every flag of a row, provoked on the mock device; tests/devices/rows.rs provokes those that a driver can show.
 
 mod support;
 
 use lanescope::record::Record;
-use support::{devices, measured, ran, rows};
+use support::{measured, ran, rows};
 
 /// A case that nothing is to be said against on a sound device: far longer than a launch, with few results to check.
 const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=2000000"];
@@ -142,82 +140,4 @@ fn a_known_fault_is_flagged_where_it_can_show() {
     assert_eq!(flags(&on_mock("noise=0.005,iterations=2000000", &steps("steps=2000000"))), [""; 0]);
     let dry = measured(&[&["--dry-run", "-d", "mock:iterations=50"], &steps("steps=60")[..]].concat());
     assert_eq!(flags(&dry[0]), ["quirk:mock-loop-cap"]);
-}
-
-// ---- on real drivers ------------------------------------------------------------------------------------------------------
-
-/// The one driver with a fault that the catalogue can show: the row is wrong, and says by what fault.
-#[test]
-fn loops_that_a_driver_cuts_short_are_wrong_and_flagged() {
-    for device in devices() {
-        let arguments =
-            ["calibration/sentinel", "--max-time=20ms", "-a", "groups=1", "-a", "steps=65535,65536", "-d", &device.index];
-        let rows = rows(&ran(&[&["run", "-q", "--format=csv"], &arguments[..]].concat()).out);
-        let said: Vec<_> =
-            rows.iter().map(|row| (row.status.as_str(), row.flags.contains("quirk:llvmpipe-loop-cap"))).collect();
-        let is_faulty = rows[1].flags.contains("quirk:");
-        let expected = if is_faulty { [("ok", false), ("wrong_result", true)] } else { [("ok", false), ("ok", false)] };
-        assert_eq!(said, expected, "on {}", device.driver);
-    }
-}
-
-/// Only where the kernel tells what each thread waited.
-#[cfg(target_os = "linux")]
-mod contention {
-    use std::process::{Child, Command, Stdio};
-    use std::thread;
-
-    use lanescope::measure::ProcessorTime;
-
-    use super::support::{devices, measured};
-
-    /// Processes that do nothing but take the processor; they end with this value.
-    struct Spinners(Vec<Child>);
-
-    impl Spinners {
-        /// Twice as many as there are processors.
-        fn start() -> Self {
-            let spinner = || {
-                let mut command = Command::new(std::env::current_exe().unwrap());
-                command
-                    .args(["contention::child_that_spins", "--exact", "--ignored"])
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null());
-                command.spawn().unwrap()
-            };
-            let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            Self((0..2 * processors).map(|_| spinner()).collect())
-        }
-    }
-
-    impl Drop for Spinners {
-        fn drop(&mut self) {
-            for child in &mut self.0 {
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-        }
-    }
-
-    #[test]
-    #[ignore = "a part of others_that_take_the_processor_are_contended"]
-    fn child_that_spins() {
-        let started = std::time::Instant::now();
-        while started.elapsed().as_secs() < 120 {
-            std::hint::spin_loop();
-        }
-    }
-
-    #[test]
-    fn others_that_take_the_processor_are_contended() {
-        // A kernel without scheduler statistics tells nothing, and then nothing may be said.
-        let is_told = ProcessorTime::now().is_some();
-        let spinners = Spinners::start();
-        for device in devices().into_iter().filter(|device| device.is_cpu) {
-            let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
-            let are_flagged = rows.iter().all(|row| row.flags.contains("contended"));
-            assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].flags);
-        }
-        drop(spinners);
-    }
 }

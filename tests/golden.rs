@@ -2,8 +2,6 @@
 //!
 //! After an intended change: INSTA_UPDATE=always cargo test --test golden, and read the difference.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 mod support;
 
 use support::{ran, rows, succeeded};

@@ -5,7 +5,7 @@
 mod support;
 
 use lanescope::record::Record;
-use support::{Ran, devices, measured, ran, rows};
+use support::{Ran, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 
@@ -83,19 +83,6 @@ fn without_its_base_a_case_is_measured_alone() {
             assert!(row.status == "ok" && row.value.is_some() && row.ratio.is_none() && row.pair_base.is_empty(), "{base}");
             assert!(row.reason.starts_with("not paired, its base: ") && row.reason.contains(said), "{base}: {}", row.reason);
         }
-    }
-}
-
-#[test]
-fn a_device_is_as_fast_as_itself() {
-    for device in devices() {
-        let twice = ["--paired", "--max-time=300ms", "-d", &device.index, "-d", &device.index];
-        let case = ["-q", "workgroup/linear", "-a", "n=2^16", "-a", "local_size_x=64"];
-        let rows = measured(&[&case[..], &twice].concat());
-        assert_eq!(rows.len(), 2, "on {}", device.driver);
-        // How near to 1 is for a benchmark to say; a machine that is busy may be far off.
-        assert!(rows[1].ratio.is_some_and(|ratio| ratio > 0.0) && rows[1].rounds >= Some(6), "on {}", device.driver);
-        assert_eq!(rows[1].checked, "true");
     }
 }
 

@@ -20,7 +20,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 use support::processes::Family;
-use support::{Folder, Ran, devices, lanescope, rows, rows_of, succeeded};
+use support::{Folder, Ran, lanescope, rows, rows_of, succeeded};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 
@@ -613,32 +613,4 @@ fn samples_go_on_after_a_kill() {
     let samples = samples(&file);
     assert_eq!(samples["cold"], [((1, 1), vec![2.5])].into(), "what is there stays, but for the line that was torn");
     assert_eq!(samples.len(), 1 + CASES - 69);
-}
-
-// ---- locks ----------------------------------------------------------------------------------------------------------------
-
-#[test]
-fn a_device_is_measured_on_by_one_run_at_a_time() {
-    let folder = Folder::new();
-    let device = &devices()[0].index;
-    let start = |more: &[&str], file: &str| {
-        // Not as other tests, which don't lock.
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
-        command.args(["run", "calibration/empty", "--max-time=20ms", "--preset=quick", "-d", device, "-o"]);
-        command.arg(folder.path(file)).args(more).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
-        command
-    };
-    // It has the lock before it makes its file, and holds it far longer than the others take.
-    let long = ["workgroup/linear", "-a", "local_size_x=1..64:+1", "-a", "n=64..6400:+64", "-q"];
-    let mut first = Family::start(&mut start(&long, "first.csv"));
-    first.wait_until("it measures", |_| folder.path("first.csv").exists());
-    let second: Ran = start(&[], "second.csv").output().unwrap().into();
-    assert_eq!(second.code, Some(75), "{}", second.err);
-    assert!(second.err.contains("another run measures on ") && second.err.contains("--no-lock"), "{}", second.err);
-    assert!(!folder.path("second.csv").exists());
-    assert_eq!(start(&["--no-lock"], "third.csv").output().unwrap().status.code(), Some(0));
-    // However it ends, the lock goes with it, workers or not.
-    first.signal(Signal::KILL);
-    first.end();
-    assert_eq!(start(&[], "fourth.csv").output().unwrap().status.code(), Some(0));
 }

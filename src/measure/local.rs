@@ -18,8 +18,8 @@ use crate::shader::Prepared;
 use crate::stats;
 use crate::validate::Verdict;
 
-/// The least that a round lasts. A block of few short cases would end its rounds within milliseconds, and never see how the
-/// device changes from one moment to another.
+/// The least that a round lasts, or the time that a case may take where that is shorter. A block of few short cases would end its
+/// rounds within milliseconds, and never see how the device changes from one moment to another.
 const ROUND_SPAN: Duration = Duration::from_millis(50);
 
 /// Samples of an empty pass in a round.
@@ -346,7 +346,7 @@ impl<'a> LocalBench<'a> {
             medians.push(stats::median(&times) / f64::from(batch));
         }
         self.rig.was_busy();
-        let until = self.round_started + ROUND_SPAN;
+        let until = self.round_started + ROUND_SPAN.min(self.max_time);
         if stays_busy {
             self.rig.keep_busy(until)?;
         }

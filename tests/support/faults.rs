@@ -99,9 +99,8 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     cargo.args(["build", "--quiet", "--example", "fault_layer", "--locked", "--offline", "--message-format=json"]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
+    // As the running test was built: anything else would build the whole crate once more.
+    cargo.args(["--profile", if cfg!(debug_assertions) { "test" } else { "release" }]);
     // Cargo set it from its configuration for this test; given from outside it would count as another, and all be built anew.
     let configured = Path::new(env!("CARGO_MANIFEST_DIR")).join(".shaderc");
     if std::env::var_os("SHADERC_LIB_DIR").is_some_and(|folder| Path::new(&folder) == configured) {

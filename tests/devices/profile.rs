@@ -5,19 +5,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{AxisKind, AxisValue, DeviceInfo, Preset};
 use lanescope::record::Record;
-use support::{Found, devices, little_work, ran, rows};
+
+use crate::support::{Found, devices, little_work, ran, rows};
 
 /// Runs on one device under validation, and demands that nothing fails: every row is measured and checked whole, or skipped with
 /// the limit that it would break, and no message of the layer shows up anywhere.
 fn profile(device: &Found, arguments: &[&str]) -> Vec<Record> {
-    let common = ["run", "--validation", "--preset=quick", "--max-time=20ms", "--format=csv", "--device", &device.index];
+    let common = ["run", "--validation", "--preset=quick", "--max-time=5ms", "--format=csv", "--device", &device.index];
     let ran = ran(&[&common, arguments].concat());
     assert_eq!(ran.code, Some(0), "{arguments:?} on {}: {}", device.driver, ran.err);
     let is_message =

@@ -3,13 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
-#[path = "gpu/ahead.rs"]
 mod ahead;
-#[path = "gpu/commands.rs"]
 mod commands;
-#[path = "gpu/local_sizes.rs"]
 mod local_sizes;
-#[path = "gpu/resources.rs"]
 mod resources;
 
 use std::io::{BufRead, BufReader};
@@ -533,7 +529,11 @@ const CHILD: &str = "LANESCOPE_TEST_CHILD";
 /// Runs one of the ignored tests below in a process of its own.
 fn child(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--nocapture", test]).stdout(Stdio::piped()).stderr(Stdio::null()).env(CHILD, "1");
+    command
+        .args(["--ignored", "--exact", "--nocapture", &format!("gpu::{test}")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .env(CHILD, "1");
     command
 }
 

@@ -4,17 +4,11 @@
 //! LANESCOPE_MOCK_ICD names its file (`eval "$(scripts/drivers.sh)"` sets it); where LANESCOPE_TEST_DRIVERS promises it, its absence
 //! is a failure.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, helpers included; an absent driver is told"
-)]
-
-mod support;
+#![expect(clippy::print_stderr, reason = "an absent driver is told")]
 
 use std::process::Command;
 
-use support::{Ran, lanescope, rows};
+use crate::support::{Ran, lanescope, rows};
 
 /// A command that finds the mock driver alone.
 fn on_mock_driver(arguments: &[&str]) -> Option<Command> {

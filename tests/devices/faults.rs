@@ -5,8 +5,6 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-mod support;
-
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -18,8 +16,9 @@ use lanescope::model::Preset;
 use lanescope::plan::{Plan, Request};
 use lanescope::record::Record;
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use support::faults::Faults;
-use support::{Found, Ran, devices, lanescope, rows};
+
+use crate::support::faults::Faults;
+use crate::support::{Found, Ran, devices, lanescope, rows};
 
 /// Three cases, of which faults can hit the second alone: by its 40 workgroups, by its local size of 24.
 const SWEEP: [&str; 5] = ["workgroup/linear", "-a", "local_size_x=8,24,40", "-a", "n=960"];
@@ -190,8 +189,11 @@ fn linear(device: &Device, n: u32) -> Prepared {
 /// Runs an ignored test of this file in a process of its own, on a device, where faults can be met.
 fn child(name: &str, device: &Found, faults: &Faults) -> Ran {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([name, "--exact", "--ignored", "--nocapture"]).env("LANESCOPE_TEST_DEVICE", &device.index);
-    command.stdin(Stdio::null());
+    command
+        .args([&format!("faults::{name}"), "--exact", "--ignored", "--nocapture"])
+        .env("LANESCOPE_TEST_DEVICE", &device.index);
+    // With one thread, a test's name would stand before its first line.
+    command.env("RUST_TEST_THREADS", "2").stdin(Stdio::null());
     let ran = ran(faults.meet(&mut command));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran

@@ -3,8 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 
-mod support;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +12,8 @@ use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions};
 use lanescope::model::{Binding, Case, Contents, Feature, MemoryKind, Preset, Resource, Shape, Status, Step};
 use lanescope::plan::{Plan, Request, check_limits};
 use lanescope::shader::{self, BindingInfo, Compiler, Library, Module, NotedArray, Noting, Prepared, Specialized};
-use support::little_work;
+
+use crate::support::little_work;
 
 /// Makes a kernel of a case note what it does; the case has one buffer more then. Nothing where it indexes no buffer.
 fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Option<(usize, Noting)> {

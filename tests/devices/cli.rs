@@ -1,0 +1,108 @@
+//! The command line on real drivers: which devices it finds, and how it shares them.
+
+use std::collections::BTreeSet;
+
+use lanescope::record::Record;
+
+use crate::support::{Ran, devices, lanescope, measured, ran, rows, succeeded};
+
+#[test]
+fn devices_and_queues_that_are_not_there_are_refused() {
+    devices();
+    for (arguments, parts) in [
+        (&["-d", "no such thing"][..], &["unknown device `no such thing`", "did you mean 0 ("][..]),
+        (&["-d", "99"], &["unknown device `99`"]),
+        (&["-d", "0", "--queue", "77"], &["has no compute queue family 77; it has 0"]),
+    ] {
+        let refused = ran(&[&["run"], arguments].concat());
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{arguments:?}: {}", refused.err);
+        assert!(parts.iter().all(|part| refused.err.contains(part)), "{arguments:?}: {}", refused.err);
+    }
+    assert_eq!(measured(&["calibration/empty", "-d", "0", "--queue", "0", "--dry-run"])[0].queue_family, Some(0));
+}
+
+#[test]
+fn several_devices_are_measured_in_one_run_each_once() {
+    let all = devices();
+    let run = |names: &[&str]| {
+        let names: Vec<&str> = names.iter().flat_map(|name| ["-d", *name]).collect();
+        measured(&[&["calibration/empty", "--max-time=20ms"], &names[..]].concat())
+    };
+    let identity = |row: &Record| (row.device_uuid.clone(), row.driver_uuid.clone(), row.driver_info.clone());
+    let indices: Vec<&str> = all.iter().map(|device| device.index.as_str()).collect();
+    for rows in [run(&["all"]), run(&indices), run(&[&["all"], &indices[..]].concat())] {
+        assert!(rows.iter().all(|row| row.status == "ok" && row.value.is_some()));
+        assert_eq!(rows.iter().map(identity).collect::<BTreeSet<_>>().len(), all.len());
+        assert_eq!(
+            rows.iter().map(|row| row.driver_id.as_str()).collect::<Vec<_>>(),
+            all.iter().map(|d| &d.driver).collect::<Vec<_>>()
+        );
+        assert_eq!(rows.iter().map(|row| &row.case_id).collect::<BTreeSet<_>>().len(), 1, "the case is the same everywhere");
+        assert_eq!(rows.iter().map(|row| &row.run_id).collect::<BTreeSet<_>>().len(), 1, "it is one run");
+    }
+}
+
+#[test]
+fn variables_that_drivers_read_are_recorded() {
+    devices();
+    let command = lanescope(&["run", "calibration/empty", "--dry-run"]).env("LP_NUM_THREADS", "2").output().unwrap();
+    let rows = rows(&Ran::from(command).out);
+    assert!(rows[0].environment.split(';').any(|pair| pair == "LP_NUM_THREADS=2"), "{}", rows[0].environment);
+    assert!(!rows[0].environment.contains("HOME=") && rows[0].cpu_threads > Some(0) && !rows[0].os.is_empty());
+    assert!(rows[0].timestamp.starts_with("20") && rows[0].timestamp.ends_with('Z'), "{}", rows[0].timestamp);
+}
+
+#[test]
+fn devices_tells_the_same_in_words_and_as_json() {
+    let all = devices();
+    let json: serde_json::Value = serde_json::from_str(&succeeded(&["devices", "--json"]).out).unwrap();
+    let text = succeeded(&["devices"]).out;
+    assert!(text.starts_with("Vulkan loader 1."), "{text}");
+    assert!(json.as_array().unwrap().len() >= all.len());
+    for device in json.as_array().unwrap() {
+        let line = format!("\n{}: {} (", device["index"], device["name"].as_str().unwrap());
+        assert!(text.contains(&line), "{line} in {text}");
+        for part in ["device_uuid", "features", "subgroup", "queues", "heaps", "timestamp_period"] {
+            assert!(!device[part].is_null(), "{part}");
+        }
+        assert!(text.contains(device["device_uuid"].as_str().unwrap()));
+        assert!(text.contains(device["driver"]["id"].as_str().unwrap()));
+    }
+}
+
+/// Processes are found in /proc.
+#[cfg(target_os = "linux")]
+mod locks {
+    use std::process::{Command, Stdio};
+
+    use rustix::process::Signal;
+
+    use crate::support::processes::Family;
+    use crate::support::{Folder, Ran, devices};
+
+    #[test]
+    fn a_device_is_measured_on_by_one_run_at_a_time() {
+        let folder = Folder::new();
+        let device = &devices()[0].index;
+        let start = |more: &[&str], file: &str| {
+            // Not as other tests, which don't lock.
+            let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
+            command.args(["run", "calibration/empty", "--max-time=20ms", "--preset=quick", "-d", device, "-o"]);
+            command.arg(folder.path(file)).args(more).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
+            command
+        };
+        // It has the lock before it makes its file, and holds it far longer than the others take.
+        let long = ["workgroup/linear", "-a", "local_size_x=1..64:+1", "-a", "n=64..6400:+64", "-q"];
+        let mut first = Family::start(&mut start(&long, "first.csv"));
+        first.wait_until("it measures", |_| folder.path("first.csv").exists());
+        let second: Ran = start(&[], "second.csv").output().unwrap().into();
+        assert_eq!(second.code, Some(75), "{}", second.err);
+        assert!(second.err.contains("another run measures on ") && second.err.contains("--no-lock"), "{}", second.err);
+        assert!(!folder.path("second.csv").exists());
+        assert_eq!(start(&["--no-lock"], "third.csv").output().unwrap().status.code(), Some(0));
+        // However it ends, the lock goes with it, workers or not.
+        first.signal(Signal::KILL);
+        first.end();
+        assert_eq!(start(&[], "fourth.csv").output().unwrap().status.code(), Some(0));
+    }
+}

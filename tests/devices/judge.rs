@@ -1,0 +1,86 @@
+//! What configurations of `lanescope tune` compute, and how that is judged, on every driver under the validation layer. Nothing is
+//! measured: a judgement takes milliseconds, a search seconds. Tests of a search itself start the command.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::path::PathBuf;
+
+use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
+use lanescope::model::{DeviceInfo, Point, SpirvTarget};
+use lanescope::shader::Prepared;
+use lanescope::tuning::{BufferSpec, ImageSpec, Kernel, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance};
+use lanescope::validate::Verdict;
+
+/// A shader under `tune`'s flags, of which this knows those that describe a problem.
+pub fn subject(shader: &str, flags: &[&str]) -> Subject {
+    let mut subject = Subject {
+        name: "judged".to_owned(),
+        shader: PathBuf::from(shader),
+        include_folders: Vec::new(),
+        macros: Vec::new(),
+        target: SpirvTarget::Vulkan1_1,
+        entry: None,
+        n: 1 << 20,
+        buffers: Vec::new(),
+        images: Vec::new(),
+        samplers: Vec::new(),
+        members: Vec::new(),
+        threads: None,
+        groups: None,
+        bytes: None,
+        flops: None,
+        reference: Reference::Untouched,
+        tolerance: Tolerance::default(),
+        ignored: Vec::new(),
+        is_idempotent: false,
+        seed: 1,
+    };
+    for flag in flags.chunks(2) {
+        let [name, value] = flag else { panic!("{flag:?} has no value") };
+        match *name {
+            "-n" => subject.n = value.parse().unwrap(),
+            "-b" => subject.buffers.push(BufferSpec::parse(value).unwrap()),
+            "--image" => subject.images.push(ImageSpec::parse(value).unwrap()),
+            "--sampler" => subject.samplers.push(SamplerSpec::parse(value).unwrap()),
+            "--threads" => subject.threads = Some([(*value).to_owned(), "1".to_owned(), "1".to_owned()]),
+            other => panic!("{other} is not known here"),
+        }
+    }
+    subject
+}
+
+/// Runs a test on every usable device; no message of the validation layer may come of it.
+pub fn on_each_device(mut test: impl FnMut(&mut Device)) {
+    let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
+    let log = instance.message_log();
+    let usable: Vec<DeviceInfo> = instance.devices().into_iter().filter(|info| info.unusable.is_none()).collect();
+    assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
+    crate::support::devices();
+    for info in usable {
+        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")));
+    }
+    drop(instance);
+    assert_eq!(log.drain(), [""; 0]);
+}
+
+/// The judgement of each of these workgroup widths, after one pass as a search makes it.
+pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<Verdict> {
+    let mut kernel = Kernel::new(subject.clone(), device.info().clone());
+    if let Some(prepared) = kernel.reference().unwrap_or_else(|failure| panic!("{}", failure.reason)) {
+        kernel.learn(outputs(device, &prepared));
+    }
+    let judged = widths.iter().map(|width| {
+        let point = Point::new([(LOCAL_SIZE_AXES[0].into(), (*width).into())]);
+        let prepared = kernel.prepare(&point).unwrap_or_else(|failure| panic!("{}", failure.reason));
+        kernel.check(&prepared.case, &outputs(device, &prepared))
+    });
+    judged.collect()
+}
+
+fn outputs(device: &mut Device, prepared: &Prepared) -> Vec<Vec<u8>> {
+    let slot = device.load(prepared).unwrap().slot;
+    device.run_checked(slot).unwrap();
+    let outputs = prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect();
+    device.unload();
+    outputs
+}

@@ -1,0 +1,26 @@
+//! What only a Vulkan driver can show, on every driver that is found. All other tests run without one: `scripts/test.sh --quick` runs
+//! those alone, where no driver can be found.
+//!
+//! LANESCOPE_TEST_DRIVERS names the drivers that must be there (`eval "$(scripts/drivers.sh)"` sets it); where it doesn't, any
+//! usable device will do, and none is a failure.
+//!
+//! `cargo test --test devices tune::` runs one file of them.
+
+mod ahead;
+mod bounds;
+mod cli;
+mod faults;
+mod gpu;
+mod inspect;
+mod isolation;
+mod judge;
+mod mock_driver;
+mod mutants;
+mod profile;
+mod rows;
+mod statistics;
+#[path = "../support/mod.rs"]
+mod support;
+mod tune;
+mod tune_bounds;
+mod tune_images;

@@ -1,0 +1,114 @@
+//! What rows say of real drivers: flags, ratios and derived figures.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use crate::support::{devices, measured, ran, rows};
+
+/// The one driver with a fault that the catalogue can show: the row is wrong, and says by what fault.
+#[test]
+fn loops_that_a_driver_cuts_short_are_wrong_and_flagged() {
+    for device in devices() {
+        let arguments =
+            ["calibration/sentinel", "--max-time=20ms", "-a", "groups=1", "-a", "steps=65535,65536", "-d", &device.index];
+        let rows = rows(&ran(&[&["run", "-q", "--format=csv"], &arguments[..]].concat()).out);
+        let said: Vec<_> =
+            rows.iter().map(|row| (row.status.as_str(), row.flags.contains("quirk:llvmpipe-loop-cap"))).collect();
+        let is_faulty = rows[1].flags.contains("quirk:");
+        let expected = if is_faulty { [("ok", false), ("wrong_result", true)] } else { [("ok", false), ("ok", false)] };
+        assert_eq!(said, expected, "on {}", device.driver);
+    }
+}
+
+/// Software has no banks, and its rows must not invent any.
+#[test]
+fn no_banks_are_seen_where_there_are_none() {
+    for device in devices().into_iter().filter(|device| device.is_cpu) {
+        let rows = measured(&["-q", "--preset=quick", "shared/banks", "--max-time=100ms", "-d", &device.index]);
+        let said: Vec<_> = rows.iter().filter(|row| row.row_kind == "derived").collect();
+        assert_eq!(said.len(), 2, "on {}", device.driver);
+        for (row, variant) in said.iter().zip(["count", "width"]) {
+            assert_eq!((row.experiment.as_str(), row.variant.as_str()), ("shared/banks", variant));
+            assert_eq!((row.status.as_str(), row.value, row.time_ns), ("skipped", None, None), "on {}", device.driver);
+            assert!(row.reason.starts_with("no banks seen"), "on {}: {}", device.driver, row.reason);
+            assert_eq!(
+                (row.device_uuid.as_str(), row.run_id.as_str()),
+                (rows[0].device_uuid.as_str(), rows[0].run_id.as_str())
+            );
+        }
+        assert!(rows.iter().position(|row| row.row_kind == "derived") >= Some(9), "they come last");
+    }
+}
+
+#[test]
+fn a_device_is_as_fast_as_itself() {
+    for device in devices() {
+        let twice = ["--paired", "--max-time=300ms", "-d", &device.index, "-d", &device.index];
+        let case = ["-q", "workgroup/linear", "-a", "n=2^16", "-a", "local_size_x=64"];
+        let rows = measured(&[&case[..], &twice].concat());
+        assert_eq!(rows.len(), 2, "on {}", device.driver);
+        // How near to 1 is for a benchmark to say; a machine that is busy may be far off.
+        assert!(rows[1].ratio.is_some_and(|ratio| ratio > 0.0) && rows[1].rounds >= Some(6), "on {}", device.driver);
+        assert_eq!(rows[1].checked, "true");
+    }
+}
+
+/// Only where the kernel tells what each thread waited.
+#[cfg(target_os = "linux")]
+mod contention {
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+
+    use lanescope::measure::ProcessorTime;
+
+    use crate::support::{devices, measured};
+
+    /// Processes that do nothing but take the processor; they end with this value.
+    struct Spinners(Vec<Child>);
+
+    impl Spinners {
+        /// Twice as many as there are processors.
+        fn start() -> Self {
+            let spinner = || {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command
+                    .args(["rows::contention::child_that_spins", "--exact", "--ignored"])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
+                command.spawn().unwrap()
+            };
+            let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            Self((0..2 * processors).map(|_| spinner()).collect())
+        }
+    }
+
+    impl Drop for Spinners {
+        fn drop(&mut self) {
+            for child in &mut self.0 {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "a part of others_that_take_the_processor_are_contended"]
+    fn child_that_spins() {
+        let started = std::time::Instant::now();
+        while started.elapsed().as_secs() < 120 {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn others_that_take_the_processor_are_contended() {
+        // A kernel without scheduler statistics tells nothing, and then nothing may be said.
+        let is_told = ProcessorTime::now().is_some();
+        let spinners = Spinners::start();
+        for device in devices().into_iter().filter(|device| device.is_cpu) {
+            let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
+            let are_flagged = rows.iter().all(|row| row.flags.contains("contended"));
+            assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].flags);
+        }
+        drop(spinners);
+    }
+}

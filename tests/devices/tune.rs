@@ -1,0 +1,512 @@
+//! `lanescope tune` on every driver: shaders as users write them, what is right and what is wrong, and what is written where.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use lanescope::record::Record;
+use lanescope::tuning::{Quality, Query, Table};
+use serde_json::Value;
+
+use crate::support::tunings::{COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::support::{Folder, Found, devices, ran, rows};
+
+/// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
+const TILED: &str = "#version 450
+#ifndef SIDE
+#define SIDE 8
+#endif
+layout(local_size_x = SIDE, local_size_y = SIDE) in;
+layout(binding = 0) buffer From { float from[]; };
+layout(binding = 1) buffer To { float to[]; };
+layout(push_constant) uniform Size { uint width; uint height; };
+shared float tile[SIDE][SIDE + 1];
+void main() {
+    uvec2 l = gl_LocalInvocationID.xy, corner = gl_WorkGroupID.xy * SIDE;
+    uvec2 p = corner + l;
+    tile[l.y][l.x] = from[p.y * width + p.x];
+    barrier();
+    p = corner.yx + l;
+    to[p.y * height + p.x] = tile[l.x][l.y];
+}
+";
+
+/// Sums whole numbers up, onto what the sum is before.
+const SUM: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 3) const uint ITEMS = 4;
+layout(set = 0, binding = 0) readonly buffer In { uint data[]; };
+layout(set = 1, binding = 2) buffer Total { uint total; };
+shared uint part;
+void main() {
+    if (gl_LocalInvocationIndex == 0) part = 0;
+    barrier();
+    uint sum = 0;
+    uint base = gl_WorkGroupID.x * gl_WorkGroupSize.x * ITEMS + gl_LocalInvocationID.x;
+    for (uint k = 0; k < ITEMS; ++k) {
+        uint i = base + k * gl_WorkGroupSize.x;
+        if (i < data.length()) sum += data[i];
+    }
+    atomicAdd(part, sum);
+    barrier();
+    if (gl_LocalInvocationIndex == 0) atomicAdd(total, part);
+}
+";
+
+fn each_device(mut check: impl FnMut(&Found)) {
+    devices().iter().for_each(&mut check);
+}
+
+const SQUARE: [&str; 6] = ["-n", "4096", "--push", "width=64", "--push", "height=64"];
+
+#[test]
+fn a_transpose_that_fits_every_workgroup_is_right_in_all_and_a_tiled_one_in_its_own() {
+    let folder = Folder::new();
+    let [naive, tiled] = [("naive.comp", NAIVE), ("tiled.comp", TILED)].map(|(name, text)| folder.write(name, text));
+    each_device(|device| {
+        let axes = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8,16"];
+        let all = found(0, &[&[&naive, "-d", &device.index], &SQUARE[..], &axes].concat());
+        assert_eq!((all.len(), all.iter().filter(|row| row.status == "ok").count()), (6, 6));
+        for row in &all {
+            // A row is of the size that it says, and covers the problem.
+            let [x, y] = ["local_size_x", "local_size_y"].map(|axis| row.axis_values[axis].to_string().parse::<u64>().unwrap());
+            assert_eq!((row.local_size_x, row.local_size_y), (Some(x), Some(y)));
+            assert_eq!((row.groups_x, row.groups_y), (Some(64 / x), Some(64 / y)));
+            assert_eq!(row.axis_values["n"].to_string(), "4096");
+            assert_eq!(row.checked, "true");
+        }
+        let tiled = found(0, &[&[&tiled, "-d", &device.index], &SQUARE[..], &axes].concat());
+        for (sizes, status) in statuses(&tiled, &["local_size_x", "local_size_y"]) {
+            assert_eq!(status, if sizes == ["8", "8"] { "ok" } else { "wrong_result" }, "{sizes:?}");
+        }
+    });
+}
+
+#[test]
+fn what_a_pass_goes_on_from_is_restored_before_each() {
+    let folder = Folder::new();
+    let [sum, scale] = [("sum.comp", SUM), ("scale.comp", SCALE)].map(|(name, text)| folder.write(name, text));
+    let groups = "ceil_div(n, local_size_x * ITEMS)";
+    each_device(|device| {
+        let sizes = ["-d", &device.index, "-n", "5000", "-a", "local_size_x=32,64"];
+        let arguments =
+            [&[sum.as_str()], &sizes[..], &["-a", "ITEMS=1,4", "--groups", groups, "-b", "total=:constant=7"]].concat();
+        let all = [found(0, &arguments), found(0, &[&[scale.as_str()], &sizes[..]].concat())].concat();
+        assert_eq!(all.len(), 6);
+        for row in &all {
+            assert_eq!((row.status.as_str(), row.batch, row.checked.as_str()), ("ok", Some(1), "true"), "{}", row.reason);
+        }
+        // Who says that it may follow itself is taken at their word, and found out as soon as it does.
+        let less = ["-d", &device.index, "-n", "64", "-a", "local_size_x=32,64", "--idempotent"];
+        let ran = tuned(&[&[scale.as_str()], &less[..]].concat());
+        for row in rows(&ran.out) {
+            let is_found_out = row.status == "wrong_result" && row.reason.contains("after a timed batch");
+            // What is beaten was right after one pass, and leaves with that.
+            let is_let_go = row.batch == Some(1) || row.stop == "beaten";
+            assert!(is_found_out || is_let_go, "{}: {}", row.status, row.reason);
+        }
+    });
+}
+
+#[test]
+fn macros_are_axes_as_they_are_written_and_the_last_definition_counts() {
+    let folder = Folder::new();
+    let [tiled, copy] = [("tiled.comp", TILED), ("copy.comp", COPY)].map(|(name, text)| folder.write(name, text));
+    let square = "local_size_x == SIDE && local_size_y == SIDE";
+    let macros = ["-a", "local_size_x=4,8", "-a", "local_size_y=4,8", "-D", "SIDE=4,8,0", "--restrict", square];
+    let all = found(0, &[&[tiled.as_str(), "-d", "mock"], &SQUARE[..], &macros].concat());
+    assert_eq!(all.len(), 2, "restrictions hold where a macro doesn't compile as well");
+    assert!(all.iter().all(|row| row.status == "ok"));
+    let compiled = &macros[..6];
+    let all = found(0, &[&[tiled.as_str(), "-d", "mock"], &SQUARE[..], compiled].concat());
+    for (sides, status) in statuses(&all, &["def_SIDE"]) {
+        assert_eq!(status, if sides == ["0"] { "compile_error" } else { "ok" }, "{sides:?}");
+    }
+    each_device(|device| {
+        // A call's commas are its own, and `2^1` is no power in GLSL: it is 3.
+        let factors = ["-D", "FACTOR=7", "-D", "FACTOR=2,max(1,2),2^1", "-n", "256", "-a", "local_size_x=64"];
+        let all = found(0, &[&[copy.as_str(), "-d", &device.index], &factors[..]].concat());
+        let found = statuses(&all, &["def_FACTOR"]);
+        let status = |factor: &str| found[&vec![factor.to_owned()]].as_str();
+        assert_eq!(["2", "max(1,2)", "2^1"].map(status), ["ok", "ok", "wrong_result"]);
+    });
+}
+
+#[test]
+fn outputs_are_compared_with_a_configuration_a_shader_or_files() {
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let other =
+        COPY.replace("buffer X { float x[]", "buffer A { float a[]").replace("x[i]", "a[i]").replace("x.length", "a.length");
+    let other = folder.write("other.comp", other.replace("float(FACTOR)", "1.5"));
+    let bytes = |factor: f32| (0..256_u16).flat_map(|i| (factor * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>();
+    let [twice, thrice] = [2.0, 3.0].map(|factor| folder.write(&format!("{factor}.bin"), bytes(factor)));
+    let named = format!("y={twice}");
+    each_device(|device| {
+        let arguments = [copy.as_str(), "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "-b", "x=:iota", "-D"];
+        for (factors, reference, right) in [
+            ("FACTOR=2,3", "FACTOR=3", &["3"][..]),
+            ("FACTOR=2,3,1.5", "local_size_x=32", &["2"]),
+            ("FACTOR=2,3,1.5", &other, &["1.5"]),
+            ("FACTOR=2,3", &twice, &["2"]),
+            ("FACTOR=2,3", &named, &["2"]),
+            ("FACTOR=2,3", &thrice, &["3"]),
+        ] {
+            let all = found(0, &[&arguments[..], &[factors, "--reference", reference]].concat());
+            for (factor, status) in statuses(&all, &["def_FACTOR"]) {
+                let expected = if right.contains(&factor[0].as_str()) { "ok" } else { "wrong_result" };
+                assert_eq!(status, expected, "{factor:?} beside {reference}");
+            }
+        }
+        let near = ["FACTOR=2,2.1", "--relative-tolerance", "0.1"];
+        assert!(found(0, &[&arguments[..], &near].concat()).iter().all(|row| row.status == "ok"));
+    });
+}
+
+#[test]
+fn a_manifest_says_what_flags_say() {
+    let folder = Folder::new();
+    folder.write("copy.comp", COPY);
+    fs::create_dir(folder.path("data")).unwrap();
+    folder.write("data/x.bin", (0..64_u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect::<Vec<u8>>());
+    folder.write("y.bin", (0..64_u8).flat_map(|i| (3.0 * f32::from(i)).to_ne_bytes()).collect::<Vec<u8>>());
+    let manifest = "
+        shader = 'copy.comp'
+        name = 'by_manifest'
+        n = 64
+        axis = { local_size_x = [16, 32, 64] }
+        define = { FACTOR = [2, 3] }
+        buffer = ['x=float[n]:file=data/x.bin', 'y=[n]:zero']
+        restrict = 'local_size_x > 16'
+        threads = 'n'
+        bytes = '8 * n'
+        reference = 'Y=y.bin'
+        strategy = 'random'
+        budget = 100
+        seed = 5
+        output = ['rows.csv', 'rows.jsonl']
+        save-table = 'table.json'
+        t4 = 't4.json'
+        preset = 'quick'
+        max_time = '10ms'
+        no-lock = true
+    ";
+    let manifest = folder.write("kernel.toml", manifest);
+    let device = &devices()[0].index;
+    let ran = crate::support::succeeded(&["tune", "--manifest", &manifest, "-d", device]);
+    let rows = crate::support::rows_of(&folder.path("rows.csv"));
+    assert_eq!(rows.len(), 4, "{}", ran.err);
+    for row in &rows {
+        assert_eq!((row.experiment.as_str(), row.seed, row.bytes), ("tune/by_manifest", Some(5), Some(512)));
+        assert_eq!(row.status == "ok", row.axis_values["def_FACTOR"].to_string() == "3", "{}", row.reason);
+    }
+    let lines = fs::read_to_string(folder.path("rows.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    assert!(["table.json", "t4.json"].iter().all(|name| folder.path(name).is_file()));
+    // Flags that are typed win.
+    let typed = ["--manifest", &manifest, "-d", device, "-D", "FACTOR=3", "-o", "-", "-a", "local_size_x=32"];
+    let all = crate::support::rows(&crate::support::succeeded(&[&["tune", "--format", "csv"][..], &typed].concat()).out);
+    assert_eq!(all.len(), 1);
+    assert!(!all[0].axes.contains("def_"), "{}", all[0].axes);
+}
+
+#[test]
+fn rows_the_table_t4_and_the_answer_agree() {
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let [table, t4] = ["table.json", "t4.json"].map(|name| folder.path(name).display().to_string());
+    let device = &devices()[0];
+    let mut expected = 0;
+    for n in ["1024", "4096"] {
+        let sizes = ["-n", n, "-a", "local_size_x=32,64", "-D", "FACTOR=2,3", "--bytes", "8 * n"];
+        let files = ["--save-table", &table, "--t4", &t4];
+        let ran = tuned(&[&[copy.as_str(), "-d", &device.index], &sizes[..], &files].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let rows = rows(&ran.out);
+        expected += 1;
+        let known = Table::load(folder.path("table.json").as_path()).unwrap();
+        assert_eq!(known.entries().len(), expected, "sizes accumulate");
+        let entry = known.entries().find(|entry| entry.size["n"].to_string() == n).unwrap().clone();
+        let is_best = |row: &&Record| entry.configuration.iter().all(|(axis, value)| row.axis_values.get(axis) == Some(value));
+        let best = rows.iter().find(is_best).unwrap();
+        assert_eq!((best.status.as_str(), best.time_ns), ("ok", Some(entry.time_ns)));
+        assert!(ran.err.contains("Best: "), "{}", ran.err);
+        let said = ran.err.lines().find_map(|line| line.strip_prefix("Best: ")).unwrap();
+        assert!(entry.configuration.iter().all(|(axis, value)| said.contains(&format!("{axis}={value}"))), "{said}");
+
+        let written: Value = serde_json::from_str(&fs::read_to_string(&t4).unwrap()).unwrap();
+        let results = written["results"].as_array().unwrap();
+        assert_eq!(results.len(), rows.len());
+        for row in &rows {
+            let is_it = |result: &&Value| {
+                let configuration = result["configuration"].as_object().unwrap();
+                configuration
+                    .iter()
+                    .all(|(axis, value)| row.axis_values[axis].to_string() == value.to_string().trim_matches('"'))
+            };
+            let result = results.iter().find(is_it).unwrap();
+            assert_eq!(result["invalidity"] == "correct", row.status == "ok", "{result}");
+            let time = result["measurements"].as_array().unwrap().iter().find(|of| of["name"] == "time");
+            let time = time.and_then(|time| time["value"].as_f64()).map(|time| time * 1e6);
+            assert!(
+                time.zip(row.time_ns).is_none_or(|(a, b)| (a - b).abs() <= 1e-9 * b) && time.is_some() == row.time_ns.is_some()
+            );
+        }
+        let size = BTreeMap::from([("n".to_owned(), 4000)]);
+        let query = Query { kernel: &entry.kernel.hash, device: &entry.device, driver: &entry.driver, size: &size };
+        assert_eq!(known.find(&query).map(|found| found.quality), Some(Quality::NearestSize));
+    }
+}
+
+#[test]
+fn what_holds_no_result_may_differ_in_size_and_in_contents() {
+    let folder = Folder::new();
+    let parts = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer In { uint data[]; };
+        layout(binding = 1) writeonly buffer Parts { uint parts[]; };
+        layout(binding = 2) buffer Total { uint total; };
+        shared uint sum;
+        void main() {
+            if (gl_LocalInvocationIndex == 0) sum = 0;
+            barrier();
+            atomicAdd(sum, data[gl_GlobalInvocationID.x]);
+            barrier();
+            if (gl_LocalInvocationIndex == 0) { parts[gl_WorkGroupID.x] = sum; atomicAdd(total, sum); }
+        }";
+    let parts = folder.write("parts.comp", parts);
+    let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "parts=[n / local_size_x]", "-b", "total=:zero"];
+    each_device(|device| {
+        let arguments = [&[parts.as_str(), "-d", &device.index], &each[..]].concat();
+        for row in found(0, &arguments) {
+            assert_eq!(row.status == "ok", row.local_size_x == Some(64), "{}", row.reason);
+        }
+        let all = found(0, &[&arguments[..], &["--ignore", "parts"]].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
+        let ran = tuned(&[&arguments[..], &["--ignore", "parts", "--ignore", "Total"]].concat());
+        assert!(ran.code == Some(2) && ran.err.contains("nothing to compare"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn a_size_of_the_shaders_own_constants_is_swept_where_it_can_be() {
+    let folder = Folder::new();
+    let shader = |sizes: &str| {
+        format!(
+            "#version 450
+            layout({sizes}) in;
+            layout(constant_id = 0) const uint WIDTH = 1;
+            layout(binding = 0) buffer Out {{ float o[]; }};
+            void main() {{ uvec2 p = gl_GlobalInvocationID.xy; if (max(p.x, p.y) < 64) o[p.y * 64 + p.x] = float(p.x); }}"
+        )
+    };
+    let square = folder.write("square.comp", shader("local_size_x_id = 0, local_size_y_id = 0"));
+    let own = folder.write("own.comp", shader("local_size_x_id = 0, local_size_y_id = 1"));
+    let device = &devices()[0].index;
+    let sizes = ["-d", device, "-n", "4096", "-a", "local_size_x=4,8"];
+    let squares = found(0, &[&[square.as_str()], &sizes[..], &["-a", "local_size_y=4,8"]].concat());
+    assert!(squares.len() == 2 && squares.iter().all(|row| row.status == "ok" && row.local_size_x == row.local_size_y));
+    // A direction with a constant of its own is there, though its default is 1; WIDTH is the workgroup's.
+    let all = found(0, &[&[own.as_str()], &sizes[..], &["--restrict", "WIDTH < 8 && local_size_y < 4"]].concat());
+    let found = statuses(&all, &["local_size_x", "local_size_y"]);
+    assert!(found.keys().eq([["4", "1"], ["4", "2"]].iter()) && all.iter().all(|row| row.status == "ok"), "{found:?}");
+}
+
+#[test]
+fn one_of_several_entry_points_of_spirv_is_tuned() {
+    let folder = Folder::new();
+    // Both fill the buffer, in workgroups of 64: with the invocation's number, and with its double.
+    let entry = |name: &str, by: u32| {
+        format!(
+            "%{name} = OpFunction %void None %function\n%{name}_begins = OpLabel\n%{name}_id = OpLoad %v3 %id\n\
+             %{name}_i = OpCompositeExtract %uint %{name}_id 0\n%{name}_v = OpIMul %uint %{name}_i %c{by}\n\
+             %{name}_p = OpAccessChain %element %a %c0 %{name}_i\nOpStore %{name}_p %{name}_v\nOpReturn\nOpFunctionEnd\n"
+        )
+    };
+    let text = format!(
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %once \"once\" %id\n\
+         OpEntryPoint GLCompute %twice \"twice\" %id\nOpExecutionMode %once LocalSize 64 1 1\n\
+         OpExecutionMode %twice LocalSize 64 1 1\nOpName %a \"a\"\nOpDecorate %id BuiltIn GlobalInvocationId\n\
+         OpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\nOpDecorate %block Block\n\
+         OpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n\
+         %uint = OpTypeInt 32 0\n%v3 = OpTypeVector %uint 3\n%input = OpTypePointer Input %v3\n%id = OpVariable %input Input\n\
+         %c0 = OpConstant %uint 0\n%c1 = OpConstant %uint 1\n%c2 = OpConstant %uint 2\n%array = OpTypeRuntimeArray %uint\n\
+         %block = OpTypeStruct %array\n%buffer = OpTypePointer StorageBuffer %block\n\
+         %element = OpTypePointer StorageBuffer %uint\n%a = OpVariable %buffer StorageBuffer\n{}{}",
+        entry("once", 1),
+        entry("twice", 2)
+    );
+    let binary = crate::support::spirv_tool("spirv-as", &["--target-env", "spv1.3", "-", "-o", "-"], text.as_bytes()).unwrap();
+    let module = folder.write("several.spv", binary);
+    let numbers = folder.write("twice.bin", (0..256_u32).flat_map(|i| (2 * i).to_ne_bytes()).collect::<Vec<u8>>());
+    each_device(|device| {
+        let arguments = [&module, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64,128", "--reference", &numbers];
+        let right = found(0, &[&arguments[..], &["--entry", "twice"]].concat());
+        assert!(right.len() == 3 && right.iter().all(|row| row.status == "ok"));
+        let wrong = found(1, &[&arguments[..], &["--entry", "once"]].concat());
+        assert!(wrong.len() == 3 && wrong.iter().all(|row| row.status == "wrong_result"));
+        let ran = tuned(&arguments);
+        assert!(ran.code == Some(2) && ran.err.contains("name one of once, twice"), "{}", ran.err);
+    });
+}
+
+#[test]
+fn a_missing_feature_is_no_configuration_that_is_measured() {
+    let folder = Folder::new();
+    let double = COPY.replace("float(FACTOR)", "2.0LF").replace("float", "double");
+    let double = folder.write("double.comp", double);
+    each_device(|device| {
+        let ran = tuned(&[&double, "-d", &device.index, "-n", "256", "-a", "local_size_x=32,64"]);
+        match device.driver.as_str() {
+            "GOOGLE_SWIFTSHADER" => {
+                assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+                assert!(ran.err.contains("lacks feature float64"), "{}", ran.err);
+            }
+            "MESA_LLVMPIPE" => assert_eq!(ran.code, Some(0), "{}", ran.err),
+            _ => {}
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_keeps_its_rows_and_answers() {
+    use crate::support::processes::Family;
+    use rustix::process::Signal;
+
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let rows = folder.path("rows.csv");
+    let arguments = [&copy, "-d", &devices()[0].index, "-n", "4096", "-o", rows.to_str().unwrap(), "--strategy", "exhaustive"];
+    // More than anybody waits for, in many blocks.
+    let many =
+        ["--no-lock", "--preset", "quick", "--max-time", "10ms", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
+    let mut family = Family::start(&mut crate::support::lanescope(&[&["tune"], &arguments[..], &many].concat()));
+    family.wait_until("the first rows are there", |_| fs::read_to_string(&rows).is_ok_and(|text| text.lines().count() > 4));
+    family.signal(Signal::INT);
+    let (signal, ran) = family.end();
+    assert_eq!((signal, ran.code), (None, Some(130)), "{}", ran.err);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    assert!(ran.err.contains("Best: "), "{}", ran.err);
+    let kept = crate::support::rows_of(&rows);
+    assert!(kept.len() >= 4 && kept.iter().all(|row| row.status == "ok"), "{} rows", kept.len());
+}
+
+/// Rows that are final when the search has ended, and not before: none is dropped by a race.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_search_leaves_what_it_has_measured() {
+    use crate::support::processes::Family;
+    use rustix::process::Signal;
+
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let [csv, jsonl] = ["rows.csv", "rows.jsonl"].map(|name| folder.path(name));
+    let files = ["-o", csv.to_str().unwrap(), "-o", jsonl.to_str().unwrap()];
+    let many = ["--no-race", "--strategy", "exhaustive", "-a", "local_size_x=1..256", "-D", "FACTOR=2,2.0,2.00,2.000"];
+    let few = ["--no-lock", "--preset", "quick", "--max-time", "10ms", "-n", "4096", "-d", &devices()[0].index];
+    let mut family = Family::start(&mut crate::support::lanescope(&[&["tune", &copy], &files[..], &many, &few].concat()));
+    // Of the two it is written last.
+    family.wait_until("a block is there", |_| fs::read_to_string(&jsonl).is_ok_and(|text| text.lines().count() >= 60));
+    family.signal(Signal::KILL);
+    let (signal, _) = family.end();
+    assert_eq!(signal, Some(Signal::KILL.as_raw()));
+    let kept = crate::support::rows_of(&csv);
+    assert!(kept.len() >= 60 && kept.iter().all(|row| row.status == "ok" && row.stop != "beaten"), "{} rows", kept.len());
+    let mut cases: Vec<&str> = kept.iter().map(|row| row.case_id.as_str()).collect();
+    cases.sort_unstable();
+    cases.dedup();
+    assert_eq!(cases.len(), kept.len(), "each once");
+    assert!(fs::read_to_string(&jsonl).unwrap().lines().count() >= 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reference_that_takes_its_process_down_is_named_and_nothing_is_written() {
+    use crate::support::{Ran, faults::Faults};
+
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let (old, new) = (folder.path("old.csv"), folder.path("new.csv"));
+    fs::write(&old, "rows of yesterday").unwrap();
+    // As it is written it runs in 77 workgroups, and no other configuration does.
+    let sizes = ["-n", "4928", "-a", "local_size_x=32,64,128"];
+    let hasty = ["--no-lock", "--timeout", "1s", "--first-timeout", "3s", "-d", &devices()[0].index];
+    let files = ["-o", old.to_str().unwrap(), "-o", new.to_str().unwrap()];
+    for (fault, parts) in [
+        ("abort:groups=77", ["crashed: its process died", "SIGABRT"]),
+        ("hang:groups=77", ["timeout: no end within 4.0 s", "was killed"]),
+    ] {
+        let faults = Faults::new(fault);
+        let ran: Ran = faults
+            .meet(&mut crate::support::lanescope(&[&["tune", &copy], &sizes[..], &hasty, &files].concat()))
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let words = ["the reference, which all results are compared with, can't be run", "--reference names another one"];
+        assert!(words.iter().chain(&parts).all(|part| ran.err.contains(part)), "{}", ran.err);
+        assert!(!ran.err.contains("times in a row"), "it is tried once: {}", ran.err);
+        assert_eq!(fs::read_to_string(&old).unwrap(), "rows of yesterday");
+        assert!(!new.exists());
+    }
+}
+
+#[test]
+fn a_time_that_may_be_spent_ends_the_first_block_too_and_keeps_its_rows() {
+    let folder = Folder::new();
+    // Ten thousand steps for each of a million invocations: far longer than anybody waits for on a processor.
+    let slow = COPY.replace(
+        "y[i] = float(FACTOR) * x[i];",
+        "{ float s = x[i]; for (int k = 0; k < 10000; ++k) s = fma(s, 0.5, x[i]); y[i] = s; }",
+    );
+    let slow = folder.write("slow.comp", slow);
+    for device in devices().iter().filter(|device| device.is_cpu) {
+        let arguments = ["tune", &slow, "-d", &device.index, "-n", "2^16", "--no-lock", "--no-race", "--format", "csv"];
+        let ran = ran(&[&arguments[..], &["--preset", "thorough", "--budget", "2s", "-q"]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let rows = rows(&ran.out);
+        // Six rounds of all would take a minute and more.
+        let effort = ran.err.lines().last().unwrap();
+        let seconds: f64 = effort.split(' ').rev().nth(1).unwrap().parse().unwrap();
+        assert!(!rows.is_empty() && rows.len() < 30 && seconds < 30.0, "{} rows: {effort}", rows.len());
+        assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"));
+        // Quiet, it still says what was asked for.
+        assert!(ran.err.starts_with("Best: "), "{}", ran.err);
+    }
+}
+
+#[test]
+fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        struct Light { vec3 position; uint kind; };
+        layout(binding = 0) buffer Y { float y[]; };
+        layout(binding = 1, std140) uniform Scene { Light lights[2]; float weights[4]; };
+        layout(push_constant) uniform P { Light light; uint count; } p;
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            float sum = p.light.position.y + 10 * lights[1].position.x + 100 * weights[3] + 1000 * float(p.light.kind);
+            if (i < p.count) y[i] = sum;
+        }";
+    let shader = folder.write("lights.comp", shader);
+    let expected = folder.write("y.bin", std::iter::repeat_n(3752_f32.to_ne_bytes(), 256).flatten().collect::<Vec<u8>>());
+    let given = [
+        "p.light.kind=3",
+        "light.position=1,2,3",
+        "lights[0]=0",
+        "lights[1]=0",
+        "lights[1].position=n/256*5,4",
+        "weights[3]=7",
+    ];
+    let given: Vec<&str> = given.iter().flat_map(|text| ["--push", text]).collect();
+    each_device(|device| {
+        let sizes = ["-d", &device.index, "-n", "256", "-a", "local_size_x=32,64", "--reference", &expected];
+        let all = found(0, &[&[shader.as_str()], &sizes[..], &given].concat());
+        assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"), "{}", all[0].reason);
+        let other = [&[shader.as_str()], &sizes[..], &given, &["--push", "weights[3]=7.5"]].concat();
+        assert!(found(1, &other).iter().all(|row| row.status == "wrong_result"));
+    });
+    let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
+    assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
+}
