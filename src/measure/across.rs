@@ -40,10 +40,9 @@ impl Block<'_, '_, '_> {
             let is_first = slot == 0 && entries.iter().all(|entry| entry.visits.is_empty());
             let share = is_first.then(|| self.session.share());
             let Some(pool) = &mut self.session.base_pool else { return };
-            if !pool.is_there(slot) {
-                entries.iter_mut().for_each(|entry| entry.base_places[slot] = None);
-            }
-            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_places[slot].is_none();
+            // One that died meanwhile is found out.
+            pool.is_there(slot);
+            let lacks = |entry: &Entry| entry.is_active() && entry.is_paired_across() && entry.base_place(pool, slot).is_none();
             let wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             let jobs: Vec<Job> = wanted.iter().filter_map(|&i| entries[i].base_job()).collect();
             if jobs.is_empty() || !self.observing.goes_on {
@@ -53,6 +52,7 @@ impl Block<'_, '_, '_> {
                 return wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
             }
             let (mut done, mut is_ready, mut unready) = (0, false, None);
+            let process = pool.process(slot);
             let observing = &mut self.observing;
             let result = pool.carry_out(slot, Order::Load { jobs, share, is_ahead: false }, &mut |answer| {
                 match answer {
@@ -61,7 +61,7 @@ impl Block<'_, '_, '_> {
                     Answer::Loaded(loading) if done < wanted.len() => {
                         let entry = &mut entries[wanted[done]];
                         match loading.result {
-                            Ok(_) => entry.base_places[slot] = Some(loading.place),
+                            Ok(_) => entry.base_loaded(slot, process, loading.place),
                             Err(failure) => entry.part_from_base(failure),
                         }
                         done += 1;
@@ -105,10 +105,10 @@ impl Block<'_, '_, '_> {
             }
             let entry = &mut entries[i];
             self.observing.see(Event::Working(entry.case()));
-            let (Some(place), Some((own, None)), true) = (entry.base_places[0], entry.sizes, entry.is_active()) else {
+            let Some(pool) = &mut self.session.base_pool else { return };
+            let (Some(place), Some((own, None)), true) = (entry.base_place(pool, 0), entry.sizes, entry.is_active()) else {
                 continue;
             };
-            let Some(pool) = &mut self.session.base_pool else { return };
             let expected = left + entry.longest_sizing();
             let call = Call { place, left, expected, is_alone: true, most_samples: None, is_glance: false };
             let sized = |answer| if let Answer::Sized(result) = answer { Some(result) } else { None };
@@ -159,13 +159,14 @@ impl Block<'_, '_, '_> {
     fn visit_across_once(&mut self, slot: usize, entry: &Entry, recovers: bool) -> Result<Across, PairTrouble> {
         let session = &mut *self.session;
         let floors = [&session.pool, session.base_pool.as_ref().unwrap_or(&session.pool)].map(|pool| pool.instrument().floor);
+        let pool = &mut session.pool;
+        let base_place = session.base_pool.as_ref().and_then(|base_pool| entry.base_place(base_pool, slot));
         let (Some(base_pool), Some(place), Some(base_place), Some((sizes, Some(base_sizes)))) =
-            (&mut session.base_pool, entry.places[slot], entry.base_places[slot], entry.sizes)
+            (&mut session.base_pool, entry.place(pool, slot), base_place, entry.sizes)
         else {
             let failure = Failure::new(Status::Error, "the pair isn't loaded");
             return Err(PairTrouble::Base(Trouble::Failed(failure)));
         };
-        let pool = &mut session.pool;
         let begun = |answer| if let Answer::Begun(result) = answer { Some(result) } else { None };
         ask(base_pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Base)?;
         ask(pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Own)?;

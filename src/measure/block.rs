@@ -98,11 +98,10 @@ impl Block<'_, '_, '_> {
     /// Loads what is active at a slot, where it isn't yet. What doesn't fit beside the others waits for another block.
     pub(super) fn load(&mut self, slot: usize, entries: &mut [Entry]) {
         loop {
-            if !self.session.pool.is_there(slot) {
-                entries.iter_mut().for_each(|entry| entry.places[slot] = None);
-            }
-            let mut wanted: Vec<usize> =
-                (0..entries.len()).filter(|&i| entries[i].is_active() && entries[i].places[slot].is_none()).collect();
+            // One that died meanwhile is found out.
+            self.session.pool.is_there(slot);
+            let lacks = |entry: &Entry| entry.is_active() && entry.place(&self.session.pool, slot).is_none();
+            let mut wanted: Vec<usize> = (0..entries.len()).filter(|&i| lacks(&entries[i])).collect();
             if let Some(&i) = wanted.iter().find(|&&i| entries[i].suspected_at == Some(Stage::Loading)) {
                 wanted = vec![i];
             }
@@ -125,7 +124,8 @@ impl Block<'_, '_, '_> {
         if !self.observing.goes_on {
             return;
         }
-        let is_alone = !entries.iter().any(|entry| entry.is_active() && entry.places[slot].is_some());
+        let pool = &self.session.pool;
+        let is_alone = !entries.iter().any(|entry| entry.is_active() && entry.place(pool, slot).is_some());
         for (i, &place) in those.iter().enumerate() {
             if is_alone && i == 0 && entries.iter().all(|entry| entry.ended.is_none()) {
                 self.fail(
@@ -147,6 +147,7 @@ impl Block<'_, '_, '_> {
         let (mut done, mut is_ready, mut unready) = (0, false, None);
         let order = Order::Load { jobs, share, is_ahead: !self.session.is_careful };
         self.observing.see(begins(entries[wanted[0]].case()));
+        let process = self.session.pool.process(slot);
         let observing = &mut self.observing;
         let result = self.session.pool.carry_out(slot, order, &mut |answer| {
             match answer {
@@ -154,7 +155,7 @@ impl Block<'_, '_, '_> {
                 Answer::Ready(Err(failure)) => unready = Some(failure),
                 Answer::Loaded(loading) if done < wanted.len() => {
                     let entry = &mut entries[wanted[done]];
-                    entry.loaded(slot, *loading);
+                    entry.loaded(slot, process, *loading);
                     done += 1;
                     if entry.ended.is_some() {
                         observing.see_end(entry);
@@ -167,7 +168,7 @@ impl Block<'_, '_, '_> {
         });
         if done > 0 {
             self.session.pool.succeeded(Stage::Loading);
-            Self::blame_bases(entries);
+            self.blame_bases(entries);
         }
         match (result, unready) {
             (Err(loss), _) => {
@@ -185,11 +186,12 @@ impl Block<'_, '_, '_> {
         let Options { max_time: left, rule, .. } = self.session.options;
         loop {
             self.load(0, entries);
+            let pool = &self.session.pool;
             let call = |entry: &Entry| {
                 let expected = left + entry.longest_sizing();
                 let is_alone = entry.base_here().is_none();
                 let is_glance = rule == Rule::Glance;
-                Some(Call { place: entry.places[0]?, left, expected, is_alone, most_samples: None, is_glance })
+                Some(Call { place: entry.place(pool, 0)?, left, expected, is_alone, most_samples: None, is_glance })
             };
             let lacks = |entry: &Entry| entry.is_active() && entry.sizes.is_none();
             let mut listed: VecDeque<(usize, Call)> =
@@ -233,7 +235,7 @@ impl Block<'_, '_, '_> {
     ) {
         if any {
             self.session.pool.succeeded(stage);
-            Self::blame_bases(entries);
+            self.blame_bases(entries);
         }
         match (result, at) {
             (Err(loss), at) => self.lose(slot, stage, &loss, at.map(|i| &mut entries[i])),
@@ -267,10 +269,10 @@ impl Block<'_, '_, '_> {
     }
 
     /// A case that took its process down together with its base, and does well alone: it was the base, which others then do without.
-    fn blame_bases(entries: &mut [Entry]) {
+    fn blame_bases(&self, entries: &mut [Entry]) {
         let cleared: Vec<(CaseKey, Failure)> = entries
             .iter_mut()
-            .filter(|entry| entry.is_cleared())
+            .filter(|entry| entry.is_cleared(&self.session.pool))
             .filter_map(|entry| {
                 entry.suspected_at = None;
                 match &entry.task.base {
@@ -347,7 +349,7 @@ impl Block<'_, '_, '_> {
             // A bench that was lost is replaced, and has to load everything.
             self.load(slot, entries);
             self.load_bases(slot, entries);
-            queue.retain(|&i| entries[i].is_active() && entries[i].places[slot].is_some());
+            queue.retain(|&i| entries[i].is_active() && entries[i].place(&self.session.pool, slot).is_some());
             let Some(&first) = queue.front() else { break };
             if !self.observing.goes_on {
                 break;
@@ -366,11 +368,12 @@ impl Block<'_, '_, '_> {
     fn visit_next(&mut self, slot: usize, round: u32, queue: &mut VecDeque<usize>, entries: &mut [Entry]) {
         let Options { max_time, rule, .. } = self.session.options;
         let first = (rule != Rule::Each).then(|| FirstVisits::of(entries));
+        let pool = &self.session.pool;
         let call = |entry: &Entry| {
             let (left, expected) = (max_time.saturating_sub(entry.spent), max_time + entry.longest_visit());
             let most_samples = first.as_ref().and_then(|first| first.most_samples(entry));
             let (is_alone, is_glance) = (entry.base_here().is_none(), rule == Rule::Glance);
-            Some(Call { place: entry.places[slot]?, left, expected, is_alone, most_samples, is_glance })
+            Some(Call { place: entry.place(pool, slot)?, left, expected, is_alone, most_samples, is_glance })
         };
         let plain = queue.iter().take_while(|&&i| !entries[i].is_paired_across());
         let mut listed: VecDeque<(usize, Call)> = plain.filter_map(|&i| Some((i, call(&entries[i])?))).collect();
@@ -486,7 +489,8 @@ impl Block<'_, '_, '_> {
                 // One that was lost since it timed them is replaced: the same pipeline has to give the right result again.
                 self.load(slot, entries);
                 let open = leaving.iter().map(|(i, _)| *i).filter(|&i| is_open(self, &entries[i]));
-                let open: VecDeque<(usize, usize)> = open.filter_map(|i| Some((i, entries[i].places[slot]?))).collect();
+                let pool = &self.session.pool;
+                let open: VecDeque<(usize, usize)> = open.filter_map(|i| Some((i, entries[i].place(pool, slot)?))).collect();
                 if open.is_empty() {
                     break;
                 }

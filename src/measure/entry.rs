@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
 use super::flags::{self, Pass, Subject, flags};
 use super::local::REPEATS;
-use super::pool::Stage;
+use super::pool::{Pool, Stage};
 use super::rig::Conditions;
 use super::session::{Base, Session, Task};
 use super::stop::{JUDGED_ROUNDS, Stop};
@@ -15,12 +15,26 @@ use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Status};
 use crate::stats;
 use crate::units::Nanos;
 
+/// Where a case is loaded: in this process, and nowhere once that is lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    process: u32,
+    index: usize,
+}
+
+impl Place {
+    /// What the bench that sits at a slot now calls it.
+    fn at(self, pool: &Pool, slot: usize) -> Option<usize> {
+        (pool.present(slot) == Some(self.process)).then_some(self.index)
+    }
+}
+
 /// A case of a block, on its way to an outcome.
 pub(super) struct Entry<'c> {
     pub(super) task: &'c Task<'c>,
     /// Where it is loaded, by the pool's slots; and its base, by those of the base's pool.
-    pub(super) places: Vec<Option<usize>>,
-    pub(super) base_places: Vec<Option<usize>>,
+    places: Vec<Option<Place>>,
+    base_places: Vec<Option<Place>>,
     pub(super) shader: Option<ShaderFacts>,
     pub(super) sizes: Option<(Sizes, Option<Sizes>)>,
     /// Why it isn't paired, though it should be.
@@ -127,14 +141,29 @@ impl<'c> Entry<'c> {
         Some(Job { key: key.clone(), base: None, is_checked: sizes.is_none(), sizes })
     }
 
-    /// Takes what loading gave.
-    pub(super) fn loaded(&mut self, slot: usize, loading: Loading) {
+    /// Its place on the bench that sits at a slot of its pool now, if it is loaded there.
+    pub(super) fn place(&self, pool: &Pool, slot: usize) -> Option<usize> {
+        self.places[slot]?.at(pool, slot)
+    }
+
+    /// The same of its base, which has a pool of its own.
+    pub(super) fn base_place(&self, pool: &Pool, slot: usize) -> Option<usize> {
+        self.base_places[slot]?.at(pool, slot)
+    }
+
+    /// Takes note that its base is loaded in this process.
+    pub(super) fn base_loaded(&mut self, slot: usize, process: u32, index: usize) {
+        self.base_places[slot] = Some(Place { process, index });
+    }
+
+    /// Takes what loading in this process gave.
+    pub(super) fn loaded(&mut self, slot: usize, process: u32, loading: Loading) {
         if self.shader.is_none() {
             self.shader = loading.shader;
         }
         match loading.result {
             Ok(loaded) => {
-                self.places[slot] = Some(loading.place);
+                self.places[slot] = Some(Place { process, index: loading.place });
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
                     (self.pipeline_time, self.statistics, self.has_pipeline) = (loaded.pipeline_time, loaded.statistics, true);
@@ -158,10 +187,10 @@ impl<'c> Entry<'c> {
     }
 
     /// Whether it did alone what it was lost at with its base.
-    pub(super) fn is_cleared(&self) -> bool {
+    pub(super) fn is_cleared(&self, pool: &Pool) -> bool {
         self.is_active()
             && self.suspected_at.is_some_and(|stage| match stage {
-                Stage::Opening | Stage::Loading => self.places.iter().any(Option::is_some),
+                Stage::Opening | Stage::Loading => (0..self.places.len()).any(|slot| self.place(pool, slot).is_some()),
                 Stage::Sizing => self.sizes.is_some(),
                 Stage::Timing | Stage::Checking => !self.visits.is_empty(),
             })

@@ -98,6 +98,12 @@ impl<'a> Pool<'a> {
         self.slots[slot].bench.is_some()
     }
 
+    /// The process whose bench sits here now, if one does: what was loaded in another one is gone.
+    pub(super) fn present(&self, slot: usize) -> Option<u32> {
+        let Slot { bench, process } = &self.slots[slot];
+        bench.as_ref().map(|_| *process)
+    }
+
     /// Whether a bench is there that compiles cases while it does something else.
     pub(super) fn compiles_ahead(&self, slot: usize) -> bool {
         self.slots[slot].bench.as_ref().is_some_and(|bench| bench.compiles_ahead())
@@ -141,11 +147,11 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Carries out an order at a slot whose bench is there.
+    /// Carries out an order at a slot whose bench is there. None is opened for it: on that nothing would be loaded.
     pub(super) fn carry_out(&mut self, slot: usize, order: Order, answer: &mut Answering) -> Result<(), Loss> {
-        match self.bench(slot) {
-            Ok(bench) => bench.carry_out(order, answer),
-            Err(failure) => Err(Loss(failure)),
+        match &mut self.slots[slot].bench {
+            Some(bench) => bench.carry_out(order, answer),
+            None => Err(Loss(Failure::new(Status::Crashed, "its process was lost"))),
         }
     }
 

@@ -55,7 +55,7 @@ impl Block<'_, '_, '_> {
                 let beaten: Vec<usize> = beaten.collect();
                 return beaten.into_iter().for_each(|i| self.beat(&mut entries[i], leader));
             }
-            match entries[leader].places[slot] {
+            match entries[leader].place(&self.session.pool, slot) {
                 Some(place) => self.check_at(slot, entries, VecDeque::from([(leader, place)])),
                 // Its bench was lost: there is another round.
                 None => return,

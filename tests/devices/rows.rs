@@ -1,7 +1,5 @@
 //! What rows say of real drivers: flags, ratios and derived figures.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use crate::support::{devices, measured, ran, rows};
 
 /// The one driver with a fault that the catalogue can show: the row is wrong, and says by what fault.
@@ -54,6 +52,7 @@ fn a_device_is_as_fast_as_itself() {
 
 /// Only where the kernel tells what each thread waited.
 #[cfg(target_os = "linux")]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 mod contention {
     use std::process::{Child, Command, Stdio};
     use std::thread;
