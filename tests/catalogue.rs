@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// Specializations of one module that go through the optimizer, each of which is a process.
-const VALIDATED_PER_MODULE: usize = 6;
+const VALIDATED_PER_MODULE: usize = 3;
 
 /// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
 fn each_case(mut act: impl FnMut(Case)) {

@@ -28,7 +28,7 @@ const SIGABRT: i32 = 6;
 
 /// `lanescope run` on a device.
 fn run_on(device: &Found, arguments: &[&str]) -> Command {
-    let mut command = lanescope(&["run", "-q", "--format=csv", "--max-time=20ms", "-d", &device.index]);
+    let mut command = lanescope(&["run", "-q", "--format=csv", "--preset=quick", "--max-time=20ms", "-d", &device.index]);
     command.args(arguments);
     command
 }
@@ -39,7 +39,13 @@ fn ran(command: &mut Command) -> Ran {
 
 /// Runs the sweep with a fault, whatever that does to the worker processes.
 fn swept(device: &Found, faults: &Faults) -> Vec<Record> {
-    let ran = ran(faults.meet(&mut run_on(device, &SWEEP)));
+    swept_in(1, device, faults)
+}
+
+/// The same in so many worker processes.
+fn swept_in(processes: u32, device: &Found, faults: &Faults) -> Vec<Record> {
+    let processes = format!("--processes={processes}");
+    let ran = ran(faults.meet(run_on(device, &SWEEP).arg(processes)));
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 3, "{ran:?}");
     let has_failed = rows.iter().any(|row| row.status != "ok");
@@ -112,7 +118,7 @@ fn what_can_not_be_understood_ends_the_process() {
 fn a_fault_comes_once_whatever_the_number_of_processes() {
     for device in devices() {
         let faults = Faults::new("wrong:groups=40").once();
-        let statuses = || swept(&device, &faults).iter().map(|row| row.status.clone()).collect::<Vec<_>>();
+        let statuses = || swept_in(3, &device, &faults).iter().map(|row| row.status.clone()).collect::<Vec<_>>();
         assert!(!faults.has_come());
         assert_eq!(statuses(), ["ok", "wrong_result", "ok"]);
         assert!(faults.has_come());
