@@ -25,6 +25,8 @@ type EmptyPasses = HashMap<u32, Vec<f64>>;
 pub(super) struct Block<'s, 'a, 'o> {
     pub(super) session: &'s mut Session<'a>,
     pub(super) observing: Observing<'s, 'o>,
+    /// The case at which a process crashed that had had others as well, by its place: nobody is to blame yet, and the block is over.
+    pub(super) suspect: Option<usize>,
 }
 
 /// Tells what happens, and knows whether to go on.
@@ -77,7 +79,7 @@ impl Block<'_, '_, '_> {
         }
         let order = Order::Anticipate { keys };
         if let Err(loss) = self.session.pool.carry_out(0, order, &mut |_| ControlFlow::Continue(())) {
-            self.lose(0, Stage::Loading, &loss, None);
+            self.lose(0, Stage::Loading, &loss, None, &mut []);
         }
     }
 
@@ -166,14 +168,15 @@ impl Block<'_, '_, '_> {
             }
             observing.flow()
         });
+        (0..done).for_each(|_| self.session.pool.welcome(slot));
         if done > 0 {
             self.session.pool.succeeded(Stage::Loading);
             self.blame_bases(entries);
         }
         match (result, unready) {
             (Err(loss), _) => {
-                let entry = wanted.get(done).filter(|_| is_ready).map(|&i| &mut entries[i]);
-                self.lose(slot, Stage::Loading, &loss, entry);
+                let at = wanted.get(done).filter(|_| is_ready).copied();
+                self.lose(slot, Stage::Loading, &loss, at, entries);
                 Ok(wanted.len())
             }
             (Ok(()), Some(failure)) => Err(failure),
@@ -238,7 +241,7 @@ impl Block<'_, '_, '_> {
             self.blame_bases(entries);
         }
         match (result, at) {
-            (Err(loss), at) => self.lose(slot, stage, &loss, at.map(|i| &mut entries[i])),
+            (Err(loss), at) => self.lose(slot, stage, &loss, at, entries),
             // Checks are never broken off.
             (Ok(()), Some(i)) if self.observing.goes_on || stage == Stage::Checking => {
                 self.fail(&mut entries[i], Failure::new(Status::Error, "its worker process didn't answer"));
@@ -247,18 +250,26 @@ impl Block<'_, '_, '_> {
         }
     }
 
-    /// A bench was lost; with it this entry, if it was at one. One that was paired is first tried alone: its base may be to blame,
-    /// unless the results of the case itself were being checked. Nor is an entry to blame for a crash where others were compiled
-    /// meanwhile: what the next bench is lost at, which compiles them one by one, is.
-    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, entry: Option<&mut Entry>) {
+    /// A bench was lost; with it this entry, if it was at one. An entry is to blame for a crash only where its process has had no
+    /// other: what corrupts a driver's memory may show much later. Else the block is over, and the session tries it alone. Nor is it
+    /// to blame where others were compiled meanwhile: what the next bench is lost at, which compiles them one by one, is. One that was
+    /// paired is first tried without its base, which may be to blame, unless the results of the case itself were being checked.
+    pub(super) fn lose(&mut self, slot: usize, at: Stage, loss: &Loss, index: Option<usize>, entries: &mut [Entry]) {
         let is_crash = loss.0.status == Status::Crashed;
         let may_be_another = is_crash && self.session.pool.compiles_ahead(slot) && !self.session.is_careful;
-        self.session.pool.lose(slot, at, loss);
+        let has_had_others = self.session.pool.has_had_others(slot, at);
         if may_be_another {
+            self.session.pool.lose(slot, at, loss);
             self.session.is_careful = true;
             return;
         }
-        match entry {
+        if index.is_some() && is_crash && has_had_others {
+            self.session.pool.lose_unexplained(slot);
+            self.suspect = index;
+            return entries.iter_mut().filter(|entry| entry.is_active()).for_each(|entry| entry.is_deferred = true);
+        }
+        self.session.pool.lose(slot, at, loss);
+        match index.map(|i| &mut entries[i]) {
             Some(entry) if entry.base_here().is_some() && entry.suspected_at.is_none() && at != Stage::Checking => {
                 entry.suspected_at = Some(at);
                 entry.part_from_base(loss.0.clone());
@@ -428,7 +439,7 @@ impl Block<'_, '_, '_> {
             ControlFlow::Continue(())
         });
         if let Err(loss) = result {
-            return self.lose(slot, Stage::Timing, &loss, None);
+            return self.lose(slot, Stage::Timing, &loss, None, entries);
         }
         match ended {
             Some(Ok((medians, left))) => {

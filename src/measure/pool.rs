@@ -37,6 +37,8 @@ pub struct Pool<'a> {
 struct Slot<'a> {
     bench: Option<Box<dyn Bench + 'a>>,
     process: u32,
+    /// How many cases this process has loaded so far.
+    guests: u32,
 }
 
 impl<'a> Pool<'a> {
@@ -55,7 +57,7 @@ impl<'a> Pool<'a> {
     pub fn of(bench: impl Bench + 'a) -> Self {
         let known = Some((bench.info().clone(), bench.instrument().clone()));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
-        let slot = Slot { bench: Some(Box::new(bench)), process: 1 };
+        let slot = Slot { bench: Some(Box::new(bench)), process: 1, guests: 0 };
         Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
     }
 
@@ -100,7 +102,7 @@ impl<'a> Pool<'a> {
 
     /// The process whose bench sits here now, if one does: what was loaded in another one is gone.
     pub(super) fn present(&self, slot: usize) -> Option<u32> {
-        let Slot { bench, process } = &self.slots[slot];
+        let Slot { bench, process, .. } = &self.slots[slot];
         bench.as_ref().map(|_| *process)
     }
 
@@ -133,7 +135,7 @@ impl<'a> Pool<'a> {
                 if self.known.is_none() {
                     self.known = Some((bench.info().clone(), bench.instrument().clone()));
                 }
-                self.slots[slot] = Slot { bench: Some(bench), process: self.opened };
+                self.slots[slot] = Slot { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
             // What a driver refuses in words, it will refuse again.
@@ -153,6 +155,26 @@ impl<'a> Pool<'a> {
             Some(bench) => bench.carry_out(order, answer),
             None => Err(Loss(Failure::new(Status::Crashed, "its process was lost"))),
         }
+    }
+
+    /// Takes note that the process at a slot has loaded one more case.
+    pub(super) fn welcome(&mut self, slot: usize) {
+        self.slots[slot].guests += 1;
+    }
+
+    /// Whether the process at a slot has had other cases than the one that it is at: then one of those may be why it crashes.
+    pub(super) fn has_had_others(&self, slot: usize, at: Stage) -> bool {
+        self.slots[slot].guests > u32::from(at != Stage::Loading)
+    }
+
+    /// Takes note that a bench was lost, and nobody knows by whom.
+    pub(super) fn lose_unexplained(&mut self, slot: usize) {
+        self.slots[slot].bench = None;
+    }
+
+    /// Ends the processes that have loaded anything: what comes next finds fresh ones.
+    pub(super) fn renew(&mut self) {
+        self.slots.iter_mut().filter(|slot| slot.guests > 0).for_each(|slot| slot.bench = None);
     }
 
     /// Takes note that a bench was lost: the next one to sit here is another. Too many in a row, and the device is given up.

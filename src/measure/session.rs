@@ -16,6 +16,10 @@ use crate::model::{Case, Failure, Status};
 /// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
 pub const BLOCK_CASES: usize = 64;
 
+/// So many crashes that nobody is found to be to blame for, and cases are measured one by one: a process may be killed from outside,
+/// but hardly twice.
+const MOST_UNEXPLAINED: u32 = 2;
+
 /// Which cases are measured precisely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
@@ -181,24 +185,41 @@ impl<'a> Session<'a> {
 
     /// Measures the cases as one block, or as several where they don't fit the device's memory at one time. One outcome each, in
     /// their order; `None` for those that weren't measured because the observer didn't want to go on, or the device was given up.
+    ///
+    /// Where a process crashes that has had several cases, the one that it was at is measured alone, in a fresh process: it is to
+    /// blame if that crashes as well. If it doesn't, another one was, which harmed the process before. Where that happens again, each
+    /// that is left is measured alone.
     pub fn measure(&mut self, tasks: &[Task], observe: &mut Observer) -> Vec<Option<Outcome>> {
         let mut outcomes: Vec<Option<Outcome>> = vec![None; tasks.len()];
         let mut pending: VecDeque<usize> = (0..tasks.len()).collect();
+        let (mut alone, mut unexplained) = (VecDeque::new(), 0);
         let mut goes_on = true;
         self.is_careful = false;
-        while !pending.is_empty() && goes_on && self.given_up().is_none() {
-            let those: Vec<&Task> = pending.iter().map(|&i| &tasks[i]).collect();
-            let mut block = Block { session: self, observing: Observing { observe, goes_on } };
-            let ended = block.measure(&those);
+        while goes_on && self.given_up().is_none() {
+            let tried = alone.pop_front();
+            let those: Vec<usize> = tried.map_or_else(|| pending.drain(..).collect(), |i| vec![i]);
+            if those.is_empty() {
+                break;
+            }
+            if tried.is_some() {
+                self.pool.renew();
+            }
+            let tasks: Vec<&Task> = those.iter().map(|&i| &tasks[i]).collect();
+            let mut block = Block { session: self, observing: Observing { observe, goes_on }, suspect: None };
+            let ended = block.measure(&tasks);
             goes_on = block.observing.goes_on;
-            let mut deferred = VecDeque::new();
-            for (outcome, i) in ended.into_iter().zip(pending.drain(..)) {
+            let suspect = block.suspect.map(|at| those[at]);
+            for (outcome, i) in ended.into_iter().zip(those) {
                 match outcome {
                     Some(outcome) => outcomes[i] = Some(outcome),
-                    None => deferred.push_back(i),
+                    None if suspect == Some(i) => alone.push_back(i),
+                    None => pending.push_back(i),
                 }
             }
-            pending = deferred;
+            unexplained += u32::from(tried.is_some_and(|i| outcomes[i].as_ref().is_some_and(is_innocent)));
+            if unexplained >= MOST_UNEXPLAINED {
+                alone.append(&mut pending);
+            }
         }
         outcomes
     }
@@ -209,4 +230,9 @@ impl<'a> Session<'a> {
         let pools = 1 + usize::from(self.base_pool.as_ref().is_some_and(is_same));
         u32::try_from(pools * self.pool.len()).unwrap_or(u32::MAX)
     }
+}
+
+/// Whether a case that was measured alone didn't crash.
+fn is_innocent(outcome: &Outcome) -> bool {
+    outcome.result.as_ref().map_or_else(|failure| failure.status != Status::Crashed, |_| true)
 }
