@@ -479,20 +479,6 @@ fn every_row_of_the_catalogue_can_be_read_back() {
 
 // ---- several devices ------------------------------------------------------------------------------------------------------
 
-#[test]
-fn a_device_goes_by_its_uuid_and_by_part_of_its_name() {
-    let json: serde_json::Value = serde_json::from_str(&succeeded(&["devices", "--json"]).out).unwrap();
-    let device = &json[0];
-    for name in ["device_uuid", "index"] {
-        let asked = device[name].to_string();
-        let rows = measured(&["calibration/empty", "--dry-run", "-d", asked.trim_matches('"')]);
-        assert_eq!(Some(rows[0].device_uuid.as_str()), device["device_uuid"].as_str());
-    }
-    let id = device["driver"]["name"].as_str().unwrap();
-    let ran = ran(&["run", "calibration/empty", "--dry-run", "-d", &id.to_uppercase()]);
-    assert!(ran.code == Some(0) || ran.err.contains("could be any of"), "{}", ran.err);
-}
-
 // ---- the other commands ---------------------------------------------------------------------------------------------------
 
 #[test]

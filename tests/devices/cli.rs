@@ -43,6 +43,20 @@ fn several_devices_are_measured_in_one_run_each_once() {
 }
 
 #[test]
+fn a_device_goes_by_its_uuid_and_by_part_of_its_name() {
+    let json: serde_json::Value = serde_json::from_str(&succeeded(&["devices", "--json"]).out).unwrap();
+    let device = &json[0];
+    for name in ["device_uuid", "index"] {
+        let asked = device[name].to_string();
+        let rows = measured(&["calibration/empty", "--dry-run", "-d", asked.trim_matches('"')]);
+        assert_eq!(Some(rows[0].device_uuid.as_str()), device["device_uuid"].as_str());
+    }
+    let id = device["driver"]["name"].as_str().unwrap();
+    let ran = ran(&["run", "calibration/empty", "--dry-run", "-d", &id.to_uppercase()]);
+    assert!(ran.code == Some(0) || ran.err.contains("could be any of"), "{}", ran.err);
+}
+
+#[test]
 fn variables_that_drivers_read_are_recorded() {
     devices();
     let command = lanescope(&["run", "calibration/empty", "--dry-run"]).env("LP_NUM_THREADS", "2").output().unwrap();
