@@ -10,6 +10,7 @@ use super::interrupt;
 use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
+use super::voice::Voice;
 use crate::experiments::calibration::evict;
 use crate::measure::{
     BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Rule, Session, Task,
@@ -212,7 +213,7 @@ impl<'r> DeviceRun<'r> {
         let tasks: Vec<Task> = runnable.map(|(planned, case)| self.task(planned, case)).collect();
         self.bar.advance((block.len() - tasks.len()) as u64);
         let outcomes = session.measure(&tasks, &mut |event| {
-            show(&self.bar, event);
+            show(&self.bar, &self.sink.voice, event);
             if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let given_up = session.given_up();
@@ -357,7 +358,7 @@ fn quick_time(cases: u64) -> Duration {
     share.clamp(LEAST_TIME, Duration::from_secs(2))
 }
 
-pub(super) fn show(bar: &Bar, event: Event) {
+pub(super) fn show(bar: &Bar, voice: &Voice, event: Event) {
     match event {
         Event::Loading(case) => {
             bar.start(&format!("checking {} {}", case.experiment, case.point));
@@ -371,6 +372,10 @@ pub(super) fn show(bar: &Bar, event: Event) {
             }
         }
         Event::Working(case) => bar.start(&format!("{} {}", case.experiment, case.point)),
+        Event::Suspected(case, failure) => voice.progress.note(&format!(
+            "warning: a worker process crashed at {} {}: {}; the case is measured once more, alone, to tell whether it is to blame",
+            case.experiment, case.point, failure.reason
+        )),
         Event::Ended(_) => bar.advance(1),
     }
 }

@@ -266,6 +266,7 @@ impl Block<'_, '_, '_> {
         if index.is_some() && is_crash && has_had_others {
             self.session.pool.lose_unexplained(slot);
             self.suspect = index;
+            index.into_iter().for_each(|i| self.observing.see(Event::Suspected(entries[i].case(), &loss.0)));
             return entries.iter_mut().filter(|entry| entry.is_active()).for_each(|entry| entry.is_deferred = true);
         }
         self.session.pool.lose(slot, at, loss);

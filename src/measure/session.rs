@@ -89,6 +89,8 @@ pub enum Event<'a> {
     Working(&'a Case),
     /// A case is timed.
     Timing(&'a Case, u32),
+    /// A process crashed at a case, so, and had had others: the case is measured once more, alone.
+    Suspected(&'a Case, &'a Failure),
     /// A case has an outcome.
     Ended(&'a Case),
 }

@@ -371,7 +371,7 @@ impl<'r> Race<'r> {
                 visits += 1;
                 first_round = first_round.or((round > 1).then(|| began.elapsed()));
             }
-            show(&self.bar, event);
+            show(&self.bar, &self.sink.voice, event);
             let ends = interrupt::is_asked() || ((has_any || visits > 1) && self.is_late());
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
