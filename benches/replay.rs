@@ -3,7 +3,7 @@
 //! `cargo bench --bench replay [-- FILE.csv... [STRATEGY...] [seeds=N] [batch=N]]` reads rows of `lanescope tune` or `run`, which
 //! have to hold every configuration, takes each experiment, variant and device as a space of its own, and prints what each strategy
 //! reaches after a share of the evaluations: the best time found over the shortest of all, as the median of the seeds and, in
-//! brackets, what nine in ten of them keep below. Without a file it takes the made-up spaces of `tests/search.rs`.
+//! brackets, what nine in ten of them keep below. Without a file it takes the made-up spaces of `tests/host/search.rs`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 

@@ -3,7 +3,7 @@
 
     cargo test --no-run --message-format=json-render-diagnostics | scripts/run_tests.py [--doc]
 
-A part is a test binary, or one file of a test binary that has several (tests/devices). Every part is a process of its own and runs
+A part is a test binary, or one file of a test binary that has several (tests/host, tests/devices). Every part is a process of its own and runs
 its tests one after the other; as many parts run at a time as the machine has processors. `--doc` adds the examples in the
 documentation, which cargo builds and runs by itself.
 

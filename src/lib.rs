@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`staged`], [`stats`], [`validate`]) and the stages before
-//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/structure.rs` holds the tree to this. Only [`gpu`] knows
+//! it, never one after it; [`cli`] and [`worker`] compose them. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`]; only [`output`] and [`cli`] print.
 
 pub mod digest;

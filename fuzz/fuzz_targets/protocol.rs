@@ -1,7 +1,7 @@
 //! Bytes as what supervisor and worker say to each other.
 #![no_main]
 
-#[path = "../../tests/fuzz/protocol.rs"]
+#[path = "../../tests/host/fuzz/protocol.rs"]
 mod protocol;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

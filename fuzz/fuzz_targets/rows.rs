@@ -1,7 +1,7 @@
 //! Bytes as a CSV file of rows.
 #![no_main]
 
-#[path = "../../tests/fuzz/rows.rs"]
+#[path = "../../tests/host/fuzz/rows.rs"]
 mod rows;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

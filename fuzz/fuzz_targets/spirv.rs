@@ -5,9 +5,9 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-#[path = "../../tests/fuzz/mutate.rs"]
+#[path = "../../tests/host/fuzz/mutate.rs"]
 mod mutate;
-#[path = "../../tests/fuzz/spirv.rs"]
+#[path = "../../tests/host/fuzz/spirv.rs"]
 mod spirv;
 
 fn words(bytes: &[u8]) -> Vec<u32> {

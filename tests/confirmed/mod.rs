@@ -1,4 +1,4 @@
-//! Whether a tuning's answer is what a thorough run of every configuration finds. Shared by `tests/confirm.rs` and
+//! Whether a tuning's answer is what a thorough run of every configuration finds. Shared by `tests/host/confirm.rs` and
 //! `benches/confirm.rs`.
 
 #![allow(dead_code, reason = "each target needs a part of it")]

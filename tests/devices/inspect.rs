@@ -86,6 +86,17 @@ fn a_pipeline_is_made_as_its_module_declares_it() {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_refused() {
+    let folder = Folder::new();
+    let shader = folder.write("shader.comp", SHADER);
+    for device in ["no such device", "99"] {
+        let ran = ran(&["inspect", &shader, "-d", device]);
+        assert!(ran.code == Some(2) && ran.out.is_empty(), "{ran:?}");
+        assert!(ran.err.contains(&format!("unknown device `{device}`")), "{ran:?}");
+    }
+}
+
+#[test]
 fn what_does_not_go_is_not_tried() {
     let folder = Folder::new();
     let shader = folder.write("shader.comp", SHADER);

@@ -10,18 +10,11 @@ use std::process::Command;
 use lanescope::experiments::{self, Setting};
 use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
-use lanescope::record::Record;
 use lanescope::shader::{self, Compiler, Library, Prepared};
 
-use crate::support::{Ran, ran, rows};
+use crate::support::run;
 
 // ---- the command line -----------------------------------------------------------------------------------------------------
-
-/// Runs `lanescope run` and gives rows, error stream and exit code.
-fn run(arguments: &[&str]) -> (Vec<Record>, String, Option<i32>) {
-    let Ran { code, out, err } = ran(&[&["run", "--format", "csv"], arguments].concat());
-    (rows(&out), err, code)
-}
 
 const SMALL: [&str; 5] = ["memory/stream", "-a", "n=1024", "-a", "local_size_x=64"];
 

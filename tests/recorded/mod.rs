@@ -1,5 +1,5 @@
 //! Spaces whose every configuration has a known time, from rows or from a model, and searches replayed on them. Shared by
-//! `tests/search.rs` and `benches/replay.rs`.
+//! `tests/host/search.rs` and `benches/replay.rs`.
 
 #![allow(dead_code, reason = "each target needs a part of it")]
 

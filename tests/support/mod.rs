@@ -48,12 +48,23 @@ impl Folder {
 
 // ---- the command ----------------------------------------------------------------------------------------------------------
 
-/// The command under test, away from a terminal, with nothing on its input.
+/// The command under test, away from a terminal, with nothing on its input. What only costs time is left out, unless a test asks for it.
 pub fn lanescope(arguments: &[&str]) -> Command {
+    let mut command = lanescope_as_it_is(arguments);
+    if arguments.first() == Some(&"run") {
+        // Tests run side by side, on the same devices: their figures don't count.
+        command.arg("--no-lock");
+        // Three processes show of most things what one shows, and start up three times.
+        let is_said = |argument: &&str| argument.starts_with("--processes") || *argument == "--no-isolate";
+        command.args((!arguments.iter().any(is_said)).then_some("--processes=1"));
+    }
+    command
+}
+
+/// The same with its own defaults.
+pub fn lanescope_as_it_is(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
-    // Tests run side by side, on the same devices: their figures don't count.
-    let lock = (arguments.first() == Some(&"run")).then_some("--no-lock");
-    command.args(arguments).args(lock).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -90,6 +101,12 @@ pub fn succeeded(arguments: &[&str]) -> Ran {
 /// Runs `lanescope run` with these arguments, demands success, and gives its rows.
 pub fn measured(arguments: &[&str]) -> Vec<Record> {
     rows(&succeeded(&[&["run", "--format", "csv"], arguments].concat()).out)
+}
+
+/// Runs `lanescope run`, and gives its rows, what it said on the error stream, and its exit code.
+pub fn run(arguments: &[&str]) -> (Vec<Record>, String, Option<i32>) {
+    let Ran { code, out, err } = ran(&[&["run", "--format", "csv"], arguments].concat());
+    (rows(&out), err, code)
 }
 
 /// The rows of a CSV text, read by any CSV reader and by Lanescope's own, which have to agree.

@@ -1,4 +1,4 @@
-//! What every strategy keeps to. How well they search is told by `tests/search.rs`.
+//! What every strategy keeps to. How well they search is told by `tests/host/search.rs`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

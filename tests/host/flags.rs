@@ -1,0 +1,141 @@
+//! Every flag of a row, provoked on the mock device; tests/devices/rows.rs provokes those that a driver can show.
+
+use crate::support::{measured, ran, rows};
+use lanescope::record::Record;
+
+/// A case that nothing is to be said against on a sound device: far longer than a launch, with few results to check.
+const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=2000000"];
+
+/// The row of one case on this mock.
+fn on_mock(options: &str, arguments: &[&str]) -> Record {
+    let device = format!("mock:{options}");
+    let mut rows = measured(&[&["-q", "--preset=default", "--processes=1", "-d", &device], arguments].concat());
+    rows.retain(|row| row.row_kind == "measured");
+    assert_eq!(rows.len(), 1);
+    rows.remove(0)
+}
+
+fn flags(row: &Record) -> Vec<&str> {
+    row.flags.split(';').filter(|flag| !flag.is_empty()).collect()
+}
+
+#[test]
+fn a_sound_device_has_no_flags() {
+    let row = on_mock("noise=0.005", &SOUND);
+    assert_eq!((row.flags.as_str(), row.reason.as_str(), row.timer.as_str()), ("", "", "device"));
+    assert!(row.clock_ratio.unwrap() > 0.99 && row.clock_ratio.unwrap() < 1.01);
+}
+
+#[test]
+fn a_short_pass_is_launch_bound_and_one_that_can_not_be_repeated_near_the_floor() {
+    let small = ["workgroup/linear", "-a", "n=64", "-a", "local_size_x=64"];
+    assert_eq!(flags(&on_mock("noise=0.005", &small)), ["launch_bound"]);
+    let once = ["calibration/evict", "-a", "evict_bytes=4096"];
+    assert_eq!(flags(&on_mock("noise=0.005", &once)), ["near_floor", "launch_bound"]);
+}
+
+#[test]
+fn noise_that_never_falls_is_noisy() {
+    let row = on_mock("noise=0.001,spread=0.02", &[&SOUND[..], &["--max-noise=0.1%"]].concat());
+    assert!(flags(&row).contains(&"noisy") && row.noise > Some(0.001), "{}", row.flags);
+    assert!(["stable", "budget"].contains(&row.stop.as_str()), "{}", row.stop);
+}
+
+/// The sentinel's time changes while other cases are measured: a little faster, and much slower.
+#[test]
+fn clocks_that_change_are_drift_and_clocks_that_fall_are_throttled() {
+    let long = [&SOUND[..], &["--max-time=10s", "--max-noise=0.001%"]].concat();
+    let faster = on_mock("noise=0.002,drift=-0.2", &long);
+    assert!(flags(&faster).contains(&"drift") && !flags(&faster).contains(&"throttled"), "{}", faster.flags);
+    assert!(faster.clock_ratio > Some(1.02), "{:?}", faster.clock_ratio);
+    let slower = on_mock("noise=0.002,drift=0.2", &long);
+    assert!(flags(&slower).contains(&"drift") && flags(&slower).contains(&"throttled"), "{}", slower.flags);
+    assert!(slower.clock_ratio < Some(0.97), "{:?}", slower.clock_ratio);
+    // Times are never corrected by it: passes got slower as well.
+    assert!(slower.time_ns > faster.time_ns);
+}
+
+#[test]
+fn a_lost_share_of_the_processor_is_contended() {
+    assert_eq!(flags(&on_mock("noise=0.005,contention=0.3", &SOUND)), ["contended"]);
+    assert_eq!(flags(&on_mock("noise=0.005,contention=0.05", &SOUND)), [""; 0]);
+}
+
+#[test]
+fn more_than_the_device_can_move_is_implausible() {
+    let conflict = ["shared/bank_conflict", "-a", "stride=1", "-a", "width=4", "-a", "groups=64", "-a", "iterations=4096"];
+    let row = on_mock("noise=0.005,peak=900", &conflict);
+    assert_eq!(flags(&row), ["implausible"], "{}", row.reason);
+    assert!(row.status == "ok" && row.value.is_some() && row.reason.contains("physically"), "{}", row.reason);
+    assert_eq!(flags(&on_mock("noise=0.005,peak=1100", &conflict)), [""; 0]);
+}
+
+#[test]
+fn more_than_the_device_can_compute_is_implausible() {
+    let multiply_adds = ["peak/arith:i32", "-a", "op=fma", "-a", "width=1", "-a", "groups=8192", "-a", "iterations=64"];
+    let row = on_mock("noise=0.005,peak=9000", &multiply_adds);
+    assert_eq!(flags(&row), ["implausible"], "{}", row.reason);
+    assert!(row.reason.contains("Gop/s is more than the device can physically compute (9000 Gop/s)"), "{}", row.reason);
+    assert_eq!(flags(&on_mock("noise=0.005,peak=11000", &multiply_adds)), [""; 0]);
+}
+
+/// A device that gets faster by the second: of two blocks the second, with more work, is done in less time.
+#[test]
+fn faster_with_more_work_is_implausible() {
+    let cases = [
+        "-q",
+        "calibration/sentinel",
+        "-a",
+        "groups=16",
+        "-a",
+        "steps=2000..2099",
+        "--preset=default",
+        // Time passes in each process by itself.
+        "--processes=1",
+        "--max-time=20ms",
+        "--max-noise=50%",
+    ];
+    let sound = measured(&[&cases[..], &["-d", "mock:noise=0.002"]].concat());
+    assert!(sound.len() == 100 && sound.iter().all(|row| row.reason.is_empty()));
+    let faster = measured(&[&cases[..], &["-d", "mock:noise=0.002,drift=-0.3"]].concat());
+    let implausible: Vec<bool> = faster.iter().map(|row| row.flags.contains("implausible")).collect();
+    assert_eq!(implausible, [[false; 64].to_vec(), [true; 36].to_vec()].concat());
+    assert!(faster[99].reason.starts_with("steps=2099 takes ") && faster[99].status == "ok", "{}", faster[99].reason);
+}
+
+#[test]
+fn timestamps_of_few_bits_and_wrong_clocks_give_way_to_the_hosts_clock() {
+    for (options, said) in [
+        ("bits=24", "the device's timestamps wrap after 16.8 ms"),
+        ("bits=0", "the queue has no usable timestamps"),
+        ("clock=1.04", "the device's clock runs at 1.0400 times the host's"),
+        ("clock=0.96", "the device's clock runs at 0.9600 times the host's"),
+    ] {
+        let device = format!("mock:noise=0.005,{options}");
+        let ran = ran(&[&["run", "--format=csv", "--preset=default", "-d", &device], &SOUND[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(ran.err.contains(said), "{options}: {}", ran.err);
+        let row = &rows(&ran.out)[0];
+        assert_eq!(row.timer, "host", "{options}");
+        // What the host's clock shows beyond the device's is the submission.
+        assert!(row.time_ns.unwrap() > 200_000.0, "{options}: {:?}", row.time_ns);
+    }
+}
+
+/// Timestamps that wrap between submissions, and within samples, are unwrapped.
+#[test]
+fn timestamps_that_wrap_are_unwrapped() {
+    let whole = on_mock("noise=0,bits=64", &SOUND);
+    let wrapping = on_mock("noise=0,bits=28", &SOUND);
+    assert_eq!((wrapping.timer.as_str(), wrapping.flags.as_str()), ("device", ""));
+    assert_eq!(whole.time_ns, wrapping.time_ns);
+}
+
+#[test]
+fn a_known_fault_is_flagged_where_it_can_show() {
+    let steps = |steps| ["calibration/sentinel", "-a", "groups=64", "-a", steps];
+    assert_eq!(flags(&on_mock("noise=0.005,iterations=65535", &steps("steps=2000000"))), ["quirk:mock-loop-cap"]);
+    assert_eq!(flags(&on_mock("noise=0.005,iterations=2000000", &steps("steps=2000000"))), [""; 0]);
+    let dry = measured(&[&["--dry-run", "-d", "mock:iterations=50"], &steps("steps=60")[..]].concat());
+    assert_eq!(flags(&dry[0]), ["quirk:mock-loop-cap"]);
+}

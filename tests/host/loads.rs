@@ -1,0 +1,479 @@
+//! What a case counts is what its kernels move: an optimizer that knows all constants, one that is not ours, leaves every load and
+//! store that is counted, no more and no fewer, and hoists none out of a loop.
+//!
+//! The law: the bytes that an invocation's loads and stores move, in loops times their turns, times all invocations, are the useful
+//! bytes that the case states; where it states none, its loads are the items. It is checked where every lane has work to do:
+//! bounds then exclude nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::support::blocks::{depths, id, label};
+use crate::support::{device_classes, optimized};
+use lanescope::experiments::{CATALOGUE, Experiment, Setting};
+use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget, Step};
+use lanescope::shader::{Compiler, Library, Specialized, specialize};
+use rspirv::dr::{Block, Instruction, Module, Operand};
+use rspirv::spirv::{Op, StorageClass, Word};
+
+// ---- the table ------------------------------------------------------------------------------------------------------------
+
+/// How what an experiment's cases count is to be found in one of its kernels.
+struct Rule {
+    experiment: &'static str,
+    /// Which of the case's kernels it is.
+    kernel: usize,
+    /// What is counted: bytes, or else items, unless it says otherwise.
+    stated: fn(&Case) -> u64,
+    /// What of that an invocation does.
+    counted: fn(&Moved, &Case) -> u64,
+    /// How many do.
+    invocations: fn(&Case) -> u64,
+    /// The turns of the loops that remain, outermost first; loops side by side have the same.
+    turns: fn(&Case) -> Vec<u64>,
+    /// Cases of which the law doesn't hold, and why.
+    beside: fn(&Case) -> Option<&'static str>,
+}
+
+impl Rule {
+    /// Useful bytes are those of all loads and stores of buffers, and no loop is left.
+    const fn of(experiment: &'static str) -> Self {
+        Self {
+            experiment,
+            kernel: 0,
+            stated: |case| case.work.bytes.or(case.work.items).unwrap(),
+            counted: |moved, _| moved.read + moved.written,
+            invocations: |case| {
+                let groups = case.groups().iter().map(|&count| u64::from(count)).product::<u64>();
+                groups * case.kernels[0].local_size.iter().map(|&size| u64::from(size)).product::<u64>()
+            },
+            turns: |_| Vec::new(),
+            beside: |_| None,
+        }
+    }
+
+    /// One invocation of the first kernel goes from load to load. A hop is a load that waits for the one before it.
+    const fn of_chase(experiment: &'static str) -> Self {
+        Self {
+            stated: |case| case.point.integer("hops"),
+            counted: |moved, _| moved.dependent,
+            invocations: |_| 1,
+            turns: |case| vec![case.point.integer("hops") / 16],
+            ..Self::of(experiment)
+        }
+    }
+
+    /// A workgroup of the second kernel sweeps the nodes of a chase before each sample, 16 for each invocation in a turn. The last
+    /// turn may find fewer.
+    const fn of_sweep(experiment: &'static str) -> Self {
+        Self {
+            kernel: 1,
+            stated: |case| swept(case).next_multiple_of(16 * u64::from(case.kernels[1].local_size[0])),
+            counted: |moved, _| moved.read / 4,
+            invocations: |case| case.kernels[1].local_size[0].into(),
+            turns: |case| vec![swept(case).div_ceil(16 * u64::from(case.kernels[1].local_size[0]))],
+            ..Self::of(experiment)
+        }
+    }
+}
+
+/// The nodes that a sweep reads: what its dispatch is told.
+fn swept(case: &Case) -> u64 {
+    let pushed = case.prepare.iter().find_map(|step| if let Step::Push { bytes } = step { Some(bytes) } else { None });
+    u32::from_ne_bytes(pushed.unwrap()[..4].try_into().unwrap()).into()
+}
+
+/// Families of which every case needs a rule, whatever it counts.
+const OF_LOADS: &[&str] = &["memory/", "load/", "cache/", "transfer/"];
+
+const RULES: &[Rule] = &[
+    Rule::of("calibration/evict"),
+    Rule::of("workgroup/linear"),
+    Rule::of("workgroup/tile2d"),
+    Rule::of("workgroup/tile3d"),
+    Rule { turns: |_| vec![32], ..Rule::of("workgroup/occupancy") },
+    Rule {
+        beside: |case| case.point.word("op").ends_with("-point").then_some("neighbours that a stencil reads again count once"),
+        ..Rule::of("memory/stream")
+    },
+    Rule::of("memory/stride"),
+    Rule::of("memory/gather"),
+    Rule::of("memory/scatter"),
+    Rule::of("memory/layout"),
+    Rule::of("memory/dtype"),
+    Rule::of("memory/misaligned"),
+    Rule::of("memory/row_column"),
+    Rule {
+        // What `shared` reads of buffers is the copy, which doesn't count.
+        counted: |moved, _| if moved.shared_read > 0 { moved.shared_read + moved.written } else { moved.read + moved.written },
+        turns: |case| {
+            // Each turn passes over the tile of 2048 words in steps of 8 for each invocation, and so does the copy.
+            let steps = 2048 / (8 * case.point.integer("local_size_x"));
+            vec![case.point.integer("reuse"), steps]
+        },
+        ..Rule::of("memory/reuse")
+    },
+    Rule::of("memory/host_visible"),
+    Rule {
+        // Elements alone: what else a kernel reads and writes is little beside them.
+        counted: |moved, case| {
+            let element = case.work.bytes.unwrap() / case.work.items.unwrap();
+            moved.read + moved.indexed + moved.texels * element
+        },
+        turns: |case| vec![case.point.integer("loads") / 16],
+        ..Rule::of("load/path")
+    },
+    Rule {
+        counted: |moved, case| moved.texels / if case.variant == "four_fetches" { 4 } else { 1 },
+        turns: |case| vec![case.point.integer("loads") / 16],
+        ..Rule::of("load/filter")
+    },
+    Rule::of_chase("cache/latency"),
+    Rule::of_sweep("cache/latency"),
+    Rule::of_chase("cache/line"),
+    Rule::of_sweep("cache/line"),
+    Rule::of_chase("cache/tlb"),
+    Rule::of_sweep("cache/tlb"),
+    Rule {
+        beside: |case| match (case.point.word("by"), case.point.word("direction")) {
+            ("shader", "device_to_device") => None,
+            ("shader", _) => Some("what crosses the bus counts once"),
+            _ => Some("no kernel copies"),
+        },
+        ..Rule::of("transfer/copy")
+    },
+    Rule {
+        // One sum per invocation is written, which doesn't count.
+        counted: |moved, _| moved.read,
+        turns: |case| vec![case.point.integer("reads") / 8],
+        ..Rule::of("cache/bandwidth")
+    },
+    Rule {
+        // A window is filled before the loop, and what was written there is read back behind it: neither counts.
+        counted: |moved, case| {
+            let width = case.point.integer("width");
+            let window = 4 * width * (8 / width + 1);
+            match case.point.word("op") {
+                "read" => moved.shared_read,
+                "write" => moved.shared_written - window,
+                _ => moved.shared_read + moved.shared_written - 2 * window,
+            }
+        },
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/bandwidth")
+    },
+    Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/bank_conflict")
+    },
+    // Where there is much arithmetic, elements are a loop.
+    Rule { turns: |case| vec![case.point.integer("unroll")], ..Rule::of("peak/roofline") },
+    Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("iterations")],
+        ..Rule::of("shared/tile")
+    },
+    Rule {
+        counted: |moved, _| moved.shared_read,
+        turns: |case| vec![case.point.integer("hops") / 16],
+        ..Rule::of("shared/capacity")
+    },
+    Rule {
+        turns: |case| {
+            let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
+            vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)]
+        },
+        beside: |case| (case.variant == "shuffle").then_some("blocks are dealt to subgroups, of which some may have none"),
+        ..Rule::of("algo/transpose")
+    },
+];
+
+// ---- the law --------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn kernels_do_what_their_cases_count() {
+    let mut compiler = Compiler::new(Library::embedded()).unwrap();
+    let mut known: HashMap<String, Moves> = HashMap::new();
+    let mut checked: BTreeMap<(&str, usize), u32> = BTreeMap::new();
+    for device in [&device_classes()[0], &device_classes()[2]] {
+        for experiment in CATALOGUE {
+            for case in cases(*experiment, device) {
+                if case.work.bytes.is_none() && !OF_LOADS.iter().any(|family| case.experiment.starts_with(family)) {
+                    continue;
+                }
+                let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.experiment == case.experiment).collect();
+                assert!(!rules.is_empty(), "{} counts what it loads: say how in RULES", case.experiment);
+                assert!(rules.len() >= case.kernels.len(), "{}: a rule for each kernel", case.experiment);
+                for rule in rules {
+                    if (rule.beside)(&case).is_some() {
+                        continue;
+                    }
+                    *checked.entry((rule.experiment, rule.kernel)).or_default() += 1;
+                    let kernel = &case.kernels[rule.kernel];
+                    let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
+                    let specialized = specialize(&module, kernel).unwrap();
+                    let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
+                    let moves = known.entry(key).or_insert_with(|| Moves::of(&specialized));
+                    let done = (rule.counted)(&moves.with(&(rule.turns)(&case)), &case) * (rule.invocations)(&case);
+                    let name = format!("{} {} {}", case.experiment, case.variant, case.point);
+                    assert_eq!(done, (rule.stated)(&case), "{name}: {moves:?}");
+                }
+            }
+        }
+    }
+    let named: BTreeSet<(&str, usize)> = RULES.iter().map(|rule| (rule.experiment, rule.kernel)).collect();
+    assert_eq!(named.len(), RULES.len(), "a kernel is named twice");
+    let unused: Vec<_> = named.iter().filter(|kernel| !checked.contains_key(kernel)).collect();
+    assert!(unused.is_empty(), "no case of {unused:?}");
+    assert!(checked.values().sum::<u32>() > 100, "{checked:?}");
+}
+
+/// Each variant at every combination of what makes another kernel (words, and the few numbers that an axis has), and of what a
+/// quick run takes of all else.
+fn cases(experiment: &dyn Experiment, device: &lanescope::model::DeviceInfo) -> Vec<Case> {
+    let [quick, thorough] = [Preset::Quick, Preset::Thorough].map(|preset| Setting { queue: None, device, preset, seed: 1 });
+    let mut points: Vec<Vec<_>> = vec![Vec::new()];
+    for (few, all) in experiment.axes(&quick).into_iter().zip(experiment.axes(&thorough)) {
+        let values = if matches!(few.kind, AxisKind::AtLeast(_)) { few.defaults } else { all.defaults };
+        let with = |point: &Vec<_>, value: &_| [&point[..], &[(few.name.clone(), Clone::clone(value))]].concat();
+        points = points.iter().flat_map(|point| values.iter().map(move |value| with(point, value))).collect();
+    }
+    let points: Vec<Point> = points.into_iter().map(Point::new).collect();
+    let of =
+        |variant: &&str| points.iter().filter_map(|point| experiment.case(variant, point, &quick).ok()).collect::<Vec<_>>();
+    experiment.variants().iter().flat_map(of).collect()
+}
+
+// ---- what an optimized kernel moves ---------------------------------------------------------------------------------------
+
+/// Bytes that one invocation moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Moved {
+    /// Read from buffers.
+    read: u64,
+    /// Written to buffers.
+    written: u64,
+    /// Read from workgroup memory.
+    shared_read: u64,
+    /// Written there.
+    shared_written: u64,
+    /// Read from uniform buffers, push constants and arrays of the kernel's own, by an index that varies.
+    indexed: u64,
+    /// Loads from buffers of which each waits for the one before it, whose value its address comes from.
+    dependent: u64,
+    /// Texels, of whatever size: those of buffers, of images, and what a sampler makes of several.
+    texels: u64,
+}
+
+/// The same by loop depth, each loop's turns counted once.
+#[derive(Debug)]
+struct Moves(Vec<Moved>);
+
+impl Moves {
+    /// What is left of a kernel once its constants are known, functions are inlined, hinted loops are unrolled, and redundant,
+    /// dead and invariant loads are gone.
+    fn of(specialized: &Specialized) -> Self {
+        let words = optimized(specialized, &["--fold-spec-const-op-composite", "-O", "--loop-invariant-code-motion", "-O"]);
+        let module = rspirv::dr::load_words(words).unwrap();
+        let [main] = &module.functions[..] else { panic!("a function was not inlined") };
+        let types = Types(&module);
+        let depths = depths(main);
+        let mut moves = Vec::new();
+        for block in &main.blocks {
+            let depth = depths[&label(block)];
+            moves.resize(moves.len().max(depth + 1), Moved::default());
+            block.instructions.iter().for_each(|instruction| types.count(instruction, &mut moves[depth]));
+            moves[depth].dependent += types.longest_chain(block);
+        }
+        Self(moves)
+    }
+
+    fn with(&self, turns: &[u64]) -> Moved {
+        let mut times = 1;
+        let mut total = Moved::default();
+        for (depth, moved) in self.0.iter().enumerate() {
+            if depth > 0 && *moved != Moved::default() {
+                assert!(depth <= turns.len(), "a loop is left whose turns are not told: {self:?}");
+            }
+            times *= depth.checked_sub(1).and_then(|outer| turns.get(outer)).copied().unwrap_or(1);
+            total.read += times * moved.read;
+            total.written += times * moved.written;
+            total.shared_read += times * moved.shared_read;
+            total.shared_written += times * moved.shared_written;
+            total.indexed += times * moved.indexed;
+            total.dependent += times * moved.dependent;
+            total.texels += times * moved.texels;
+        }
+        total
+    }
+}
+
+/// A module's types.
+struct Types<'a>(&'a Module);
+
+impl Types<'_> {
+    fn instruction(&self, id: Word) -> &Instruction {
+        self.find(id).unwrap_or_else(|| panic!("nothing has the id {id}"))
+    }
+
+    /// Labels are none: they have no type and no operands.
+    fn find(&self, id: Word) -> Option<&Instruction> {
+        self.0.all_inst_iter().find(|instruction| instruction.result_id == Some(id))
+    }
+
+    /// The storage class and the type that a pointer points to.
+    fn pointee(&self, pointer: Word) -> (StorageClass, Word) {
+        let ty = self.instruction(self.instruction(pointer).result_type.unwrap());
+        match &ty.operands[..] {
+            [Operand::StorageClass(class), Operand::IdRef(pointee)] => (*class, *pointee),
+            other => panic!("no pointer: {other:?}"),
+        }
+    }
+
+    /// Whether a pointer is one into something, by an index that is no constant.
+    fn varies(&self, pointer: Word) -> bool {
+        let chain = self.instruction(pointer);
+        let is_constant = |index: &Operand| self.instruction(id(index)).class.opcode == Op::Constant;
+        chain.class.opcode == Op::AccessChain && !chain.operands[1..].iter().all(is_constant)
+    }
+
+    fn bytes(&self, ty: Word) -> u64 {
+        let ty = self.instruction(ty);
+        match (ty.class.opcode, &ty.operands[..]) {
+            (Op::TypeInt | Op::TypeFloat, [Operand::LiteralBit32(bits), ..]) => u64::from(bits / 8),
+            (Op::TypeVector, [Operand::IdRef(part), Operand::LiteralBit32(count)]) => self.bytes(*part) * u64::from(*count),
+            (Op::TypeStruct, members) => members.iter().map(|member| self.bytes(id(member))).sum(),
+            other => panic!("no type of known size: {other:?}"),
+        }
+    }
+
+    fn count(&self, instruction: &Instruction, moved: &mut Moved) {
+        let opcode = instruction.class.opcode;
+        if matches!(opcode, Op::ImageFetch | Op::ImageRead | Op::ImageSampleExplicitLod) {
+            moved.texels += 1;
+        }
+        if !matches!(opcode, Op::Load | Op::Store) {
+            return;
+        }
+        let pointer = id(&instruction.operands[0]);
+        let (class, pointee) = self.pointee(pointer);
+        match (opcode, class) {
+            (Op::Load, StorageClass::Uniform | StorageClass::PushConstant | StorageClass::Private | StorageClass::Function)
+                if self.varies(pointer) =>
+            {
+                moved.indexed += self.bytes(pointee);
+            }
+            (Op::Load, StorageClass::StorageBuffer) => moved.read += self.bytes(pointee),
+            (Op::Store, StorageClass::StorageBuffer) => moved.written += self.bytes(pointee),
+            (Op::Load, StorageClass::Workgroup) => moved.shared_read += self.bytes(pointee),
+            (Op::Store, StorageClass::Workgroup) => moved.shared_written += self.bytes(pointee),
+            _ => {}
+        }
+    }
+}
+
+impl Types<'_> {
+    /// The most loads of a block that follow each other, each from an address that the value of the one before is part of. The
+    /// first one follows a load elsewhere, or that of the turn before.
+    fn longest_chain(&self, block: &Block) -> u64 {
+        let mut lengths: HashMap<Word, u64> = HashMap::new();
+        for load in block.instructions.iter().filter(|instruction| self.is_load_from_buffer(instruction)) {
+            let before = self.loads_behind(id(&load.operands[0]));
+            if !before.is_empty() {
+                let longest = before.iter().filter_map(|load| lengths.get(load)).max();
+                lengths.insert(load.result_id.unwrap(), 1 + longest.copied().unwrap_or(0));
+            }
+        }
+        lengths.into_values().max().unwrap_or(0)
+    }
+
+    fn is_load_from_buffer(&self, instruction: &Instruction) -> bool {
+        instruction.class.opcode == Op::Load && self.pointee(id(&instruction.operands[0])).0 == StorageClass::StorageBuffer
+    }
+
+    /// The loads from buffers whose values go into this one, through whatever is computed between.
+    fn loads_behind(&self, value: Word) -> HashSet<Word> {
+        let (mut seen, mut loads, mut ahead) = (HashSet::new(), HashSet::new(), vec![value]);
+        while let Some(at) = ahead.pop() {
+            let Some(instruction) = self.find(at).filter(|_| seen.insert(at)) else { continue };
+            if self.is_load_from_buffer(instruction) {
+                loads.insert(at);
+            } else {
+                ahead.extend(instruction.operands.iter().filter_map(Operand::id_ref_any));
+            }
+        }
+        loads
+    }
+}
+
+// ---- the law can be broken --------------------------------------------------------------------------------------------------
+
+const HEAD: &str = "#version 450
+    #extension GL_EXT_control_flow_attributes : require
+    layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+    layout(constant_id = 3) const uint N = 1;
+    layout(set = 0, binding = 0) restrict writeonly buffer Sums { vec4 sums[]; };
+    layout(set = 0, binding = 1) restrict readonly buffer Data { vec4 data[]; };
+    shared float tile[64];
+    void main() {
+        uint i = gl_LocalInvocationID.x;
+        vec4 sum = vec4(0);";
+
+/// What is left of a loop body with N = 4.
+fn moves(body: &str) -> Moves {
+    let source = format!("{HEAD} {body} sums[i] = sum; }}");
+    let mut compiler = Compiler::new(Library::embedded().with("law.comp", source)).unwrap();
+    let module = compiler.compile("law.comp", &[], SpirvTarget::default()).unwrap();
+    let kernel = Kernel::new("law.comp", [64, 1, 1], 2).constant("N", Scalar::U32(4));
+    Moves::of(&specialize(&module, &kernel).unwrap())
+}
+
+#[test]
+fn every_byte_that_an_invocation_moves_is_counted() {
+    let unrolled = "[[unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; }";
+    let looped = "[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; tile[i] = sum.x; barrier();
+        for (uint j = 0; j < i; ++j) { sum += tile[(i + j + k) % 64]; } }";
+    assert_eq!(moves(unrolled).with(&[]), Moved { read: 4 * 16, written: 16, ..Moved::default() });
+    assert_eq!(
+        moves(looped).with(&[4, 10]),
+        Moved { read: 4 * 16, written: 16, shared_read: 4 * 10 * 4, shared_written: 4 * 4, ..Moved::default() }
+    );
+}
+
+#[test]
+fn what_an_optimizer_does_to_loads_is_seen() {
+    for (what, body, read) in [
+        ("merged", "[[unroll]] for (uint k = 0; k < N; ++k) { sum += data[i]; }", 16),
+        ("dead", "[[unroll]] for (uint k = 0; k < N; ++k) { vec4 v = data[i + k * 64]; if (k == 0) sum += v; }", 16),
+        ("narrowed", "[[unroll]] for (uint k = 0; k < N; ++k) { sum.x += data[i + k * 64].x; }", 4 * 4),
+        ("hoisted", "[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum = sum * 3 + data[i]; }", 16),
+        ("ruled out", "if (N == 5) { sum += data[i]; }", 0),
+    ] {
+        assert_eq!(moves(body).with(&[4]).read, read, "{what}");
+    }
+}
+
+#[test]
+fn loads_that_wait_for_each_other_are_told_from_those_side_by_side() {
+    for (what, body, dependent) in [
+        ("a chain", "uint at = i; [[dont_unroll]] for (uint k = 0; k < N; ++k) { NEXT(at) NEXT(at) } sum.x = at;", 2 * 4),
+        (
+            "two",
+            "uint at = i, b = 9; [[dont_unroll]] for (uint k = 0; k < N; ++k) { NEXT(at) NEXT(b) } sum.xy = vec2(at, b);",
+            4,
+        ),
+        ("none", "uint at = i; [[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[at]; at += 3; }", 0),
+    ] {
+        let next = |of: &str| format!("{of} = uint(data[{of} + 1].x);");
+        let body = body.replace("NEXT(at)", &next("at")).replace("NEXT(b)", &next("b"));
+        assert_eq!(moves(&body).with(&[4]).dependent, dependent, "{what}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "turns are not told")]
+fn a_loop_that_nobody_tells_of_is_found() {
+    moves("[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; }").with(&[]);
+}

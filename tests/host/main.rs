@@ -1,0 +1,39 @@
+//! What needs no Vulkan driver: the pure parts, the mock device, and the command where no driver is found. `scripts/test.sh --quick`
+//! runs these alone; what a driver must show is in `tests/devices`.
+//!
+//! `cargo test --test host resume::` runs one file of them.
+
+mod arithmetic;
+mod catalogue;
+mod cli;
+mod confirm;
+#[path = "../confirmed/mod.rs"]
+mod confirmed;
+mod coverage;
+mod data;
+mod flags;
+mod fuzz;
+mod golden;
+mod inspect;
+mod inspect_devices;
+mod isolation;
+mod loads;
+mod losses;
+mod merge;
+mod mutants;
+mod pairs;
+mod race;
+#[path = "../recorded/mod.rs"]
+mod recorded;
+mod reflection;
+mod relations;
+mod resume;
+mod search;
+mod session;
+mod shaders;
+mod statistics;
+mod structure;
+#[path = "../support/mod.rs"]
+mod support;
+mod tune;
+mod tune_images;

@@ -1,0 +1,614 @@
+//! Runs that are killed, interrupted, cut short by a full disk or dealt over machines: no row is torn, none is lost that was
+//! written, and `--resume` or `merge` makes of them what one run without interruption writes.
+
+// Processes are found in /proc, and signals are Unix's.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::processes::Family;
+use crate::support::{Folder, Ran, lanescope, rows, rows_of, succeeded};
+use lanescope::record::{Record, Recovery};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustix::process::Signal;
+
+// ---- the run --------------------------------------------------------------------------------------------------------------
+
+/// 143 cases in three blocks: some have a base, from some a figure is derived.
+const RUN: [&str; 19] = [
+    "run",
+    "workgroup/linear",
+    "shared/bank_conflict",
+    "-a",
+    "n=4..560:+4",
+    "-a",
+    "local_size_x=64",
+    "-a",
+    "groups=1",
+    "-a",
+    "iterations=4",
+    "-a",
+    "stride=1,2,4",
+    "-a",
+    "width=1",
+    "--preset=quick",
+    "--max-time=5ms",
+    "--max-noise=50%",
+    "--processes=2",
+];
+const CASES: usize = 143;
+
+/// Without noise, no figure is doubted in one run and not in another.
+const MOCK: &str = "mock:noise=0";
+
+/// What one run of it writes, and how long that takes.
+static WHOLE: LazyLock<(Vec<Record>, Duration)> = LazyLock::new(|| {
+    let started = Instant::now();
+    let rows = rows(&succeeded(&[&RUN[..], &["-d", MOCK, "--format=csv"]].concat()).out);
+    assert_eq!(rows.iter().filter(|row| row.row_kind == "measured").count(), CASES);
+    assert!(rows.len() > CASES && rows.iter().any(|row| row.relative.is_some()));
+    (rows, started.elapsed())
+});
+
+/// A folder with the file of a run.
+impl Folder {
+    fn file(&self) -> PathBuf {
+        self.path("rows.csv")
+    }
+
+    /// The run on a device, with its file.
+    fn run(&self, device: &str, more: &[&str]) -> Command {
+        let mut command = lanescope(&[&RUN[..], &["-d", device], more].concat());
+        command.arg("--resume").arg(self.file());
+        command
+    }
+
+    /// Runs it to its end.
+    fn resume(&self, device: &str, more: &[&str]) -> Ran {
+        self.run(device, more).output().unwrap().into()
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    /// Demands that the file is what a run without interruption writes, but for figures, and that nothing else is left.
+    fn is_whole(&self) {
+        let rows = rows_of(&self.file());
+        let (found, expected) = (shapes(&rows), shapes(&WHOLE.0));
+        let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
+        assert!(found == expected, "{} rows, {} expected; the first that differ: {differs:?}", found.len(), expected.len());
+        assert_eq!(self.names(), ["rows.csv".to_owned()].into());
+    }
+
+    /// Demands that what is there so far are rows of the run, each whole and once, but for the last, of which a part may be missing.
+    fn has_whole_rows(&self) -> usize {
+        let recovery = match Recovery::open(&self.file()) {
+            Ok(recovery) => recovery,
+            Err(error) => {
+                assert!(!self.file().exists() || error.holds_no_rows(), "{error}");
+                return 0;
+            }
+        };
+        let rows: Vec<Record> = recovery.map(|row| row.unwrap()).collect();
+        let known: BTreeSet<&str> = WHOLE.0.iter().map(|row| row.case_id.as_str()).collect();
+        let cases: BTreeSet<&str> = rows.iter().map(|row| row.case_id.as_str()).collect();
+        assert_eq!(cases.len(), rows.len(), "a case comes twice");
+        assert!(cases.is_subset(&known));
+        rows.len()
+    }
+}
+
+/// All of rows that isn't a figure.
+fn shapes(rows: &[Record]) -> Vec<String> {
+    let shape = |row: &Record| {
+        let Record { row_kind, experiment, axes, case_id, status, plan_id, plan_index, relative_to, .. } = row;
+        let has = (row.value.is_some(), row.relative.is_some());
+        format!("{row_kind} {experiment} {axes} {case_id} {status} {plan_id} {plan_index:?} {relative_to} {has:?}")
+    };
+    rows.iter().map(shape).collect()
+}
+
+/// Rewrites the cells of a column, by the number of the row.
+fn rewrite(file: &Path, column: &str, new: impl Fn(usize, &str) -> String) {
+    let mut reader = csv::Reader::from_path(file).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    let mut writer = csv::Writer::from_path(file).unwrap();
+    writer.write_record(&header).unwrap();
+    let place = header.iter().position(|name| name == column).unwrap();
+    for (number, row) in rows.iter().enumerate() {
+        let cell = |(i, cell): (usize, &str)| if i == place { new(number, cell) } else { cell.to_owned() };
+        writer.write_record(row.iter().enumerate().map(cell)).unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+// ---- kills ----------------------------------------------------------------------------------------------------------------
+
+/// Kills runs at random moments: the supervisor, or one of its workers; each time, `--resume` completes the file. What a seed does
+/// depends on the machine, so more kills find more.
+fn killed_at_random(seed: u64, kills: usize) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut lost_rows, mut begun, usual) = (0, 0, WHOLE.1);
+    for kill in 0..kills {
+        let folder = Folder::new();
+        let what = format!("seed {seed}, kill {kill}");
+        let mut family = Family::start(&mut folder.run(MOCK, &[]));
+        let moment = usual.mul_f64(rng.random_range(0.0..1.0));
+        let is_worker = rng.random_bool(0.4);
+        thread::sleep(moment);
+        if is_worker {
+            family.kill_a_worker(rng.random_range(0..8));
+            // One of its cases is lost, or none; the run goes on.
+            let (signal, ran) = family.end();
+            assert_eq!(signal, None, "{what}");
+            let rows = rows_of(&folder.file());
+            let lost = rows.iter().filter(|row| row.status == "crashed").count();
+            // One that was killed when all was measured fails the run by itself.
+            let has_failed = lost > 0 || ran.err.contains("closing mock: crashed: ");
+            assert!(lost <= 1 && ran.code == Some(has_failed.into()), "{what}: {lost} lost, {ran:?}");
+            assert_eq!(rows.iter().filter(|row| row.row_kind == "measured").count(), CASES, "{what}");
+            lost_rows += lost;
+        } else {
+            if family.is_running() {
+                family.signal(Signal::KILL);
+            }
+            family.end();
+            let there = folder.has_whole_rows();
+            begun += usize::from((1..CASES).contains(&there));
+            // Once more, on the way.
+            if rng.random_bool(0.3) {
+                let family = Family::start(&mut folder.run(MOCK, &["-q"]));
+                thread::sleep(usual.mul_f64(rng.random_range(0.0..1.0)));
+                family.signal(Signal::KILL);
+                family.end();
+                assert!(folder.has_whole_rows() >= there, "{what}: rows that were written are gone");
+            }
+        }
+        let resumed = folder.resume(MOCK, &["-q"]);
+        assert_eq!(resumed.code, Some(0), "{what}: {}", resumed.err);
+        folder.is_whole();
+    }
+    format!("{kills} kills: {begun} files were begun, {lost_rows} rows were lost and measured again")
+}
+
+#[test]
+fn killed_at_random_moments_a_run_is_resumed() {
+    killed_at_random(1, 4);
+}
+
+#[test]
+fn killed_at_other_random_moments_a_run_is_resumed() {
+    killed_at_random(2, 4);
+}
+
+/// `cargo test --test host resume:: -- --ignored --nocapture a_hundred_kills`: a few minutes. LANESCOPE_TEST_SEED picks other moments.
+#[test]
+#[ignore = "takes minutes; see its documentation"]
+fn a_hundred_kills() {
+    let seed = std::env::var("LANESCOPE_TEST_SEED").ok().map_or(7, |seed| seed.parse().unwrap());
+    println!("{}", killed_at_random(seed, 100));
+}
+
+/// Also where a worker listens to nothing any more.
+#[test]
+fn no_worker_outlives_its_supervisor() {
+    let folder = Folder::new();
+    let device = "mock:hang=workgroup/linear local_size_x=64;n=400";
+    let mut family = Family::start(&mut folder.run(device, &["-q", "--timeout=60s"]));
+    family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
+    family.wait_until_idle();
+    assert!(!family.workers().is_empty());
+    family.signal(Signal::KILL);
+    // Demands that all workers end.
+    assert_eq!(family.end().0, Some(Signal::KILL.as_raw()));
+}
+
+// ---- signals --------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let folder = Folder::new();
+        let mut family = Family::start(&mut folder.run(MOCK, &[]));
+        family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
+        family.signal(signal);
+        let (_, ran) = family.end();
+        assert_eq!(ran.code, Some(130), "{ran:?}");
+        assert!(ran.err.contains("interrupted: ending after the current sample; once more ends at once"), "{}", ran.err);
+        let there = rows_of(&folder.file()).len();
+        assert!((1..CASES).contains(&there), "{there}");
+        let resumed = folder.resume(MOCK, &[]);
+        assert!(resumed.code == Some(0) && resumed.err.contains(&format!("{there} rows are kept\n")), "{}", resumed.err);
+        folder.is_whole();
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
+    let folder = Folder::new();
+    let device = "mock:noise=0,hang=workgroup/linear local_size_x=64;n=400";
+    let mut family = Family::start(&mut folder.run(device, &["--timeout=120s"]));
+    family.wait_until("a block is written", |_| folder.has_whole_rows() > 0);
+    family.wait_until_idle();
+    family.signal(Signal::INT);
+    thread::sleep(Duration::from_millis(300));
+    assert!(family.is_running(), "the first one can't end what hangs");
+    family.signal(Signal::INT);
+    let asked = Instant::now();
+    let (_, ran) = family.end();
+    // Far less than the deadline.
+    assert!(ran.code == Some(130) && asked.elapsed() < Duration::from_secs(30), "{:?}: {ran:?}", asked.elapsed());
+    let there = rows_of(&folder.file()).len();
+    assert!((1..CASES).contains(&there));
+    // The same device, which doesn't hang any more.
+    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
+    folder.is_whole();
+}
+
+/// A supervisor that was stopped for longer than any deadline doesn't blame its workers, which went on meanwhile.
+#[test]
+fn a_run_that_is_stopped_and_continued_loses_nothing() {
+    let (folder, usual) = (Folder::new(), WHOLE.1);
+    let mut family = Family::start(&mut folder.run(MOCK, &["-q", "--timeout=500ms", "--first-timeout=500ms"]));
+    for _ in 0..3 {
+        thread::sleep(usual / 8);
+        if family.is_running() {
+            family.signal(Signal::STOP);
+            thread::sleep(Duration::from_millis(1500));
+            family.signal(Signal::CONT);
+        }
+    }
+    let (_, ran) = family.end();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.is_whole();
+}
+
+// ---- what is kept ---------------------------------------------------------------------------------------------------------
+
+/// A file of the whole run, without running it.
+fn whole() -> Folder {
+    static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let folder = Folder::new();
+        assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
+        folder.is_whole();
+        fs::read(folder.file()).unwrap()
+    });
+    let folder = Folder::new();
+    fs::write(folder.file(), &*BYTES).unwrap();
+    folder
+}
+
+/// Nothing is measured, and nothing is changed.
+fn refuses(folder: &Folder, more: &[&str], parts: &[&str]) {
+    let before = fs::read(folder.file()).unwrap();
+    let Ran { code, out, err } = folder.resume(MOCK, more);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(parts.iter().all(|part| err.contains(part)), "no {parts:?} in {err}");
+    assert!(fs::read(folder.file()).unwrap() == before, "it was touched");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_begun() {
+    let folder = Folder::new();
+    let ran = folder.resume(MOCK, &[]);
+    let name = folder.file().display().to_string();
+    assert!(ran.code == Some(0) && ran.err.contains(&format!("{name} is not there: measuring everything")), "{ran:?}");
+    assert!(ran.err.contains(&format!("{CASES} measured")), "{}", ran.err);
+    folder.is_whole();
+}
+
+#[test]
+fn a_whole_file_stays_as_it_is() {
+    let folder = whole();
+    let before = fs::read(folder.file()).unwrap();
+    let ran = folder.resume(MOCK, &[]);
+    assert!(ran.code == Some(0) && ran.err.contains("143 rows are kept\n"), "{ran:?}");
+    assert!(ran.err.contains("0 measured, 0 skipped, 0 failed"), "{}", ran.err);
+    assert!(fs::read(folder.file()).unwrap() == before);
+}
+
+#[test]
+fn rows_of_another_driver_are_refused_with_what_differs() {
+    for (column, said) in [
+        ("driver_info", "driver_info was `another` and is `proves plumbing only`"),
+        ("driver_version", "driver_version was `another` and is `v1`"),
+        ("device_uuid", "it holds rows of mock (another), which this run doesn't measure on"),
+    ] {
+        let folder = whole();
+        rewrite(&folder.file(), column, |row, cell| if row == 70 { "another".to_owned() } else { cell.to_owned() });
+        refuses(&folder, &[], &[said, "rows.csv, line 72: "]);
+    }
+}
+
+#[test]
+fn rows_of_another_plan_are_refused() {
+    for more in [&["--seed=2"][..], &["--cold", "--evict-bytes=1Mi"], &["calibration/empty"]] {
+        refuses(&whole(), more, &["rows.csv, line 2: it was measured by another plan"]);
+    }
+}
+
+#[test]
+fn what_is_no_file_of_rows_is_refused() {
+    for text in ["my notes\nof things\n", "{\"schema\":\"v1.1\"}\n"] {
+        let folder = Folder::new();
+        fs::write(folder.file(), text).unwrap();
+        refuses(&folder, &[], &["rows.csv"]);
+    }
+    let folder = whole();
+    rewrite(&folder.file(), "time_ns", |row, cell| if row == 5 { "fast".to_owned() } else { cell.to_owned() });
+    refuses(&folder, &[], &["line 7, column `time_ns`: `fast` is not of type real"]);
+}
+
+#[test]
+fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
+    let folder = whole();
+    rewrite(&folder.file(), "source_hash", |row, cell| if row == 5 { "sother".to_owned() } else { cell.to_owned() });
+    let statuses = ["timeout", "crashed", "device_lost", "out_of_memory", "error", "wrong_result"];
+    rewrite(&folder.file(), "status", |row, cell| {
+        row.checked_sub(20).and_then(|row| statuses.get(row)).map_or(cell, |status| *status).to_owned()
+    });
+    let ran = folder.resume(MOCK, &[]);
+    // A wrong result is a result.
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.contains("137 rows are kept; measured again, since they failed, or their sources are others by now: 6"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("6 measured, 0 skipped, 0 failed"), "{}", ran.err);
+    let rows = rows_of(&folder.file());
+    let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
+    assert_eq!(statuses.iter().position(|status| *status == "wrong_result"), Some(25));
+    assert!(rows[5].source_hash == WHOLE.0[5].source_hash && statuses[20..25] == ["ok"; 5]);
+}
+
+#[test]
+fn a_device_that_was_given_up_is_tried_again() {
+    let folder = Folder::new();
+    let ran = folder.resume("mock:noise=0,crash=calibration/*", &[]);
+    assert_eq!(ran.code, Some(75), "{}", ran.err);
+    assert!(rows_of(&folder.file()).iter().filter(|row| row.reason.starts_with("not run: crashed: ")).count() >= CASES);
+    assert_eq!(folder.resume(MOCK, &[]).code, Some(0));
+    folder.is_whole();
+}
+
+#[test]
+fn a_file_that_was_cut_is_repaired() {
+    let bytes = fs::read(whole().file()).unwrap();
+    let ends: Vec<usize> = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i).collect();
+    // In the header, behind it, in a row, before the end of its line.
+    for (cut, said) in [
+        (100, "holds no rows: it ends within its header line: measuring everything"),
+        (ends[0] + 1, "0 rows are kept"),
+        (ends[50] + 200, "the last row was cut at line 52 and is dropped"),
+        (ends[80], "the last row was cut at line 81 and is dropped"),
+        (ends[CASES] + 10, "the last row was cut at line 145 and is dropped"),
+    ] {
+        let folder = Folder::new();
+        fs::write(folder.file(), &bytes[..cut]).unwrap();
+        let ran = folder.resume(MOCK, &[]);
+        assert!(ran.code == Some(0) && ran.err.contains(said), "{cut}: {}", ran.err);
+        folder.is_whole();
+    }
+}
+
+#[test]
+fn other_outputs_have_the_rows_that_were_kept_as_well() {
+    let folder = whole();
+    let bytes = fs::read(folder.file()).unwrap();
+    fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
+    let json = folder.path("other.jsonl");
+    let ran = folder.resume(MOCK, &["-o", json.to_str().unwrap(), "-o", folder.file().to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = fs::read_to_string(&json).unwrap();
+    let cases: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases: Vec<&str> = cases.iter().map(|row| row["case_id"].as_str().unwrap()).collect();
+    assert_eq!(cases, WHOLE.0.iter().map(|row| row.case_id.as_str()).collect::<Vec<_>>());
+    fs::remove_file(json).unwrap();
+    folder.is_whole();
+}
+
+/// Two writers to one file would overwrite each other's rows.
+#[test]
+fn a_file_under_two_names_is_one_file() {
+    let folder = whole();
+    let (bytes, place) = (fs::read(folder.file()).unwrap(), folder.0.path());
+    fs::write(folder.file(), &bytes[..bytes.len() / 2]).unwrap();
+    let other_name = place.join("..").join(place.file_name().unwrap()).join("rows.csv");
+    let other_name = other_name.to_str().unwrap();
+    refuses(&folder, &["--samples", other_name], &["rows go to ", "--samples needs another file"]);
+    let ran = folder.resume(MOCK, &["-q", "-o", other_name]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    folder.is_whole();
+}
+
+// ---- shards ---------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn shards_make_up_the_whole() {
+    let folder = Folder::new();
+    let files: Vec<String> = (1..=8).map(|shard| folder.path(&format!("{shard}.csv")).to_str().unwrap().to_owned()).collect();
+    for (index, file) in files.iter().enumerate() {
+        let shard = format!("--shard={}/8", index + 1);
+        succeeded(&[&RUN[..], &["-q", "-d", MOCK, &shard, "-o", file]].concat());
+        assert!(rows_of(Path::new(file)).iter().all(|row| row.row_kind == "measured"));
+    }
+    let files: Vec<&str> = files.iter().rev().map(String::as_str).collect();
+    succeeded(&[&["merge", "-q", "-o", folder.file().to_str().unwrap()], &files[..]].concat());
+    files.iter().for_each(|file| fs::remove_file(file).unwrap());
+    folder.is_whole();
+}
+
+#[test]
+fn a_shard_has_its_name_once_it_is_whole() {
+    let folder = Folder::new();
+    // One that has a case of the last experiment: its second block is where it hangs.
+    let cases_of =
+        |shard: &&str| rows(&succeeded(&[&RUN[..], &[*shard, "--dry-run", "-d", MOCK, "--format=csv"]].concat()).out);
+    let has_last = |shard: &&str| cases_of(shard).iter().any(|row| row.experiment == "shared/bank_conflict");
+    let shard = ["--shard=1/2", "--shard=2/2"].into_iter().find(has_last).unwrap();
+    assert!(cases_of(&shard).len() > 64);
+    let shard = [shard];
+    let device = "mock:noise=0,hang=shared/*";
+    let mut family = Family::start(&mut folder.run(device, &[&shard[..], &["--timeout=120s"]].concat()));
+    let part = folder.path("rows.csv.part");
+    family.wait_until("a block is written", |_| {
+        // More than one row after the header: a note about a single one reads differently.
+        fs::read(&part).is_ok_and(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count() > 2)
+    });
+    family.signal(Signal::KILL);
+    family.end();
+    assert_eq!(folder.names(), ["rows.csv.part".to_owned()].into());
+    let kept = rows_of(&part).len();
+    let ran = folder.resume(MOCK, &shard);
+    assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);
+    assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
+    let alone = rows(&succeeded(&[&RUN[..], &shard, &["-q", "-d", MOCK, "--format=csv"]].concat()).out);
+    assert!(kept < alone.len() && shapes(&rows_of(&folder.file())) == shapes(&alone));
+    // Once more: it is whole.
+    let ran = folder.resume(MOCK, &shard);
+    assert!(ran.code == Some(0) && ran.err.contains(&format!("{} rows are kept", alone.len())), "{}", ran.err);
+    assert_eq!(folder.names(), ["rows.csv".to_owned()].into());
+}
+
+// ---- disks ----------------------------------------------------------------------------------------------------------------
+
+/// Runs out of room for its outputs: says which file, fails, and leaves whole rows, with which it can be resumed.
+fn runs_out_of_room(folder: &Path, mut command: Command) {
+    let (file, samples) = (folder.join("rows.csv"), folder.join("samples.csv"));
+    command.args(RUN).args(["-q", "--no-lock", "-d", MOCK, "--resume"]).arg(&file);
+    let full: Ran = command.output().unwrap().into();
+    assert_eq!(full.code, Some(1), "{full:?}");
+    assert!(full.err.contains(&format!("error: can't write {}: ", file.display())), "{}", full.err);
+    let text = fs::read_to_string(&file).unwrap();
+    let there = rows(&text).len();
+    assert!(text.ends_with('\n') && (1..CASES).contains(&there), "{there} rows");
+    fs::remove_file(&file).unwrap();
+    // The same for samples.
+    command.arg("--samples").arg(&samples).args(["-o", "/dev/null", "--format=jsonl"]);
+    let full: Ran = command.output().unwrap().into();
+    assert!(full.code == Some(1) && full.err.contains("can't write "), "{full:?}");
+    let text = fs::read_to_string(&samples).unwrap();
+    assert!(text.ends_with('\n') && csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok()));
+    assert!(fs::read_to_string(&file).unwrap().ends_with('\n'));
+    fs::remove_file(&samples).unwrap();
+    // Elsewhere there is room.
+    let roomy = Folder::new();
+    fs::copy(&file, roomy.file()).unwrap();
+    assert_eq!(roomy.resume(MOCK, &["-q"]).code, Some(0));
+    roomy.is_whole();
+}
+
+#[test]
+fn a_file_that_may_not_grow_leaves_whole_rows() {
+    let folder = Folder::new();
+    let mut command = Command::new("bash");
+    // Blocks of 1 KiB.
+    let script = "trap '' XFSZ; ulimit -f 48; exec \"$0\" \"$@\"";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_lanescope")]).stdin(Stdio::null());
+    runs_out_of_room(folder.0.path(), command);
+}
+
+/// A file system of 64 KiB, which only root may mount.
+#[test]
+fn a_full_disk_leaves_whole_rows() {
+    struct Mounted(tempfile::TempDir);
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            assert!(Command::new("umount").arg(self.0.path()).status().unwrap().success());
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
+    match mount {
+        Ok(output) if output.status.success() => {}
+        refused => {
+            println!("NOT TESTED: no file system can be mounted here: {refused:?}");
+            return;
+        }
+    }
+    let mounted = Mounted(folder);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
+    runs_out_of_room(mounted.0.path(), {
+        command.stdin(Stdio::null());
+        command
+    });
+}
+
+// ---- samples --------------------------------------------------------------------------------------------------------------
+
+/// A row's samples, by process and round.
+type Samples = BTreeMap<(u64, u64), Vec<f64>>;
+
+fn samples(file: &Path) -> BTreeMap<String, Samples> {
+    let mut reader = csv::Reader::from_path(file).unwrap();
+    assert!(reader.headers().unwrap().iter().eq([
+        "run_id",
+        "device_uuid",
+        "driver_uuid",
+        "case_id",
+        "process",
+        "round",
+        "index",
+        "ns",
+        "batch"
+    ]));
+    let mut all: BTreeMap<String, Samples> = BTreeMap::new();
+    for row in reader.records() {
+        let row = row.unwrap();
+        let [process, round, index] = [4, 5, 6].map(|column: usize| row[column].parse::<u64>().unwrap());
+        let of_round = all.entry(row[3].to_owned()).or_default().entry((round, process)).or_default();
+        of_round.push(row[7].parse().unwrap());
+        assert_eq!(of_round.len() as u64, index, "in order, from 1");
+    }
+    all
+}
+
+#[test]
+fn every_sample_can_be_had() {
+    let folder = Folder::new();
+    let file = folder.path("samples.csv");
+    let arguments = ["-d", "mock:noise=0.05", "--format=csv", "--samples", file.to_str().unwrap(), "calibration/timer"];
+    let rows = rows(&succeeded(&[&RUN[..], &arguments].concat()).out);
+    let samples = samples(&file);
+    let measured: Vec<&Record> = rows.iter().filter(|row| row.row_kind == "measured" && row.status == "ok").collect();
+    assert_eq!((measured.len(), samples.len()), (CASES + 2, CASES + 2));
+    for row in measured {
+        let rounds = &samples[&row.case_id];
+        assert_eq!(row.samples, Some(rounds.values().map(|samples| samples.len() as u64).sum()));
+        assert_eq!(row.rounds, Some(rounds.len() as u64));
+        assert_eq!(row.processes, Some(rounds.keys().map(|(_, process)| process).collect::<BTreeSet<_>>().len() as u64));
+        let medians: Vec<f64> = rounds.values().map(|samples| lanescope::stats::median(samples)).collect();
+        let median = lanescope::stats::median(&medians);
+        assert_eq!(row.time_ns.or(row.value), Some(median), "{} {}", row.experiment, row.axes);
+        let least = rounds.values().flatten().copied().fold(f64::INFINITY, f64::min);
+        assert!(row.time_min_ns.is_none_or(|time| time == least));
+    }
+}
+
+/// A run that was killed while it wrote samples may leave a part of a line: the next one doesn't go on in the middle of it.
+#[test]
+fn samples_go_on_after_a_kill() {
+    let folder = whole();
+    let text = fs::read_to_string(folder.file()).unwrap();
+    let half: Vec<&str> = text.split_inclusive('\n').take(70).collect();
+    fs::write(folder.file(), half.concat()).unwrap();
+    let file = folder.path("samples.csv");
+    let header = "run_id,device_uuid,driver_uuid,case_id,process,round,index,ns,batch\n";
+    fs::write(&file, format!("{header}mock,0,0,cold,1,1,1,2.5,16\nmock,0,0,cold,1,1,2,2.")).unwrap();
+    let ran = folder.resume(MOCK, &["-q", "--samples", file.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let samples = samples(&file);
+    assert_eq!(samples["cold"], [((1, 1), vec![2.5])].into(), "what is there stays, but for the line that was torn");
+    assert_eq!(samples.len(), 1 + CASES - 69);
+}

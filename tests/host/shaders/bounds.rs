@@ -1,0 +1,179 @@
+//! What a module can be made to note of how far it indexes. That it notes the right numbers, tests/devices/tune_bounds.rs shows on devices.
+
+use lanescope::model::SpirvTarget;
+use lanescope::shader::{Noting, NotingError, validate};
+
+use super::support::{compiled_for, compiled_with_news};
+use crate::support::{spirv_tool, to_words};
+
+fn noting(text: &str) -> Noting {
+    let module = compiled_with_news(&format!("#version 460\n{text}"));
+    Noting::of(&module.words, "main").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Names of the arrays, and whether their lengths are their buffers'.
+fn arrays(noting: &Noting) -> Vec<(&str, bool)> {
+    noting.arrays.iter().map(|array| (array.path.as_str(), array.is_runtime)).collect()
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+#[test]
+fn every_array_on_the_way_is_noted_once_under_its_name() {
+    let noting = noting(
+        "layout(constant_id = 0) const uint PARTS = 4;
+        struct Light { float weights[PARTS]; mat4 turn; };
+        layout(binding = 0) readonly buffer X { float x[]; };
+        layout(set = 1, binding = 7) buffer L { uint head; Light lights[]; } data;
+        layout(binding = 3) buffer B { uint bins[]; } many[2];
+        layout(binding = 4) uniform U { vec4 table[8]; };
+        shared float own[4];
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            own[i % 4] = x[i] + x[i + 1] + table[i % 8].y;
+            data.lights[i].weights[i] = own[0] + data.lights[3].turn[i % 4][i % 3];
+            atomicAdd(many[i % 2].bins[i], data.head);
+        }",
+    );
+    let expected = [
+        ("x", true),
+        ("table", false),
+        ("data.lights", true),
+        ("data.lights[].weights", false),
+        ("many", false),
+        ("many[].bins", true),
+    ];
+    let mut found = arrays(&noting);
+    found.sort_unstable();
+    assert_eq!(found, {
+        let mut sorted = expected;
+        sorted.sort_unstable();
+        sorted
+    });
+    assert_eq!((noting.place, noting.unfollowed), ((0, 8), 0));
+    let light = noting.arrays.iter().find(|array| array.path == "data.lights").unwrap();
+    assert_eq!((light.set, light.binding), (1, 7));
+}
+
+/// A module that stores to an array at an index of this type.
+fn indexed_by(width: u32, is_signed: bool) -> Vec<u32> {
+    let capability = match width {
+        8 => "OpCapability Int8\n",
+        16 => "OpCapability Int16\n",
+        64 => "OpCapability Int64\n",
+        _ => "",
+    };
+    // The number for people to read is 100, or the lowest that the type has.
+    let index = if is_signed { -(1_i128 << (width - 1)) } else { 100 };
+    let own = if (width, is_signed) == (32, false) {
+        "%index = OpTypePointer Function %uint".to_owned()
+    } else {
+        format!("%int = OpTypeInt {width} {}\n%index = OpTypePointer Function %int", u32::from(is_signed))
+    };
+    let ty = if (width, is_signed) == (32, false) { "%uint" } else { "%int" };
+    let text = format!(
+        "OpCapability Shader\n{capability}OpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\"\n\
+        OpExecutionMode %main LocalSize 1 1 1\nOpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\n\
+        OpDecorate %block Block\nOpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n\
+        %function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n{own}\n%at = OpConstant {ty} {index}\n\
+        %zero = OpConstant %uint 0\n%array = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %array\n\
+        %buffer = OpTypePointer StorageBuffer %block\n%element = OpTypePointer StorageBuffer %uint\n\
+        %a = OpVariable %buffer StorageBuffer\n%main = OpFunction %void None %function\n%label = OpLabel\n\
+        %i = OpVariable %index Function\nOpStore %i %at\n%loaded = OpLoad {ty} %i\n\
+        %p = OpAccessChain %element %a %zero %loaded\nOpStore %p %zero\nOpReturn\nOpFunctionEnd"
+    );
+    to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], text.as_bytes()).unwrap())
+}
+
+#[test]
+fn indexes_of_every_width_are_noted() {
+    for (width, is_signed) in [8, 16, 32, 64].into_iter().flat_map(|width| [(width, false), (width, true)]) {
+        let words = indexed_by(width, is_signed);
+        assert_eq!(validate(&words), Ok(()), "{width} {is_signed}");
+        let noting = Noting::of(&words, "main").unwrap_or_else(|error| panic!("{width} {is_signed}: {error}"));
+        let overruns = noting.overruns(&bytes(&[u32::MAX, 8]));
+        // 32 bits are all that the device tells.
+        let expected = if is_signed { -1 } else { i64::from(u32::MAX) };
+        assert_eq!((overruns.len(), overruns[0].index), (1, expected), "{width} {is_signed}");
+    }
+}
+
+#[test]
+fn only_what_lies_beyond_the_end_is_an_overrun() {
+    let noting = noting(
+        "layout(binding = 0) buffer X { float x[]; };
+        layout(binding = 1) buffer Y { float y[]; };
+        void main() { int i = int(gl_GlobalInvocationID.x); x[i] = y[gl_LocalInvocationID.x]; }",
+    );
+    let place = |path: &str| noting.arrays.iter().position(|array| array.path == path).unwrap();
+    let noted = |x: [u32; 2], y: [u32; 2]| {
+        let mut words = vec![0; 4];
+        words[2 * place("x")..][..2].copy_from_slice(&x);
+        words[2 * place("y")..][..2].copy_from_slice(&y);
+        let overruns = noting.overruns(&bytes(&words));
+        overruns.iter().map(|overrun| (overrun.array.path.clone(), overrun.index, overrun.length)).collect::<Vec<_>>()
+    };
+    assert_eq!(noted([7, 8], [0, 1]), []);
+    assert_eq!(noted([8, 8], [7, 8]), [("x".to_owned(), 8, 8)]);
+    assert_eq!(noted([u32::MAX - 1, 8], [9, 8]).len(), 2);
+    assert_eq!(noted([u32::MAX - 1, 8], [0, 8]), [("x".to_owned(), -2, 8)]);
+    assert_eq!(noted([0, 0], [0, 0]), [], "nobody touched them");
+}
+
+#[test]
+fn every_target_and_memory_model_is_served() {
+    let text = "#version 460\n#extension GL_KHR_memory_scope_semantics : require\n#pragma use_vulkan_memory_model
+        layout(binding = 0) buffer X { uint x[]; };
+        void main() { atomicStore(x[gl_GlobalInvocationID.x], 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsRelaxed); }";
+    for target in [SpirvTarget::Vulkan1_1, SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3] {
+        let module = compiled_for(text, target);
+        let noting = Noting::of(&module.words, "main").unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        assert_eq!(arrays(&noting), [("x", true)]);
+    }
+    // SPIR-V 1.0 has storage buffers of another class.
+    let old = "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\"\n\
+        OpExecutionMode %main LocalSize 1 1 1\nOpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\n\
+        OpDecorate %block BufferBlock\nOpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\n%void = OpTypeVoid\n\
+        %function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n%c5 = OpConstant %uint 5\n%c0 = OpConstant %uint 0\n\
+        %array = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %array\n%buffer = OpTypePointer Uniform %block\n\
+        %element = OpTypePointer Uniform %uint\n%a = OpVariable %buffer Uniform\n%main = OpFunction %void None %function\n\
+        %label = OpLabel\n%p = OpAccessChain %element %a %c0 %c5\nOpStore %p %c5\nOpReturn\nOpFunctionEnd";
+    let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.0", "-o", "-", "-"], old.as_bytes()).unwrap());
+    assert_eq!(validate(&words), Ok(()));
+    assert_eq!(Noting::of(&words, "main").unwrap().arrays.len(), 1);
+    assert_eq!(Noting::of(&words, "other").unwrap_err(), NotingError::Missing("such entry point"));
+}
+
+#[test]
+fn descriptors_without_number_and_other_entry_points_buffers_are_left_out() {
+    let all = noting(
+        "#extension GL_EXT_nonuniform_qualifier : require
+        layout(binding = 0) readonly buffer X { float x[]; } many[];
+        layout(binding = 1) buffer Y { float y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; y[i] = many[i % 2].x[i]; }",
+    );
+    // Nothing tells how many there are: what lies beyond can't be told either.
+    let mut found = arrays(&all);
+    found.sort_unstable();
+    assert_eq!(found, [("many[].x", true), ("y", true)]);
+
+    let two = "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\"\n\
+        OpEntryPoint GLCompute %more \"more\"\nOpExecutionMode %main LocalSize 1 1 1\nOpExecutionMode %more LocalSize 1 1 1\n\
+        OpName %a \"a\"\nOpName %b \"b\"\nOpDecorate %array ArrayStride 4\nOpMemberDecorate %block 0 Offset 0\n\
+        OpDecorate %block Block\nOpDecorate %a DescriptorSet 0\nOpDecorate %a Binding 0\nOpDecorate %b DescriptorSet 0\n\
+        OpDecorate %b Binding 1\n%void = OpTypeVoid\n%function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n\
+        %c0 = OpConstant %uint 0\n%array = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %array\n\
+        %buffer = OpTypePointer StorageBuffer %block\n%element = OpTypePointer StorageBuffer %uint\n\
+        %a = OpVariable %buffer StorageBuffer\n%b = OpVariable %buffer StorageBuffer\n\
+        %main = OpFunction %void None %function\n%l1 = OpLabel\n%called = OpFunctionCall %void %help\nOpReturn\nOpFunctionEnd\n\
+        %more = OpFunction %void None %function\n%l2 = OpLabel\n%pb = OpAccessChain %element %b %c0 %c0\nOpStore %pb %c0\n\
+        OpReturn\nOpFunctionEnd\n\
+        %help = OpFunction %void None %function\n%l3 = OpLabel\n%pa = OpAccessChain %element %a %c0 %c0\nOpStore %pa %c0\n\
+        OpReturn\nOpFunctionEnd";
+    let words = to_words(&spirv_tool("spirv-as", &["--target-env", "spv1.3", "-o", "-", "-"], two.as_bytes()).unwrap());
+    for (entry, variable) in [("main", "a.0"), ("more", "b.0")] {
+        assert_eq!(arrays(&Noting::of(&words, entry).unwrap()), [(variable, true)]);
+    }
+}

@@ -1,0 +1,555 @@
+//! The tree keeps its rules: which stage imports which, where `unsafe`, Vulkan's types and printing live, and where an
+//! experiment's files lie. Every rule is a function from text or data to faults, so that each is shown to be able to fail.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::mem::{Discriminant, discriminant};
+use std::path::{Path, PathBuf};
+
+use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
+use lanescope::plan::{Plan, Request};
+use lanescope::record::schema::may_name_axis;
+use lanescope::shader::Library;
+
+/// Modules that every stage may import, and that import only each other.
+const LEAVES: [&str; 7] = ["model", "units", "error", "digest", "staged", "stats", "validate"];
+/// The stages, in the order in which data flows: each may import those to its left.
+const STAGES: [&str; 8] = ["experiments", "plan", "shader", "tuning", "gpu", "measure", "record", "output"];
+/// What composes the stages, and may import them all.
+const ROOTS: [&str; 4] = ["cli", "worker", "main", "lib"];
+
+// ---- reading Rust ---------------------------------------------------------------------------------------------------------
+
+/// One source file: where it stands below its root, `src` or another, and its text without comments, literals and tests.
+struct Source {
+    root: &'static str,
+    path: PathBuf,
+    code: String,
+}
+
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        Self::below("src", path, text)
+    }
+
+    fn below(root: &'static str, path: &str, text: &str) -> Self {
+        Self { root, path: path.into(), code: without_tests(&without_words(text)) }
+    }
+
+    /// The module directly below the crate's root that it belongs to.
+    fn module(&self) -> String {
+        Path::new(self.path.iter().next().unwrap()).file_stem().unwrap().to_string_lossy().into_owned()
+    }
+
+    /// How many modules it lies below the crate's root: `error.rs` and `gpu/mod.rs` one, `gpu/memory.rs` two.
+    fn depth(&self) -> usize {
+        self.path.iter().count() - usize::from(self.path.file_stem().is_some_and(|stem| stem == "mod"))
+    }
+
+    fn fault(&self, position: usize, what: &str) -> String {
+        let line = self.code[..position].matches('\n').count() + 1;
+        format!("{}/{}:{line}: {what}", self.root, self.path.display())
+    }
+
+    /// Names as Rust sees them, with their positions; `super::super` is two.
+    fn names(&self) -> impl Iterator<Item = (usize, &str)> {
+        let mut rest = 0;
+        std::iter::from_fn(move || {
+            let start = rest + self.code[rest..].find(is_name)?;
+            let end = self.code[start..].find(|c| !is_name(c)).map_or(self.code.len(), |length| start + length);
+            rest = end;
+            Some((start, &self.code[start..end]))
+        })
+    }
+
+    /// What follows a name, blanks passed over.
+    fn after(&self, position: usize, name: &str) -> &str {
+        self.code[position + name.len()..].trim_start()
+    }
+
+    /// The crate's modules that it imports, by `crate::` or by as many `super::` as lead to the root.
+    fn imports(&self) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        for (position, name) in self.names() {
+            let above = if name == "crate" { Some(self.after(position, name)) } else { self.above_root(position, name) };
+            let Some(path) = above.and_then(|path| path.strip_prefix("::")) else { continue };
+            found.extend(first_names(path).into_iter().map(|module| (position, module)));
+        }
+        found
+    }
+
+    /// What follows a chain of `super` that begins here and ends at the crate's root.
+    fn above_root(&self, position: usize, name: &str) -> Option<&str> {
+        if name != "super" || self.code[..position].trim_end().ends_with("super::") {
+            return None;
+        }
+        let mut rest = &self.code[position..];
+        let mut steps = 0;
+        while let Some(next) = rest.strip_prefix("::").unwrap_or(rest).strip_prefix("super") {
+            rest = next;
+            steps += 1;
+        }
+        (steps == self.depth()).then_some(rest)
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The first name of a path, or of each path of a group: `a::b` has `a`, `{a::{b, c}, d}` has `a` and `d`.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| text.trim_start().chars().take_while(|c| is_name(*c)).collect::<String>();
+    let Some(group) = path.trim_start().strip_prefix('{') else { return vec![name(path)] };
+    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (i, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                names.push(name(&group[start..i]));
+                start = i + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// The text with comments and the insides of literals blanked, lines kept.
+fn without_words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let before_is_name = out.chars().next_back().is_some_and(is_name);
+        let words = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            block_comment(rest)
+        } else if c == '"' {
+            string(rest)
+        } else if let (Some(length), false) = (raw_string(rest), before_is_name) {
+            length
+        } else if c == '\'' {
+            character(rest)
+        } else {
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        out.extend(rest[..words].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        rest = &rest[words..];
+    }
+    out
+}
+
+fn block_comment(text: &str) -> usize {
+    let (mut depth, mut i) = (0, 0);
+    while i < text.len() {
+        match &text.as_bytes()[i..] {
+            [b'/', b'*', ..] => (depth, i) = (depth + 1, i + 2),
+            [b'*', b'/', ..] => (depth, i) = (depth - 1, i + 2),
+            _ => i += 1,
+        }
+        if depth == 0 {
+            return i;
+        }
+    }
+    text.len()
+}
+
+fn string(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut i = 1;
+    while i < bytes.len() && bytes[i] != b'"' {
+        i += if bytes[i] == b'\\' { 2 } else { 1 };
+    }
+    (i + 1).min(text.len())
+}
+
+fn raw_string(text: &str) -> Option<usize> {
+    let hashes = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let count = hashes.bytes().take_while(|b| *b == b'#').count();
+    let inside = hashes[count..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(count));
+    Some(text.len() - inside.len() + inside.find(&end).map_or(inside.len(), |i| i + end.len()))
+}
+
+/// A character literal; a lifetime is only its tick.
+fn character(text: &str) -> usize {
+    let mut chars = text[1..].char_indices();
+    match (chars.next(), chars.next()) {
+        (Some((_, '\\')), Some((i, c))) => {
+            let after = 1 + i + c.len_utf8();
+            text[after..].find('\'').map_or(text.len(), |end| after + end + 1)
+        }
+        (Some(_), Some((i, '\''))) => i + 2,
+        _ => 1,
+    }
+}
+
+/// The code with every item under `#[cfg(test)]` blanked, lines kept.
+fn without_tests(code: &str) -> String {
+    let mut out = code.to_owned();
+    while let Some(start) = out.find("#[cfg(test)]") {
+        let mut depth = 0;
+        let end = out[start..].char_indices().find(|(_, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && matches!(c, '}' | ';')
+        });
+        let end = end.map_or(out.len(), |(i, _)| start + i + 1);
+        let blank: String = out[start..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+        out.replace_range(start..end, &blank);
+    }
+    out
+}
+
+fn tree() -> Vec<Source> {
+    let sources = tree_below("src");
+    assert!(sources.len() > 50, "only {} files below src", sources.len());
+    sources
+}
+
+fn tree_below(root: &'static str) -> Vec<Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+    let source = |path: &PathBuf| {
+        let relative = path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
+        Source::below(root, &relative, &fs::read_to_string(path).unwrap())
+    };
+    files(&folder, "rs").iter().map(source).collect()
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            found.extend(files(&entry, ending));
+        } else if entry.extension().is_some_and(|own| own == ending) {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    found
+}
+
+// ---- which stage imports which --------------------------------------------------------------------------------------------
+
+fn import_faults(source: &Source) -> Vec<String> {
+    let importer = source.module();
+    if ROOTS.contains(&importer.as_str()) {
+        return Vec::new();
+    }
+    let place = |name: &str| STAGES.iter().position(|stage| *stage == name);
+    let is_leaf = |name: &str| LEAVES.contains(&name);
+    if !is_leaf(&importer) && place(&importer).is_none() {
+        return vec![source.fault(0, &format!("`{importer}` is neither a leaf nor a stage: give it its place in this test"))];
+    }
+    let allowed = |imported: &str| {
+        imported == importer || is_leaf(imported) || place(imported).is_some_and(|place_of| Some(place_of) < place(&importer))
+    };
+    let wrong = source.imports().into_iter().filter(|(_, imported)| !allowed(imported));
+    wrong.map(|(position, imported)| source.fault(position, &format!("`{importer}` may not import `{imported}`"))).collect()
+}
+
+#[test]
+fn a_stage_imports_leaves_and_the_stages_before_it() {
+    let faults: Vec<String> = tree().iter().flat_map(import_faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn an_import_from_the_right_is_found() {
+    let faults = |path: &str, text: &str| import_faults(&Source::new(path, text));
+    assert_eq!(faults("plan/mod.rs", "\nuse crate::gpu::Device;\n"), ["src/plan/mod.rs:2: `plan` may not import `gpu`"]);
+    assert_eq!(faults("gpu/memory.rs", "use crate::{model::{Case, Kernel}, units, record::Record};").len(), 1);
+    assert_eq!(faults("model/case.rs", "fn f() -> crate::plan::Plan { todo!() }").len(), 1, "a path in an expression");
+    assert_eq!(faults("shader/reflect/index.rs", "use super::super::super::measure;").len(), 1, "by way of the root");
+    assert_eq!(faults("plan/mod.rs", "use super::output;").len(), 1);
+    assert_eq!(faults("error.rs", "use super::output;").len(), 1);
+    assert_eq!(faults("novelty/mod.rs", "").len(), 1, "a module without a place");
+    for (path, text) in [
+        ("gpu/memory.rs", "use crate::{model::{Case, Kernel}, units};\nuse super::error;\nuse super::super::shader;"),
+        ("plan/mod.rs", "// crate::gpu\n/* crate::gpu /* nested */ crate::gpu */\nconst A: &str = \"crate::gpu\";"),
+        ("plan/mod.rs", "const A: &str = r#\"crate::gpu \" \"#; const B: char = '\"'; fn f<'a>(_: &'a str) {}"),
+        ("plan/mod.rs", "#[cfg(test)]\nmod tests { use crate::gpu::Device; fn f() { if true {} } }\nfn g() {}"),
+        ("output/mod.rs", "#[cfg(test)]\nmod testing;\nuse crate::record::Record;"),
+        ("cli/run.rs", "use crate::output;"),
+    ] {
+        assert_eq!(faults(path, text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn what_follows_a_literal_or_a_test_is_still_read() {
+    let faults = |text: &str| import_faults(&Source::new("plan/mod.rs", text)).len();
+    for before in [
+        "const A: char = '\\'';",
+        "const A: char = '\"';",
+        "const A: char = '\\u{22}';",
+        "const A: &str = \"\\\"\";",
+        "const A: &str = r\"\\\";",
+        "const A: &[u8] = br##\"\"#\"##;",
+        "fn f<'a>() {}",
+        "#[cfg(test)]\nmod tests { const A: char = '}'; }",
+        "#[cfg(test)]\nuse a::b;",
+        "/* // */",
+    ] {
+        assert_eq!(faults(&format!("{before} use crate::gpu;")), 1, "{before}");
+    }
+}
+
+// ---- unsafe, Vulkan's types, printing -------------------------------------------------------------------------------------
+
+/// Where Vulkan is called: the crate's one stage for it, and the layer that tests put below it.
+const VULKAN: [(&str, &str); 2] = [("src", "gpu"), ("tests", "fault_layer")];
+/// The one other C library that is called: the validator of SPIR-V.
+const UNSAFE: [(&str, &str); 1] = [("src", "shader/validator.rs")];
+
+fn unsafe_faults(source: &Source) -> Vec<String> {
+    if VULKAN.contains(&(source.root, source.module().as_str())) {
+        return Vec::new();
+    }
+    let is_vulkan = |position, name: &str| {
+        ["vk", "ash", "gpu_allocator"].contains(&name) && {
+            let before = source.code[..position].trim_end();
+            source.after(position, name).starts_with("::") || before.ends_with("use") || before.ends_with("crate")
+        }
+    };
+    let may_be_unsafe = UNSAFE.iter().any(|(root, path)| source.root == *root && source.path == Path::new(path));
+    let is_unsafe = |name: &str| !may_be_unsafe && (name == "unsafe" || name == "unsafe_code");
+    let found = source.names().filter(|(position, name)| is_unsafe(name) || is_vulkan(*position, name));
+    found.map(|(position, name)| source.fault(position, &format!("`{name}` belongs to gpu"))).collect()
+}
+
+#[test]
+fn only_gpu_is_unsafe_and_knows_vulkans_types() {
+    let tests = ["tests", "benches"].into_iter().flat_map(tree_below);
+    let faults: Vec<String> = tree().into_iter().chain(tests).flat_map(|source| unsafe_faults(&source)).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn unsafe_code_and_vulkans_types_are_found() {
+    let faults = |path: &str, text: &str| unsafe_faults(&Source::new(path, text)).len();
+    for text in [
+        "fn f() { unsafe { g() } }",
+        "use ash::vk;",
+        "use ash;",
+        "fn f(_: vk::Buffer) {}",
+        "use gpu_allocator::vulkan::Allocator;",
+        "#![allow(unsafe_code)]",
+    ] {
+        assert_eq!(faults("measure/vulkan.rs", text), 1, "{text}");
+        assert_eq!(faults("gpu/memory.rs", text), 0, "{text}");
+    }
+    assert_eq!(faults("shader/validator.rs", "unsafe { f() }"), 0);
+    assert_eq!(faults("shader/validator.rs", "use ash::vk;"), 1);
+    assert_eq!(faults("shader/loader.rs", "unsafe { f() }"), 1);
+    let in_tests = |path: &str| unsafe_faults(&Source::below("tests", path, "use ash::vk;"));
+    assert_eq!(in_tests("gpu.rs"), ["tests/gpu.rs:1: `ash` belongs to gpu"]);
+    assert_eq!(in_tests("fault_layer/calls.rs"), Vec::<String>::new());
+    assert_eq!(faults("fault_layer/calls.rs", "use ash::vk;"), 1, "a layer in the crate");
+    assert_eq!(faults("measure/vulkan.rs", "// unsafe\nlet vk = 1; let hash = ash(2); \"unsafe vk::\";"), 0);
+}
+
+fn print_faults(source: &Source) -> Vec<String> {
+    const MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
+    if ["cli", "worker", "output"].contains(&source.module().as_str()) {
+        return Vec::new();
+    }
+    let prints = |position, name: &str| MACROS.contains(&name) && source.after(position, name).starts_with('!');
+    let found = source.names().filter(|(position, name)| prints(*position, name) || ["stdout", "stderr"].contains(name));
+    found.map(|(position, name)| source.fault(position, &format!("`{name}`: only output and cli print"))).collect()
+}
+
+#[test]
+fn only_output_and_cli_print() {
+    let faults: Vec<String> = tree().iter().flat_map(print_faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn printing_is_found() {
+    let faults = |path: &str, text: &str| print_faults(&Source::new(path, text)).len();
+    for text in ["println!(\"a\");", "eprintln ! ()", "dbg!(1)", "std::io::stdout().write_all(b\"a\")"] {
+        assert_eq!(faults("measure/mod.rs", text), 1, "{text}");
+        assert_eq!(faults("output/mod.rs", text), 0, "{text}");
+    }
+    assert_eq!(faults("measure/mod.rs", "// println!()\nfn print() {} #[cfg(test)] mod tests { fn f() { println!(); } }"), 0);
+}
+
+// ---- experiments and shaders ----------------------------------------------------------------------------------------------
+
+/// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its
+/// name; what several share lies in `common`.
+fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
+    let expected: BTreeSet<String> = names.iter().map(|name| format!("{name}.rs")).collect();
+    let folders: Vec<&str> = names.iter().copied().chain(["common"]).collect();
+    let is_part = |file: &str| folders.iter().any(|name| file.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
+    let others = files.iter().filter(|file| **file != "mod.rs" && !is_part(file));
+    let found: BTreeSet<String> = others.map(ToString::to_string).collect();
+    expected.symmetric_difference(&found).cloned().collect()
+}
+
+#[test]
+fn an_experiment_is_the_file_of_its_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments");
+    let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).collect();
+    let found = files(&folder, "rs");
+    let found: Vec<String> =
+        found.iter().map(|file| file.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/")).collect();
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(place_faults(&names, &found), Vec::<String>::new());
+}
+
+/// The overview is a cross-section that a user waits for.
+#[test]
+fn a_quick_run_has_few_cases() {
+    for device in crate::support::device_classes() {
+        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+        let cases = Plan::new(&Request::default(), setting).unwrap().len();
+        assert!(cases <= 170, "{cases} on {}", device.name);
+    }
+}
+
+#[test]
+fn a_misplaced_experiment_is_found() {
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/stream/twin.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream/twin.rs"]), ["memory/stream.rs"]);
+    assert_eq!(place_faults(&["memory/stream"], &["memory/stream.rs", "memory/streams/twin.rs"]), ["memory/streams/twin.rs"]);
+    assert_eq!(place_faults(&["memory/stream"], &["cache/stream.rs"]), ["cache/stream.rs", "memory/stream.rs"]);
+    assert_eq!(place_faults(&[], &["memory/old.rs"]), ["memory/old.rs"]);
+    assert_eq!(place_faults(&[], &["mod.rs", "common/levels.rs", "common/levels/cut.rs"]), Vec::<String>::new());
+    assert_eq!(place_faults(&[], &["levels.rs", "levels/cut.rs"]), ["levels.rs", "levels/cut.rs"]);
+}
+
+/// Shaders that no case uses, and shaders outside the folder of the family that uses them.
+fn shader_faults(shaders: &[&str], used: &BTreeSet<(String, String)>) -> Vec<String> {
+    let is_used = |path: &str| used.iter().any(|(_, source)| source == path);
+    let unused = shaders.iter().filter(|path| !is_used(path)).map(|path| format!("glsl/{path} is used by no experiment"));
+    let family = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+    let strays = used.iter().filter(|(experiment, source)| family(experiment) != family(source));
+    unused.chain(strays.map(|(experiment, source)| format!("{experiment} uses {source} of another family"))).collect()
+}
+
+#[test]
+fn every_shader_is_used_by_an_experiment_of_its_family() {
+    let library = Library::embedded();
+    let mut used = BTreeSet::new();
+    for device in crate::support::device_classes().into_iter().chain([crate::support::with_matrices()]) {
+        for preset in crate::support::PRESETS {
+            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
+            let plan = Plan::new(&Request::default(), setting).unwrap();
+            for planned in plan.iter() {
+                let kernels = planned.case.map(|case| case.kernels).unwrap_or_default();
+                used.extend(
+                    kernels.into_iter().map(|kernel| (planned.experiment.name().to_owned(), kernel.source.into_owned())),
+                );
+            }
+        }
+    }
+    let shaders: Vec<&str> = library.shaders().collect();
+    let on_disk = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("glsl"), "comp").len();
+    assert_eq!(shaders.len(), on_disk, "what is embedded is what lies in glsl/");
+    assert_eq!(shader_faults(&shaders, &used), Vec::<String>::new());
+}
+
+#[test]
+fn an_unused_or_borrowed_shader_is_found() {
+    let used = BTreeSet::from([("memory/stream".to_owned(), "cache/line.comp".to_owned())]);
+    assert_eq!(
+        shader_faults(&["cache/line.comp", "cache/old.comp"], &used),
+        ["glsl/cache/old.comp is used by no experiment", "memory/stream uses cache/line.comp of another family"]
+    );
+}
+
+/// Axes with a fixed column's name, with another type elsewhere, with default or neutral values that they don't take, or with
+/// words that a reader of rows would take for numbers.
+fn axis_faults(axes: &[(&str, Axis)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut types: BTreeMap<&str, (bool, &str)> = BTreeMap::new();
+    for (experiment, axis) in axes {
+        let name = axis.name.as_ref();
+        let mut fault = |what: &str| faults.push(format!("axis {name} of {experiment} {what}"));
+        if !may_name_axis(name) {
+            fault("bears a fixed column's name");
+        }
+        let of_words = matches!(axis.kind, AxisKind::Words(_));
+        let (earlier, elsewhere) = *types.entry(name).or_insert((of_words, experiment));
+        if earlier != of_words {
+            fault(&format!("has another type than in {elsewhere}"));
+        }
+        if axis.defaults.iter().chain(&axis.neutral).any(|value| !axis.accepts(value)) {
+            fault("has a default that it doesn't take");
+        }
+        if matches!(axis.kind, AxisKind::Words(words) if words.iter().any(|word| word.parse::<f64>().is_ok() || word.contains([';', '='])))
+        {
+            fault("has a word that can't be read back");
+        }
+        let kinds: BTreeSet<bool> = axis.defaults.iter().map(|value| matches!(value, AxisValue::Choice(_))).collect();
+        if axis.defaults.is_empty() || kinds.len() > 1 {
+            fault("has no defaults, or of several types");
+        }
+    }
+    faults
+}
+
+#[test]
+fn an_axis_has_a_name_of_its_own_and_one_type_everywhere() {
+    let mut faults = BTreeSet::new();
+    for device in crate::support::device_classes() {
+        for preset in crate::support::PRESETS {
+            let setting = Setting { queue: None, device: &device, preset, seed: 1 };
+            let axes = CATALOGUE.iter().flat_map(|e| e.axes(&setting).into_iter().map(|axis| (e.name(), axis)));
+            faults.extend(axis_faults(&axes.collect::<Vec<_>>()));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn the_name_of_an_axis_has_one_description_of_its_kind() {
+    // A device or a preset may change an axis's defaults, never what it is.
+    let mut known: BTreeMap<(&str, String), (Discriminant<AxisKind>, String)> = BTreeMap::new();
+    for device in crate::support::device_classes() {
+        for preset in crate::support::PRESETS {
+            for experiment in CATALOGUE {
+                for axis in experiment.axes(&Setting { queue: None, device: &device, preset, seed: 1 }) {
+                    let here = (discriminant(&axis.kind), axis.description.to_string());
+                    let key = (experiment.name(), axis.name.to_string());
+                    assert_eq!(known.entry(key).or_insert_with(|| here.clone()), &here, "{}", experiment.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bad_axis_is_found() {
+    let axis = |name: &'static str, kind| Axis::new(name, "", kind, [1_u64]);
+    let number = || AxisKind::AtLeast(1);
+    assert_eq!(
+        axis_faults(&[("a/b", axis("stride", number())), ("a/c", axis("local_size_x", number()))]),
+        Vec::<String>::new()
+    );
+    assert_eq!(axis_faults(&[("a/b", axis("bytes", number()))]), ["axis bytes of a/b bears a fixed column's name"]);
+    let words = Axis::new("n", "", AxisKind::Words(&["many"]), ["many"]);
+    assert_eq!(axis_faults(&[("a/b", axis("n", number())), ("a/c", words)]), ["axis n of a/c has another type than in a/b"]);
+    assert_eq!(axis_faults(&[("a/b", axis("n", AxisKind::AtLeast(2)))]), ["axis n of a/b has a default that it doesn't take"]);
+    let digits = Axis::new("mode", "", AxisKind::Words(&["12"]), ["12"]);
+    assert_eq!(axis_faults(&[("a/b", digits)]), ["axis mode of a/b has a word that can't be read back"]);
+    let none = Axis::new("n", "", number(), [0_u64; 0]);
+    assert_eq!(axis_faults(&[("a/b", none)]), ["axis n of a/b has no defaults, or of several types"]);
+}

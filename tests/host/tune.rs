@@ -1,0 +1,167 @@
+//! `lanescope tune` on the mock device: what is tried, what its rows say, and what is refused before anything runs.
+
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
+
+use crate::support::tunings::{COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::support::{Folder, rows};
+
+#[test]
+fn a_budget_is_kept_to() {
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    for (strategy, count) in
+        [("exhaustive", "3"), ("random", "5"), ("hill-climbing", "6"), ("annealing", "6"), ("genetic", "6")]
+    {
+        let all = found(0, &[&copy, "-d", "mock", "-n", "4096", "--strategy", strategy, "--budget", count]);
+        assert_eq!(all.len().to_string(), count, "{strategy}");
+        let distinct: std::collections::BTreeSet<&String> = all.iter().map(|row| &row.case_id).collect();
+        assert_eq!(distinct.len(), all.len(), "{strategy}");
+    }
+}
+
+#[test]
+fn two_problems_are_two_cases() {
+    let folder = Folder::new();
+    let naive = folder.write("naive.comp", NAIVE);
+    let base = [naive.as_str(), "-d", "mock", "-a", "local_size_x=8", "-a", "local_size_y=8", "--push", "height=64"];
+    let id = |more: &[&str]| found(0, &[&base[..], more].concat()).remove(0).case_id;
+    let first = id(&["-n", "4096", "--push", "width=64"]);
+    assert_eq!(id(&["-n", "4096", "--push", "width=64"]), first);
+    assert_ne!(id(&["-n", "8192", "--push", "width=64"]), first);
+    assert_ne!(id(&["-n", "4096", "--push", "width=32"]), first);
+}
+
+#[test]
+fn what_can_not_be_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    let shader = |name: &str, text: &str| folder.write(name, text);
+    let [copy, naive, scale] =
+        [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE)].map(|(n, text)| shader(n, text));
+    let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
+    let address = shader(
+        "address.comp",
+        "#version 460\n#extension GL_EXT_buffer_reference : require\nlayout(local_size_x = 64) in;\n\
+         layout(buffer_reference) buffer R { uint v[]; };\nlayout(binding = 0) buffer Y { uint y[]; };\n\
+         layout(push_constant) uniform P { R far; };\nvoid main() { y[0] = far.v[0]; }\n",
+    );
+    let invalid = invalid_spirv(&folder, &copy);
+    let [spirv, small, table] = [("cut.spv", &[3, 2, 0x23, 7, 0, 0][..]), ("small.bin", &[0; 100]), ("table.json", b"{}")]
+        .map(|(name, bytes)| folder.write(name, bytes));
+    let nowhere = folder.path("none/table.json").display().to_string();
+    let filled = format!("x=:file={small}");
+    for (arguments, part) in [
+        (&[broken.as_str()][..], "broken.comp:4"),
+        (&[&spirv], "cut off"),
+        (&[&invalid], "not valid SPIR-V, instruction "),
+        (&["nowhere.comp"], "can't read nowhere.comp"),
+        (&[&address], "`far` holds a buffer's address"),
+        (&[&copy, "-b", "z=:zero"], "no buffer `z`; it has X, Y"),
+        (&[&copy, "-b", "x=flaot"], "`flaot` is no type of buffer `X`"),
+        (&[&copy, "-b", "x=[n *]"], "n *\n     ^"),
+        (&[&copy, "-b", "x=[0]"], "no elements"),
+        (&[&copy, "-b", &filled], "has 100 bytes"),
+        (&[&copy, "-b", "x=:ones"], "is no fill"),
+        (&[&copy, "-n", "2^40"], "workgroups in one direction"),
+        (&[&copy, "-n", "2^40", "--groups", "1"], "maxStorageBufferRange"),
+        (&[&copy, "--groups", "2^33"], "8589934592 workgroups"),
+        (&[&copy, "--groups", "0"], "no workgroup"),
+        (&[&copy, "--threads", "n,n,n,n"], "more than three directions"),
+        (&[&copy, "-a", "TILE=4"], "no axis `TILE`"),
+        (&[&copy, "-a", "local_size_x=0"], "from 1"),
+        (&[&copy, "--restrict", "local_size_x >"], "local_size_x >\n                ^"),
+        (&[&copy, "--restrict", "TILE > 3"], "`TILE` has no value"),
+        (&[&copy, "--restrict", "local_size_x > 9999"], "none of the"),
+        (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),
+        (&[&naive, "--push", "height=64"], "`width` has no value"),
+        (&[&naive, "--push", "depth=3"], "no push constant or uniform is called `depth`; there are width, height"),
+        (&[&naive, "--push", "width=min(1, 2),3"], "more values"),
+        (&[&copy, "-D", "1X"], "defines no macro"),
+        (&[&copy, "-D", "FACTOR=1;2,3"], "can't be an axis"),
+        (&[&copy, "--entry", "other"], "no compute entry point `other`"),
+        (&[&copy, "--reference", "nowhere.bin"], "there is no file"),
+        (&[&copy, "--reference", &small], "has 100 bytes"),
+        (&[&copy, "--reference", &format!("x={small},y={small}")], "which the shader doesn't write"),
+        (&[&copy, "--reference", "local_size_x=4096"], "maxComputeWorkGroup"),
+        (
+            &[&copy, "--reference", &scale],
+            "another shape: it writes Y (0:0, 4194304 bytes), and the shader Y (0:1, 4194304 bytes)",
+        ),
+        (&[&copy, "--save-table", &table], "no tuning table"),
+        (&[&copy, "--save-table", &nowhere], "can't write"),
+        (&[&copy, "--t4", &nowhere], "can't write"),
+        (&[&copy, "--budget", "0"], "nothing could be measured"),
+    ] {
+        let ran = tuned(&[arguments, &["-d", "mock"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{arguments:?}: {}", ran.err);
+    }
+}
+
+/// SPIR-V of a shader in which the operands of an addition are of two types.
+fn invalid_spirv(folder: &Folder, shader: &str) -> String {
+    let words = lanescope::shader::from_file(shader.as_ref(), &lanescope::shader::Reading::default()).unwrap().words.clone();
+    let multiplication = words.iter().position(|word| word & 0xffff == 133).unwrap();
+    let mut words = words;
+    words[multiplication + 3] = words[multiplication + 1];
+    folder.write("invalid.spv", words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>())
+}
+
+#[test]
+fn rows_say_which_results_were_compared_after_one_pass_alone() {
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let sizes = ["-d", "mock", "-n", "4096", "-a", "local_size_x=1..256:*2"];
+    for strategy in ["exhaustive", "hill-climbing"] {
+        let all = found(0, &[&[copy.as_str(), "--strategy", strategy], &sizes[..]].concat());
+        for row in all {
+            let is_early = matches!(row.stop.as_str(), "beaten" | "glanced");
+            assert_eq!((row.checked.as_str(), row.check_note.contains("after one pass")), ("true", is_early), "{}", row.stop);
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_takes_several_reductions_for_one_is_named() {
+    let folder = Folder::new();
+    let shader = |folds: &str| {
+        format!(
+            "#version 450
+            #extension GL_KHR_shader_subgroup_arithmetic : require
+            layout(local_size_x = 64) in;
+            layout(binding = 0) buffer Y {{ uint y[]; }};
+            void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {folds}; y[gl_GlobalInvocationID.x] = z; }}"
+        )
+    };
+    let one = folder.write("one.comp", shader("subgroupAdd(i)"));
+    let two = folder.write("two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
+    for (shader, device, is_doubted) in
+        [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)]
+    {
+        let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-folds"));
+        assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
+        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-folds") == is_doubted));
+    }
+}
+
+/// Offsets don't follow a specialization constant: the SPIR-V would be invalid, and drivers say nothing.
+#[test]
+fn a_constant_that_lays_an_array_over_what_follows_is_told() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        layout(constant_id = 5) const uint PARTS = 4;
+        layout(binding = 0) buffer Data { float parts[PARTS]; float scale; float y[]; };
+        void main() { uint i = gl_GlobalInvocationID.x; if (i < y.length()) y[i] = scale * parts[i % PARTS]; }";
+    let shader = folder.write("shader.comp", shader);
+    let all = found(0, &[&shader, "-d", "mock", "-n", "4096", "-a", "local_size_x=64", "-a", "PARTS=2,4,8"]);
+    let found = statuses(&all, &["spec_PARTS"]);
+    let found: Vec<&str> = ["2", "4", "8"].iter().map(|parts| found[&vec![(*parts).to_owned()]].as_str()).collect();
+    assert_eq!(found, ["ok", "ok", "compile_error"]);
+    let told = all.iter().any(|row| row.reason.contains("`Data.parts` ends at byte 32, and `Data.scale` begins at 16"));
+    assert!(told, "{:?}", all.iter().map(|row| &row.reason).collect::<Vec<_>>());
+    // Where nothing else is left, the reference is the first to tell.
+    let ran = tuned(&[&shader, "-d", "mock", "-n", "4096", "--reference", "PARTS=8"]);
+    assert!(ran.code == Some(2) && ran.err.contains("`Data.parts` ends at byte 32"), "{}", ran.err);
+}
