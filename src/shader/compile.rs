@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
@@ -97,10 +97,15 @@ impl fmt::Display for Subject {
     }
 }
 
+/// The GLSL compiler of this process, or why it can't start. It reads the declarations of GLSL's own functions, which takes longer than
+/// most shaders do, before the first shader, and forgets them with the last compiler.
+static SHADERC: LazyLock<Result<shaderc::Compiler, String>> =
+    LazyLock::new(|| shaderc::Compiler::new().map_err(|error| error.to_string()));
+
 /// Compiles the shaders of a library, each combination of source, macros and target once.
 pub struct Compiler {
     library: Library,
-    shaderc: shaderc::Compiler,
+    shaderc: &'static shaderc::Compiler,
     known: HashMap<Subject, Result<Arc<Module>, CompileError>>,
 }
 
@@ -110,7 +115,7 @@ impl Compiler {
     /// # Errors
     /// Where the GLSL compiler can't start.
     pub fn new(library: Library) -> Result<Self, CompileError> {
-        let shaderc = shaderc::Compiler::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
+        let shaderc = SHADERC.as_ref().map_err(|error| CompileError::Compiler(error.clone()))?;
         Ok(Self { library, shaderc, known: HashMap::new() })
     }
 
