@@ -73,6 +73,11 @@ impl Kernel {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None }
     }
 
+    /// Gives constants values that all configurations share, the shader as it is written among them.
+    pub fn share(&mut self, constants: Vec<(String, String)>) {
+        self.subject.constants = constants;
+    }
+
     /// What is tuned.
     pub fn subject(&self) -> &Subject {
         &self.subject
@@ -146,15 +151,17 @@ impl Kernel {
         }
     }
 
-    /// The values of the constants that a configuration names.
+    /// The values of the constants that all configurations share, and of those that this one names.
     fn constants(&self, source: &Source, point: &Point) -> Result<SpecValues, Failure> {
-        let named = point.iter().filter_map(|(name, value)| Some((name.strip_prefix(CONSTANT_AXIS)?, value)));
-        let value_of = |(name, value): (&str, &AxisValue)| {
+        let shared = self.subject.constants.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let named = point.iter().filter_map(|(name, value)| Some((name.strip_prefix(CONSTANT_AXIS)?, value.to_string())));
+        let value_of = |(name, value): (&str, String)| {
             let constant = source.constant(name);
             let constant = constant.ok_or_else(|| said(format!("the shader has no specialization constant `{name}`")))?;
-            Ok((constant.id, module::bits(constant, &value.to_string())?))
+            Ok((constant.id, module::bits(constant, &value)?))
         };
-        named.map(value_of).collect()
+        // Of two values of one constant the latter stays.
+        shared.chain(named).map(value_of).collect()
     }
 
     /// Compiles a configuration.

@@ -23,6 +23,8 @@ pub struct Subject {
     pub include_folders: Vec<PathBuf>,
     /// Macros with their values, where an axis doesn't say otherwise.
     pub macros: Vec<(String, String)>,
+    /// Specialization constants by name or id with the values that all configurations share, the shader as it is written included.
+    pub constants: Vec<(String, String)>,
     /// What GLSL is compiled for.
     pub target: SpirvTarget,
     /// The entry point; `None` for the only one.
@@ -61,7 +63,7 @@ pub struct Subject {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reference {
-    /// Those of the shader as it is written.
+    /// Those of the shader as it is written, with the constants that all configurations share.
     #[default]
     Untouched,
     /// Those of a configuration.

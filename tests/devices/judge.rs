@@ -18,6 +18,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         shader: PathBuf::from(shader),
         include_folders: Vec::new(),
         macros: Vec::new(),
+        constants: Vec::new(),
         target: SpirvTarget::Vulkan1_1,
         entry: None,
         n: 1 << 20,
@@ -39,6 +40,10 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         let [name, value] = flag else { panic!("{flag:?} has no value") };
         match *name {
             "-n" => subject.n = value.parse().unwrap(),
+            "-c" => {
+                let (name, value) = value.split_once('=').unwrap();
+                subject.constants.push((name.to_owned(), value.to_owned()));
+            }
             "-b" => subject.buffers.push(BufferSpec::parse(value).unwrap()),
             "--image" => subject.images.push(ImageSpec::parse(value).unwrap()),
             "--sampler" => subject.samplers.push(SamplerSpec::parse(value).unwrap()),

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use lanescope::model::Point;
 use lanescope::record::Record;
-use lanescope::tuning::{Quality, Query, Table};
+use lanescope::tuning::{Quality, Query, Reference, Subject, Table};
+use lanescope::validate::Verdict;
 use serde_json::Value;
 
-use crate::support::tunings::{COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::judge::{on_each_device, subject, verdicts};
+use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
 use crate::support::{Folder, Found, devices, ran, rows};
 
 /// Transposes by tiles of SIDE: right for workgroups of SIDE x SIDE alone.
@@ -509,4 +512,43 @@ fn members_of_structs_and_elements_of_arrays_have_values_of_their_own() {
     });
     let ran = tuned(&[&shader, "-d", "mock", "--push", "lights[2].kind=1"]);
     assert!(ran.code == Some(2) && ran.err.contains("leads beyond `lights`, which has 2 elements"), "{}", ran.err);
+}
+
+/// What all configurations share is the reference's as well.
+#[test]
+fn a_constant_of_one_value_has_it_in_the_reference() {
+    let folder = Folder::new();
+    let scale = folder.write("scale.comp", CONSTANT);
+    each_device(|device| {
+        for given in [["-a", "FACTOR=3"], ["-c", "3=3"]] {
+            let arguments = [&scale, "-d", &device.index, "-n", "4096", "-a", "local_size_x=32,64"];
+            let rows = found(0, &[&arguments[..], &given].concat());
+            let ended = statuses(&rows, &["spec_FACTOR", "local_size_x"]);
+            assert!(ended.keys().eq(&[["3", "32"], ["3", "64"]]) && ended.values().all(|status| status == "ok"), "{ended:?}");
+        }
+    });
+}
+
+#[test]
+fn a_constant_of_one_value_has_it_in_every_kind_of_reference() {
+    let folder = Folder::new();
+    let shader = |name: &str, from: &str, to: &str| folder.write(name, CONSTANT.replace(from, to));
+    let scale = shader("scale.comp", "", "");
+    let twice = shader("twice.comp", "FACTOR * x[i]", "FACTOR * (x[i] * 2)");
+    let literal = shader("literal.comp", "layout(constant_id = 3) const uint FACTOR = 1", "const uint FACTOR = 3");
+    let configuration = |axis: &'static str, value: u64| Reference::Configuration(Point::new([(axis.into(), value.into())]));
+    on_each_device(|device| {
+        for (reference, is_right) in [
+            (Reference::Untouched, true),
+            (configuration("local_size_x", 8), true),
+            (configuration("spec_FACTOR", 2), false),
+            (Reference::Shader(scale.clone().into()), true),
+            (Reference::Shader(literal.clone().into()), true),
+            (Reference::Shader(twice.clone().into()), false),
+        ] {
+            let subject = Subject { reference: reference.clone(), ..subject(&scale, &["-n", "4096", "-c", "FACTOR=3"]) };
+            let verdicts = verdicts(device, &subject, &[32, 64]);
+            assert!(verdicts.iter().all(|verdict| (*verdict == Verdict::Right) == is_right), "{reference:?}: {verdicts:?}");
+        }
+    });
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 
-use crate::support::tunings::{COPY, NAIVE, SCALE, found, statuses, tuned};
+use crate::support::tunings::{CONSTANT, COPY, NAIVE, SCALE, found, statuses, tuned};
 use crate::support::{Folder, rows};
 
 #[test]
@@ -35,8 +35,8 @@ fn two_problems_are_two_cases() {
 fn what_can_not_be_is_said_before_anything_runs() {
     let folder = Folder::new();
     let shader = |name: &str, text: &str| folder.write(name, text);
-    let [copy, naive, scale] =
-        [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE)].map(|(n, text)| shader(n, text));
+    let sources = [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE), ("constant.comp", CONSTANT)];
+    let [copy, naive, scale, constant] = sources.map(|(n, text)| shader(n, text));
     let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
     let address = shader(
         "address.comp",
@@ -67,6 +67,11 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "--groups", "0"], "no workgroup"),
         (&[&copy, "--threads", "n,n,n,n"], "more than three directions"),
         (&[&copy, "-a", "TILE=4"], "no axis `TILE`"),
+        (&[&constant, "-c", "FACTOR"], "NAME=VALUE is needed"),
+        (&[&constant, "-c", "FACTOR=2,3"], "one value is needed; --axis tries several"),
+        (&[&constant, "-c", "FACTOR=-2"], "axis `FACTOR` is uint, and can't be `-2`"),
+        (&[&constant, "-c", "local_size_x=8"], "the workgroup size is an axis"),
+        (&[&constant, "-c", "3=2", "-a", "FACTOR=2,3"], "`FACTOR` is given by --constant and by --axis"),
         (&[&copy, "-a", "local_size_x=0"], "from 1"),
         (&[&copy, "--restrict", "local_size_x >"], "local_size_x >\n                ^"),
         (&[&copy, "--restrict", "TILE > 3"], "`TILE` has no value"),

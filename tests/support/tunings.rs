@@ -36,6 +36,15 @@ layout(binding = 1) writeonly buffer Y { float y[]; };
 void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = float(FACTOR) * x[i]; }
 ";
 
+/// Scales by a constant.
+pub const CONSTANT: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 3) const uint FACTOR = 1;
+layout(binding = 0) readonly buffer X { uint x[]; };
+layout(binding = 1) writeonly buffer Y { uint y[]; };
+void main() { uint i = gl_GlobalInvocationID.x; if (i < x.length()) y[i] = FACTOR * x[i]; }
+";
+
 /// Blurs through the texture units, as wide as the workgroup says where WIDE is defined: wrong for all sizes but the shader's own.
 pub const BLUR: &str = "#version 450
 layout(local_size_x = 8, local_size_y = 4) in;

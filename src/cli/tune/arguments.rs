@@ -38,6 +38,10 @@ pub struct Tune {
     #[arg(short, long, value_name = "NAME=VALUES")]
     pub axis: Vec<String>,
 
+    /// Give a specialization constant one value in every configuration, by its name or its constant_id
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub constant: Vec<String>,
+
     /// Define a macro for GLSL (NAME alone is 1); several values, as in UNROLL=1,2,4, are an axis
     #[arg(short = 'D', long, value_name = "NAME[=VALUES]")]
     pub define: Vec<String>,
@@ -322,7 +326,7 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 5] = ["shader", "include", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 6] = ["axis", "define", "buffer", "image", "sampler", "push"];
+const NAMED: [&str; 7] = ["axis", "constant", "define", "buffer", "image", "sampler", "push"];
 
 /// A manifest as flags. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {

@@ -48,6 +48,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         kernel = Kernel::new(subject.clone(), place.info.clone());
     }
     let space = space(&arguments, &mut kernel, &place.info)?;
+    let subject = kernel.subject().clone();
     // Whatever the user has to mend shows here, before anything is measured.
     kernel.reference().map_err(|failure| match (failure.status, &arguments.reference) {
         (Status::Skipped, None) => Error::Usage(format!(
@@ -107,6 +108,7 @@ fn usage(failure: &Failure) -> Error {
 /// The configurations that may be.
 fn space(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<Space, Error> {
     let axes = subject::axes(arguments, kernel, device)?;
+    kernel.share(subject::shared(&axes));
     // A restriction that can't be evaluated ends all, and not with the first configuration that happens to ask for it.
     let allows = |point: &Point| kernel.allows(point, &arguments.restrict).map_err(|failure| usage(&failure));
     Space::new(axes, allows).map_err(|error| match error {

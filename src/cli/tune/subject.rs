@@ -45,6 +45,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         shader,
         include_folders: arguments.include.clone(),
         macros: macros.collect(),
+        constants: Vec::new(),
         target: arguments.target_env.target(),
         entry: arguments.entry.clone(),
         n: arguments.n,
@@ -123,6 +124,13 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
         given.retain(|(known, _)| *known != name);
         given.push((name, values));
     }
+    for (name, value) in constants(arguments, kernel)? {
+        if given.iter().any(|(known, _)| *known == name) {
+            let plain = name.strip_prefix(CONSTANT_AXIS).unwrap_or(&name);
+            return Err(Error::Usage(format!("`{plain}` is given by --constant and by --axis: leave one of them out")));
+        }
+        given.push((name, vec![value]));
+    }
     for (name, values) in macros(arguments)? {
         if values.len() > 1 {
             given.push((format!("{MACRO_AXIS}{name}"), values.iter().map(|value| value_of(value)).collect()));
@@ -140,6 +148,32 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
     }
     all.extend(given.into_iter().map(|(name, values)| Dimension::new(name, values)));
     Ok(all)
+}
+
+/// Constants that have one value in every configuration, as axes. The command line's stand behind the manifest's.
+fn constants(arguments: &Tune, kernel: &mut Kernel) -> Result<Vec<(String, AxisValue)>, Error> {
+    let mut all: Vec<(String, AxisValue)> = Vec::new();
+    for text in &arguments.constant {
+        let usage = |words: String| Error::Usage(format!("constant `{text}`: {words}"));
+        let (name, value) = text.split_once('=').ok_or_else(|| usage("NAME=VALUE is needed".to_owned()))?;
+        if LOCAL_SIZE_AXES.contains(&name.trim()) {
+            return Err(usage("the workgroup size is an axis: --axis takes one value of it as well".to_owned()));
+        }
+        let (name, values) = axis(name.trim(), value, kernel)?;
+        let [value] = &values[..] else { return Err(usage("one value is needed; --axis tries several".to_owned())) };
+        all.retain(|(known, _)| *known != name);
+        all.push((name, value.clone()));
+    }
+    Ok(all)
+}
+
+/// Constants that have one value in every configuration: the shader as it is written has to have it too, or its results would be others.
+pub fn shared(axes: &[Dimension]) -> Vec<(String, String)> {
+    let one = |axis: &Dimension| match &axis.values[..] {
+        [value] => Some((axis.name.strip_prefix(CONSTANT_AXIS)?.to_owned(), value.to_string())),
+        _ => None,
+    };
+    axes.iter().filter_map(one).collect()
 }
 
 /// An axis by the name that the user gives it: of the workgroup size, or of a constant.

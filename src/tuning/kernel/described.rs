@@ -139,7 +139,10 @@ impl Kernel {
                 Some(name) => self.subject.macros.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()),
                 None => {
                     let name = axis.strip_prefix(CONSTANT_AXIS)?;
-                    constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone())
+                    let shared = self.subject.constants.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+                    let default =
+                        constants.iter().find(|constant| constant.name == name).map(|constant| constant.default.clone());
+                    shared.or(default)
                 }
             }?;
             let number = parse_number(&text).filter(|number| number.to_string() == text);

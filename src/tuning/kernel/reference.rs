@@ -32,7 +32,7 @@ impl Kernel {
         }
     }
 
-    /// Another shader that is the reference, as it is written; it must write the same buffers.
+    /// Another shader that is the reference, as it is written, but for what all configurations share; it must write the same buffers.
     fn other(&mut self, shader: PathBuf) -> Result<Prepared, Failure> {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
@@ -65,6 +65,8 @@ impl Kernel {
         };
         let mut other = Self::new(subject, self.device.clone());
         let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
+        let source = other.source(&Point::default()).map_err(failed)?;
+        other.subject.constants.retain(|(name, _)| source.constant(name).is_some());
         let made = other.make(&Point::default()).map_err(failed)?;
         let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
         if shape(&own) != shape(&made) {
