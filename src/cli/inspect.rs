@@ -12,7 +12,7 @@ use serde::Serialize;
 use self::constants::{title, values};
 use self::devices::{DevicePart, Devices};
 use super::args::{Inspect, InspectFormat};
-use super::print;
+use super::{defines, print};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
 use crate::shader::{
@@ -26,7 +26,8 @@ const MOST_TRIED: usize = 256;
 
 /// Describes a shader.
 pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
-    let macros = arguments.define.iter().map(|define| macro_of(define)).collect::<Result<_, _>>()?;
+    let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+    let macros = arguments.define.iter().map(|define| defines::split(define).map(owned)).collect::<Result<_, _>>()?;
     let include_folders = arguments.include.clone();
     let entry = arguments.entry.clone();
     let reading = Reading { include_folders, macros, target: arguments.target_env.target(), entry, ..Reading::default() };
@@ -42,18 +43,6 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     }?;
     let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);
     Ok(if has_failed { EXIT_FAILED } else { EXIT_OK })
-}
-
-/// `NAME`, which is 1 as with other compilers, or `NAME=VALUE`.
-fn macro_of(define: &str) -> Result<(String, String), Error> {
-    let (name, value) = define.split_once('=').unwrap_or((define, "1"));
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_name {
-        Ok((name.to_owned(), value.to_owned()))
-    } else {
-        Err(Error::Usage(format!("`{define}` defines no macro: NAME or NAME=VALUE is needed")))
-    }
 }
 
 // ---- what is told ---------------------------------------------------------------------------------------------------------
@@ -282,17 +271,5 @@ impl Entry<'_> {
             row(f, kind.name(), by_depth.iter().map(|counts| counts.get(kind)).collect(), total.get(kind))?;
         }
         row(f, "all", by_depth.iter().map(InstructionCounts::sum).collect(), total.sum())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_macro_has_a_name() {
-        assert_eq!(macro_of("A").unwrap(), ("A".to_owned(), "1".to_owned()));
-        assert_eq!(macro_of("A_1=x=y").unwrap(), ("A_1".to_owned(), "x=y".to_owned()));
-        assert!(["", "=1", "1A", "A B=1", "a-b"].iter().all(|define| macro_of(define).is_err()));
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod catalogue;
+mod defines;
 mod device_run;
 mod devices;
 mod host;

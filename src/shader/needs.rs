@@ -1,5 +1,7 @@
 //! What a module asks of a device, held against what the device has.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::reflect::{BindingKind, Capability, EntryPoint, Reflection};
@@ -22,6 +24,9 @@ pub struct Lack {
     pub need: String,
     /// The device's side: the feature that is missing, or the limit.
     pub missing: String,
+    /// Whether it is a limit that is too low.
+    #[serde(skip)]
+    pub is_limit: bool,
 }
 
 impl Needs {
@@ -47,7 +52,19 @@ impl Needs {
 
 impl Lack {
     fn new(need: impl Into<String>, missing: impl Into<String>) -> Self {
-        Self { need: need.into(), missing: missing.into() }
+        Self { need: need.into(), missing: missing.into(), is_limit: false }
+    }
+}
+
+/// `the device lacks feature float64, which the shader needs for Float64`, `maxPushConstantsSize is 128, and the shader has 132 bytes of
+/// push constants`
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { need, missing, is_limit } = self;
+        match is_limit {
+            true => write!(f, "{missing}, and the shader has {need}"),
+            false => write!(f, "the device lacks {missing}, which the shader needs for {need}"),
+        }
     }
 }
 
@@ -153,7 +170,10 @@ fn amounts(reflection: &Reflection, device: &DeviceInfo) -> impl Iterator<Item =
         .into_iter()
         .chain(descriptors(reflection, device))
         .filter(|(needed, allowed, ..)| *needed > u64::from(*allowed));
-    beyond.map(|(needed, allowed, what, limit)| Lack::new(format!("{needed} {what}"), format!("{limit} is {allowed}")))
+    beyond.map(|(needed, allowed, what, limit)| Lack {
+        is_limit: true,
+        ..Lack::new(format!("{needed} {what}"), format!("{limit} is {allowed}"))
+    })
 }
 
 /// How many descriptors of each kind a module has, and how many a device takes. A combined image and sampler counts as both.

@@ -7,8 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use thiserror::Error;
+
 use super::expression::Value;
 use super::fill::Fill;
+use super::members::Unsaid;
 use super::module::{self, Source};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
@@ -21,7 +24,8 @@ use crate::model::{
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
-    BindingKind, BlockInfo, BlockPlace, Lack, Needs, Noting, Prepared, ScalarType, SpecValues, Specialized, specialize_kernel,
+    BindingKind, BlockInfo, BlockPlace, Needs, Noting, Prepared, ReflectError, ScalarType, SpecValues, Specialized,
+    StructLayout, specialize_kernel,
 };
 
 pub use described::Constant;
@@ -65,6 +69,8 @@ struct Made {
     /// Of each output, in the order of the case's check.
     outputs: Vec<Output>,
     unfilled: Vec<Unfilled>,
+    /// Members of push constants and uniform blocks of which the user says nothing.
+    unsaid: Vec<Unsaid>,
 }
 
 impl Kernel {
@@ -218,8 +224,8 @@ impl Kernel {
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
         let needs = Needs::of(&source.module, source.entry(), &self.device);
-        if let Some(Lack { need, missing }) = needs.lacking.first() {
-            return Err(skipped(format!("the device lacks {missing}, which the shader needs for {need}")));
+        if let Some(lack) = needs.lacking.first() {
+            return Err(skipped(lack.to_string()));
         }
         check_limits(case, &self.device).map_err(|skip| skipped(skip.reason))?;
         let mut specialized = specialize_kernel(&source.module, source.entry(), &case.kernels[0], values.clone())
@@ -244,7 +250,7 @@ impl Kernel {
         let variables = self.variables_of(&source, point, &values);
         values.extend(source.size_values(local_size));
         let reflection = source.reflection();
-        let described = |error: crate::shader::ReflectError| Failure::new(Status::CompileError, error.to_string());
+        let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
         let infos = reflection.bindings_under(&values).map_err(described)?;
         let blocks = reflection.blocks(&values).map_err(described)?;
         buffers::check_numbers(&blocks)?;
@@ -269,6 +275,8 @@ impl Kernel {
                 members::fill(&block.layout, &block.name, reflection.push_bytes.into(), &self.subject.members, &variables)?;
             pass.push(Step::Push { bytes });
         }
+        let unsaid = self.unsaid(&blocks, &bound.unfilled, reflection.push_bytes.into(), &variables);
+        members::check_said(&unsaid)?;
         pass.push(Step::Dispatch { groups: self.groups(&source, local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
         let work = Work {
@@ -303,7 +311,23 @@ impl Kernel {
             ..Case::new(&self.name(), point)
         };
         let Bound { outputs, unfilled, .. } = bound;
-        Ok(Made { case, source, values, variables, blocks, outputs, unfilled })
+        Ok(Made { case, source, values, variables, blocks, outputs, unfilled, unsaid })
+    }
+
+    /// The members of push constants, and of uniform blocks that no fill says more of, of which the user says nothing.
+    fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
+        let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
+        let pushed = pushed.map(|block| (&block.layout, block.name.clone(), push_bytes));
+        let uniforms = unfilled.iter().filter_map(|unfilled| match (&unfilled.sized.layout, unfilled.info.kind) {
+            (Layout::Block(layout), BindingKind::UniformBuffer) if unfilled.fill(&self.subject, blocks).is_none() => {
+                Some((layout, buffers::called(&unfilled.info), unfilled.sized.bytes()))
+            }
+            _ => None,
+        });
+        let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
+            members::unsaid(layout, &name, bytes, &self.subject.members, variables)
+        };
+        pushed.into_iter().chain(uniforms).flat_map(of).collect()
     }
 
     /// What a resource holds at first: the members of a uniform block, or what the user fills it with.
@@ -348,34 +372,88 @@ impl Kernel {
         Ok(groups)
     }
 
-    /// Whether a configuration keeps restrictions, and the device's limits to a workgroup's size and memory.
+    /// What forbids a configuration: a restriction, or the device's limits to a workgroup's size and memory. Nothing where it is allowed.
     ///
     /// # Errors
     /// A restriction that can't be evaluated.
-    pub fn allows(&mut self, point: &Point, restrictions: &[String]) -> Result<bool, Failure> {
+    pub fn refusal<'r>(&mut self, point: &Point, restrictions: &'r [String]) -> Result<Option<Refusal<'r>>, Failure> {
         // A macro of this value may not compile, which is for its own row to say, unless it isn't to be tried anyway.
         let Ok(source) = self.source(point) else {
             let variables = self.known_of(point);
-            return Ok(restrictions.iter().all(|text| variables.truth(text, "--restrict").unwrap_or(true)));
+            let broken = restrictions.iter().find(|text| !variables.truth(text, "--restrict").unwrap_or(true));
+            return Ok(broken.map(|text| Refusal::Restricted(text)));
         };
         let size = local_size(&source, point);
         let limits = &self.device.limits;
+        let (size_limit, most) = (limits.workgroup_size, limits.workgroup_invocations);
+        if let Some(direction) = (0..3).find(|direction| size[*direction] > size_limit[*direction]) {
+            return Ok(Some(Refusal::TooLarge { direction, size: size[direction], limit: size_limit[direction] }));
+        }
         let invocations = size.iter().fold(1_u64, |product, size| product.saturating_mul(u64::from(*size)));
-        let fits = size.iter().zip(limits.workgroup_size).all(|(size, limit)| *size <= limit);
-        if !fits || invocations > limits.workgroup_invocations.into() || !source.can_be(size) {
-            return Ok(false);
+        if invocations > most.into() {
+            return Ok(Some(Refusal::TooMany { invocations, limit: most }));
+        }
+        if !source.can_be(size) {
+            return Ok(Some(Refusal::Coupled { size }));
         }
         let mut values = self.constants(&source, point)?;
         let variables = self.variables_of(&source, point, &values);
         for restriction in restrictions {
             if !variables.truth(restriction, "--restrict")? {
-                return Ok(false);
+                return Ok(Some(Refusal::Restricted(restriction)));
             }
         }
         values.extend(source.size_values(size));
-        let shared = source.reflection().shared_bytes(&values);
-        Ok(shared.is_ok_and(|bytes| bytes <= self.device.limits.shared_bytes.into()))
+        let limit = self.device.limits.shared_bytes;
+        Ok(match source.reflection().shared_bytes(&values) {
+            Ok(bytes) if bytes <= limit.into() => None,
+            Ok(bytes) => Some(Refusal::TooMuchShared { bytes, limit }),
+            Err(error) => Some(Refusal::Undescribed(error)),
+        })
     }
+}
+
+/// Why a configuration isn't tried.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Refusal<'r> {
+    /// What the user restricts it to.
+    #[error("--restrict '{0}' doesn't hold")]
+    Restricted(&'r str),
+    /// More invocations in a direction than a workgroup of the device may have.
+    #[error("maxComputeWorkGroupSize[{direction}] is {limit}, and it has {size}")]
+    TooLarge {
+        /// 0 to 2.
+        direction: usize,
+        /// Invocations in that direction.
+        size: u32,
+        /// The device's.
+        limit: u32,
+    },
+    /// More invocations in all.
+    #[error("maxComputeWorkGroupInvocations is {limit}, and it has {invocations}")]
+    TooMany {
+        /// In a workgroup.
+        invocations: u64,
+        /// The device's.
+        limit: u32,
+    },
+    /// One constant stands for several directions, which are to differ.
+    #[error("one constant sets several of the workgroup's sizes, which can't be {} x {} x {}", size[0], size[1], size[2])]
+    Coupled {
+        /// The size that is asked for.
+        size: [u32; 3],
+    },
+    /// More Workgroup memory than the device has.
+    #[error("maxComputeSharedMemorySize is {limit}, and it needs {bytes}")]
+    TooMuchShared {
+        /// Bytes that a workgroup needs.
+        bytes: u64,
+        /// The device's.
+        limit: u32,
+    },
+    /// How much Workgroup memory it needs can't be told.
+    #[error(transparent)]
+    Undescribed(#[from] ReflectError),
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.

@@ -148,7 +148,7 @@ pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]
 /// The bytes of a block whose members are given by name: counts are `n` where nothing is said, floats 1.
 ///
 /// # Errors
-/// Values that can't be, and members without any.
+/// Values that can't be.
 pub(super) fn fill(
     layout: &StructLayout,
     block: &str,
@@ -156,8 +156,7 @@ pub(super) fn fill(
     given: &[(String, String)],
     variables: &Variables,
 ) -> Result<Vec<u8>, Failure> {
-    let size = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let mut filling = Filling { filled: vec![0; size], is_set: vec![false; size], variables };
+    let mut filling = Filling::new(bytes, variables);
     let found: Vec<(&str, &str, Place)> =
         given.iter().filter_map(|(name, text)| Some((&name[..], &text[..], find(layout, block, name).ok()?))).collect();
     for (i, (name, text, place)) in found.iter().enumerate() {
@@ -168,11 +167,119 @@ pub(super) fn fill(
             filling.assign(name, text, place)?;
         }
     }
-    layout
-        .members
-        .iter()
-        .try_for_each(|member| filling.complete(&member.ty, member.offset.into(), &member.name, &member.name))?;
+    for leaf in leaves(layout, bytes) {
+        for (at, scalar) in filling.open(&leaf) {
+            // What can't be told is for [`check_said`] to say.
+            if let Some(text) = default_of(leaf.own, scalar) {
+                filling.set(at, scalar, Some(text), &leaf.path)?;
+            }
+        }
+    }
     Ok(filling.filled)
+}
+
+/// A member of which the user says nothing, or not all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsaid {
+    /// What a user calls it.
+    pub name: String,
+    /// Its type, in GLSL's words.
+    pub ty: String,
+    /// What it is then; nothing where that can't be told.
+    pub assumed: Option<&'static str>,
+    /// How many numbers of it are without a value.
+    numbers: usize,
+}
+
+impl Unsaid {
+    /// The flag that says it, with words in place of values.
+    fn flag(&self) -> String {
+        format!("--push {}={}", self.name, vec!["VALUE"; self.numbers.min(4)].join(","))
+    }
+}
+
+/// The members of a block of which nothing is said.
+pub(super) fn unsaid(
+    layout: &StructLayout,
+    block: &str,
+    bytes: u64,
+    given: &[(String, String)],
+    variables: &Variables,
+) -> Vec<Unsaid> {
+    let mut filling = Filling::new(bytes, variables);
+    for place in given.iter().filter_map(|(name, _)| find(layout, block, name).ok()) {
+        filling.numbers(place.ty.ty(), place.at).into_iter().for_each(|(at, _)| filling.mark(at));
+    }
+    let of_leaf = |leaf: Leaf| {
+        let open = filling.open(&leaf);
+        let (_, scalar) = open.first()?;
+        let assumed = default_of(leaf.own, *scalar);
+        Some(Unsaid { ty: leaf.ty.to_string(), assumed, numbers: open.len(), name: leaf.path })
+    };
+    leaves(layout, bytes).into_iter().filter_map(of_leaf).collect()
+}
+
+/// Members that are named one by one where values are missing; an array of structs may have thousands.
+const MOST_NAMED: usize = 12;
+
+/// Whether every member has a value or one that may be assumed.
+///
+/// # Errors
+/// All that have none, and the flags that would give them one.
+pub(super) fn check_said(unsaid: &[Unsaid]) -> Result<(), Failure> {
+    let open: Vec<&Unsaid> = unsaid.iter().filter(|member| member.assumed.is_none()).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let named = &open[..open.len().min(MOST_NAMED)];
+    let names: Vec<String> = named.iter().map(|member| format!("`{}` ({})", member.name, member.ty)).collect();
+    let flags: Vec<String> = named.iter().map(|member| member.flag()).collect();
+    let more = match open.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(said(format!(
+        "no value is given for {}{more}, and which one is meant can't be told; add {}",
+        names.join(", "),
+        flags.join(" ")
+    )))
+}
+
+/// A member without members of its own.
+struct Leaf<'l> {
+    /// Its name where it is declared.
+    own: &'l str,
+    /// What a user calls it.
+    path: String,
+    ty: &'l TypeLayout,
+    at: u64,
+}
+
+/// The leaves of a block, as far as so many bytes go.
+fn leaves(layout: &StructLayout, bytes: u64) -> Vec<Leaf<'_>> {
+    let mut all = Vec::new();
+    layout.members.iter().for_each(|member| {
+        let leaf = Leaf { own: &member.name, path: member.name.clone(), ty: &member.ty, at: member.offset.into() };
+        add_leaves(leaf, bytes, &mut all);
+    });
+    all
+}
+
+fn add_leaves<'l>(leaf: Leaf<'l>, bytes: u64, all: &mut Vec<Leaf<'l>>) {
+    match leaf.ty {
+        TypeLayout::Struct(layout) => layout.members.iter().for_each(|member| {
+            let at = leaf.at.saturating_add(member.offset.into());
+            let path = format!("{}.{}", leaf.path, member.name);
+            add_leaves(Leaf { own: &member.name, path, ty: &member.ty, at }, bytes, all);
+        }),
+        TypeLayout::Array { length, stride, element } if has_struct(element) => {
+            let places = (0..*length).map(|index| (index, leaf.at.saturating_add(index.saturating_mul((*stride).into()))));
+            places.take_while(|(_, at)| *at < bytes).for_each(|(index, at)| {
+                add_leaves(Leaf { own: leaf.own, path: format!("{}[{index}]", leaf.path), ty: element, at }, bytes, all);
+            });
+        }
+        _ => all.push(leaf),
+    }
 }
 
 struct Filling<'v> {
@@ -182,7 +289,12 @@ struct Filling<'v> {
     variables: &'v Variables,
 }
 
-impl Filling<'_> {
+impl<'v> Filling<'v> {
+    fn new(bytes: u64, variables: &'v Variables) -> Self {
+        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self { filled: vec![0; size], is_set: vec![false; size], variables }
+    }
+
     /// The values of what a name means; the last one is that of all numbers that follow.
     fn assign(&mut self, name: &str, text: &str, place: &Place) -> Result<(), Failure> {
         let mut values = listed(text).into_iter();
@@ -197,24 +309,15 @@ impl Filling<'_> {
         }
     }
 
-    /// What nothing is said of. `own` is a member's name, `path` what a user calls it.
-    fn complete(&mut self, ty: &TypeLayout, at: u64, own: &str, path: &str) -> Result<(), Failure> {
-        match ty {
-            TypeLayout::Struct(layout) => layout.members.iter().try_for_each(|member| {
-                let at = at.saturating_add(member.offset.into());
-                self.complete(&member.ty, at, &member.name, &format!("{path}.{}", member.name))
-            }),
-            TypeLayout::Array { length, stride, element } if has_struct(element) => (0..*length)
-                .map(|index| (index, at.saturating_add(index.saturating_mul((*stride).into()))))
-                .take_while(|(_, at)| *at < self.filled.len() as u64)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .try_for_each(|(index, at)| self.complete(element, at, own, &format!("{path}[{index}]"))),
-            _ => {
-                let open = |(at, _): &(u64, ScalarType)| usize::try_from(*at).is_ok_and(|at| !self.is_set[at]);
-                let open: Vec<(u64, ScalarType)> = self.numbers(ty, at).into_iter().filter(open).collect();
-                open.into_iter().try_for_each(|(at, scalar)| self.set(at, scalar, default_of(own, scalar), path))
-            }
+    /// The numbers of a leaf that have no value yet.
+    fn open(&self, leaf: &Leaf) -> Vec<(u64, ScalarType)> {
+        let is_open = |(at, _): &(u64, ScalarType)| usize::try_from(*at).is_ok_and(|at| !self.is_set[at]);
+        self.numbers(leaf.ty, leaf.at).into_iter().filter(is_open).collect()
+    }
+
+    fn mark(&mut self, at: u64) {
+        if let Some(is_set) = usize::try_from(at).ok().and_then(|at| self.is_set.get_mut(at)) {
+            *is_set = true;
         }
     }
 
@@ -231,7 +334,7 @@ impl Filling<'_> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let width = usize::try_from(scalar.bytes()).unwrap_or(0);
         self.filled[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
-        self.is_set[at] = true;
+        self.mark(at as u64);
         Ok(())
     }
 }
@@ -245,9 +348,7 @@ fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
 /// The bits of a member's number.
 fn number(scalar: ScalarType, text: Option<&str>, name: &str, variables: &Variables) -> Result<u64, Failure> {
     let what = &format!("`{name}`");
-    let text = text.ok_or_else(|| {
-        said(format!("{what} has no value, and which one is meant can't be told: give it one, as in --push {name}=EXPRESSION"))
-    })?;
+    let text = text.ok_or_else(|| said(format!("{what} has no value")))?;
     if scalar.is_float() {
         let real = variables.number(text, what)?;
         #[expect(clippy::cast_possible_truncation, reason = "a number takes its type")]
@@ -360,7 +461,29 @@ mod tests {
             assert!(parts.iter().all(|part| error.contains(part)), "{name}: {error}");
         }
         assert!(filled(&[("light.position", "1,2,3,4")]).unwrap_err().contains("more values"));
-        let error = fill(&block(), "scene", 160, &[("width".into(), "1".into())], &Variables::new(1)).unwrap_err();
-        assert!(error.reason.contains("`light.kind` has no value") && error.reason.contains("--push light.kind="));
+    }
+
+    #[test]
+    fn all_that_is_not_said_is_told_at_once() {
+        let of = |given: &[(&str, &str)]| {
+            let given: Vec<(String, String)> = given.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+            unsaid(&block(), "scene", 160, &given, &Variables::new(1))
+        };
+        let told = |given: &[(&str, &str)]| check_said(&of(given)).map_err(|failure| failure.reason);
+        insta::assert_snapshot!(told(&[("lights", "1")]).unwrap_err(), @"no value is given for `width` (uint), `light.kind` (uint), and which one is meant can't be told; add --push width=VALUE --push light.kind=VALUE");
+        let kinds = [("width", "1"), ("scene.light.kind", "1"), ("lights[0].kind", "n"), ("lights[1]", "2")];
+        assert_eq!(told(&kinds), Ok(()));
+        let assumed: Vec<String> = (of(&kinds).iter())
+            .map(|member| format!("{} {} {:?} {}", member.ty, member.name, member.assumed, member.numbers))
+            .collect();
+        assert_eq!(
+            assumed,
+            [
+                "vec3 light.position Some(\"1\") 3",
+                "vec3 lights[0].position Some(\"1\") 3",
+                "float[4] weights Some(\"1\") 4",
+                "mat2 turn Some(\"1\") 4"
+            ]
+        );
     }
 }

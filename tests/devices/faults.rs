@@ -28,9 +28,7 @@ const SIGABRT: i32 = 6;
 
 /// `lanescope run` on a device.
 fn run_on(device: &Found, arguments: &[&str]) -> Command {
-    let mut command = lanescope(&["run", "-q", "--format=csv", "--preset=quick", "--max-time=20ms", "-d", &device.index]);
-    command.args(arguments);
-    command
+    lanescope(&[&["run", "-q", "--format=csv", "--preset=quick", "--max-time=20ms", "-d", &device.index], arguments].concat())
 }
 
 fn ran(command: &mut Command) -> Ran {
@@ -45,7 +43,7 @@ fn swept(device: &Found, faults: &Faults) -> Vec<Record> {
 /// The same in so many worker processes.
 fn swept_in(processes: u32, device: &Found, faults: &Faults) -> Vec<Record> {
     let processes = format!("--processes={processes}");
-    let ran = ran(faults.meet(run_on(device, &SWEEP).arg(processes)));
+    let ran = ran(faults.meet(&mut run_on(device, &[&SWEEP[..], &[&processes]].concat())));
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 3, "{ran:?}");
     let has_failed = rows.iter().any(|row| row.status != "ok");
@@ -233,8 +231,8 @@ fn a_driver_that_crashes_costs_the_case_it_was_at() {
 #[test]
 fn without_isolation_a_driver_that_crashes_ends_the_run() {
     for device in devices() {
-        let mut command = run_on(&device, &SWEEP);
-        let output = Faults::new("abort:groups=40").meet(command.arg("--no-isolate")).output().unwrap();
+        let mut command = run_on(&device, &[&SWEEP[..], &["--no-isolate"]].concat());
+        let output = Faults::new("abort:groups=40").meet(&mut command).output().unwrap();
         assert_eq!(output.status.signal(), Some(SIGABRT), "on {}", device.driver);
     }
 }

@@ -20,6 +20,15 @@ fn a_budget_is_kept_to() {
 }
 
 #[test]
+fn a_macro_may_have_parameters() {
+    let folder = Folder::new();
+    let copy = folder.write("copy.comp", COPY);
+    let macros = ["-D", "larger(a, b)=max(a, b)", "-D", "FACTOR=larger(2, 1)"];
+    let rows = found(0, &[&[&copy, "-d", "mock", "-n", "4096", "-a", "local_size_x=32"], &macros[..]].concat());
+    assert_eq!(rows.len(), 1);
+}
+
+#[test]
 fn two_problems_are_two_cases() {
     let folder = Folder::new();
     let naive = folder.write("naive.comp", NAIVE);
@@ -36,6 +45,11 @@ fn what_can_not_be_is_said_before_anything_runs() {
     let folder = Folder::new();
     let shader = |name: &str, text: &str| folder.write(name, text);
     let sources = [("copy.comp", COPY), ("naive.comp", NAIVE), ("scale.comp", SCALE), ("constant.comp", CONSTANT)];
+    let pushed = shader(
+        "pushed.comp",
+        "#version 450\nlayout(local_size_x = 64) in;\nlayout(push_constant) uniform P { float v[65]; };\n\
+         layout(binding = 0) buffer Y { float y[]; };\nvoid main() { y[gl_GlobalInvocationID.x] = v[64]; }\n",
+    );
     let [copy, naive, scale, constant] = sources.map(|(n, text)| shader(n, text));
     let broken = shader("broken.comp", "#version 450\nlayout(local_size_x = 64) in;\nvoid main() {\n    nothing();\n}\n");
     let address = shader(
@@ -75,9 +89,33 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&copy, "-a", "local_size_x=0"], "from 1"),
         (&[&copy, "--restrict", "local_size_x >"], "local_size_x >\n                ^"),
         (&[&copy, "--restrict", "TILE > 3"], "`TILE` has no value"),
-        (&[&copy, "--restrict", "local_size_x > 9999"], "none of the"),
+        (
+            &[&copy, "--restrict", "local_size_x > 9999"],
+            "combinations can be. local_size_x=1, for one: --restrict 'local_size_x > 9999' doesn't hold",
+        ),
+        (
+            &[&copy, "-a", "local_size_x=4096"],
+            "local_size_x=4096 can't be: maxComputeWorkGroupSize[0] is 1024, and it has 4096",
+        ),
+        (
+            &[&copy, "-a", "local_size_x=8", "-a", "local_size_x=16"],
+            "twice: give all its values at once, as in local_size_x=8,16",
+        ),
+        (
+            &[&naive, "--push", "width=64", "--push", "width=8"],
+            "--push gives `width` twice: leave one of them out, as in width=8",
+        ),
+        (&[&copy, "-D", "f(1)=2"], "defines no macro"),
+        (&[&pushed], "maxPushConstantsSize is 256, and the shader has 260 bytes of push constants"),
         (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),
-        (&[&naive, "--push", "height=64"], "`width` has no value"),
+        (
+            &[&naive, "--push", "height=64"],
+            "no value is given for `width` (uint), and which one is meant can't be told; add --push width=VALUE",
+        ),
+        (
+            &[&naive],
+            "`width` (uint), `height` (uint), and which one is meant can't be told; add --push width=VALUE --push height=VALUE",
+        ),
         (&[&naive, "--push", "depth=3"], "no push constant or uniform is called `depth`; there are width, height"),
         (&[&naive, "--push", "width=min(1, 2),3"], "more values"),
         (&[&copy, "-D", "1X"], "defines no macro"),

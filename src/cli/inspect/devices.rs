@@ -173,7 +173,7 @@ fn obstacle(module: &Module, needs: &Needs, workgroup: &WorkgroupFit) -> Option<
         let BindingInfo { set, binding, name, .. } = binding;
         format!("set {set}, binding {binding} ({name}) is of a kind of descriptor that Lanescope doesn't know")
     });
-    let lacking = needs.lacking.iter().map(|Lack { need, missing }| format!("{need} ({missing})"));
+    let lacking = needs.lacking.iter().map(|Lack { need, missing, .. }| format!("{need} ({missing})"));
     let stops = workgroup.stopped_by.iter().map(sizes::stop);
     let all: Vec<String> = unknown.chain(lacking).chain(stops).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -211,7 +211,7 @@ impl fmt::Display for DevicePart {
         if let Some(reason) = &self.unusable {
             line(f, "runs nothing", reason)?;
         }
-        for Lack { need, missing } in &self.needs.lacking {
+        for Lack { need, missing, .. } in &self.needs.lacking {
             line(f, "lacks", &format!("{missing}, for {need}"))?;
         }
         if !self.needs.unknown.is_empty() {

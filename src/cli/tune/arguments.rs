@@ -270,6 +270,7 @@ impl Tune {
     /// # Errors
     /// A manifest that can't be read, and keys that are no flags.
     pub fn with_manifest(self, typed: impl Iterator<Item = OsString>) -> Result<Self, Error> {
+        self.check_repeats()?;
         let Some(path) = &self.manifest else { return Ok(self) };
         let usage = |words: String| Error::Usage(format!("{}: {words}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
@@ -278,6 +279,24 @@ impl Tune {
         let said = flags(&table, folder, self.shader.is_none()).map_err(usage)?;
         let all = std::iter::once(OsString::from("tune")).chain(said.into_iter().map(OsString::from)).chain(typed);
         Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
+    }
+
+    /// Of two values of one name the latter would count without a word. Of macros it does so with every compiler.
+    fn check_repeats(&self) -> Result<(), Error> {
+        let [all_in_one, one] = ["give all its values at once, as in", "leave one of them out, as in"];
+        for (flag, given, advice) in
+            [("axis", &self.axis, all_in_one), ("constant", &self.constant, one), ("push", &self.push, one)]
+        {
+            let name = |text: &str| text.split_once('=').map_or(text, |(name, _)| name).trim().to_owned();
+            let value = |text: &str| text.split_once('=').map_or("1", |(_, value)| value).trim().to_owned();
+            for (i, text) in given.iter().enumerate() {
+                let Some(earlier) = given[..i].iter().find(|earlier| name(earlier) == name(text)) else { continue };
+                let name = name(text);
+                let example = if advice == one { value(text) } else { format!("{},{}", value(earlier), value(text)) };
+                return Err(Error::Usage(format!("--{flag} gives `{name}` twice: {advice} {name}={example}")));
+            }
+        }
+        Ok(())
     }
 
     /// What it has in common with a run.

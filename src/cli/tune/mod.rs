@@ -110,10 +110,22 @@ fn space(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<S
     let axes = subject::axes(arguments, kernel, device)?;
     kernel.share(subject::shared(&axes));
     // A restriction that can't be evaluated ends all, and not with the first configuration that happens to ask for it.
-    let allows = |point: &Point| kernel.allows(point, &arguments.restrict).map_err(|failure| usage(&failure));
-    Space::new(axes, allows).map_err(|error| match error {
-        SpaceError::Restriction(error) => error,
-        other => Error::Usage(other.to_string()),
+    let mut first = None;
+    let allows = |point: &Point| {
+        let refusal = kernel.refusal(point, &arguments.restrict).map_err(|failure| usage(&failure))?;
+        let is_allowed = refusal.is_none();
+        if let Some(refusal) = refusal {
+            first.get_or_insert_with(|| (point.clone(), refusal));
+        }
+        Ok(is_allowed)
+    };
+    Space::new(axes, allows).map_err(|error| match (error, first) {
+        (SpaceError::Restriction(error), _) => error,
+        (SpaceError::Empty(1), Some((point, why))) => Error::Usage(format!("{point} can't be: {why}")),
+        (SpaceError::Empty(count), Some((point, why))) => {
+            Error::Usage(format!("none of the axes' {count} combinations can be. {point}, for one: {why}"))
+        }
+        (other, _) => Error::Usage(other.to_string()),
     })
 }
 
@@ -145,6 +157,13 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
     }
     for doubt in kernel.doubts().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("warning: {}", doubt.words()));
+    }
+    // Where the shader as it is written can't be, its configurations say what they lack.
+    let assumed: Vec<String> = (kernel.assumed().unwrap_or_default().iter())
+        .filter_map(|member| Some(format!("{} ({}) = {}", member.name, member.ty, member.assumed?)))
+        .collect();
+    if !assumed.is_empty() {
+        voice.progress.note(&format!("assumed: {}; --push NAME=VALUE says otherwise", assumed.join(", ")));
     }
     if !held.is_empty() {
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));

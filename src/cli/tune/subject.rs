@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arguments::Tune;
+use crate::cli::defines;
 use crate::error::Error;
 use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
@@ -81,13 +82,11 @@ fn directions(text: &str) -> Result<[String; 3], String> {
     Ok(std::array::from_fn(|direction| parts[direction].to_owned()))
 }
 
-/// `NAME`, which is 1, or `NAME=VALUE,VALUE`.
+/// A macro with its values, separated by commas that no bracket encloses.
 fn macro_of(define: &str) -> Result<(String, Vec<String>), Error> {
-    let (name, values) = define.split_once('=').unwrap_or((define, "1"));
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_name {
-        return Err(Error::Usage(format!("`{define}` defines no macro: NAME or NAME=VALUES is needed")));
+    let (name, values) = defines::split(define)?;
+    if defines::has_parameters(name) {
+        return Ok((name.to_owned(), vec![values.to_owned()]));
     }
     // Rows join their axes by semicolons, and are lines.
     let values: Vec<String> = listed(values).into_iter().map(str::to_owned).collect();

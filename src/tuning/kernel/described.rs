@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, said};
+use super::{CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Unsaid, said};
 use crate::model::{AxisValue, Failure, Point};
 use crate::plan::parse_number;
 use crate::shader::ScalarType;
@@ -96,6 +96,14 @@ impl Kernel {
         let images = images.iter().map(|spec| format!(" {spec}"));
         let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
         format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
+    }
+
+    /// What is assumed of members of push constants and uniform blocks of which the user says nothing.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`] of the shader as it is written.
+    pub fn assumed(&mut self) -> Result<Vec<Unsaid>, Failure> {
+        self.make(&Point::default()).map(|made| made.unsaid)
     }
 
     /// Known faults of the device's driver that can show in the shader as it is written.
