@@ -101,10 +101,6 @@ fn what_can_not_be_is_said_before_anything_runs() {
             &[&copy, "-a", "local_size_x=8", "-a", "local_size_x=16"],
             "twice: give all its values at once, as in local_size_x=8,16",
         ),
-        (
-            &[&naive, "--push", "width=64", "--push", "width=8"],
-            "--push gives `width` twice: leave one of them out, as in width=8",
-        ),
         (&[&copy, "-D", "f(1)=2"], "defines no macro"),
         (&[&pushed], "maxPushConstantsSize is 256, and the shader has 260 bytes of push constants"),
         (&[&copy, "--push", "width=3"], "neither push constants nor uniform blocks"),

@@ -281,19 +281,16 @@ impl Tune {
         Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
     }
 
-    /// Of two values of one name the latter would count without a word. Of macros it does so with every compiler.
+    /// Of two lists of one axis's values the latter would count without a word. Of macros and members the last counts, as with compilers.
     fn check_repeats(&self) -> Result<(), Error> {
-        let [all_in_one, one] = ["give all its values at once, as in", "leave one of them out, as in"];
-        for (flag, given, advice) in
-            [("axis", &self.axis, all_in_one), ("constant", &self.constant, one), ("push", &self.push, one)]
-        {
-            let name = |text: &str| text.split_once('=').map_or(text, |(name, _)| name).trim().to_owned();
-            let value = |text: &str| text.split_once('=').map_or("1", |(_, value)| value).trim().to_owned();
-            for (i, text) in given.iter().enumerate() {
-                let Some(earlier) = given[..i].iter().find(|earlier| name(earlier) == name(text)) else { continue };
-                let name = name(text);
-                let example = if advice == one { value(text) } else { format!("{},{}", value(earlier), value(text)) };
-                return Err(Error::Usage(format!("--{flag} gives `{name}` twice: {advice} {name}={example}")));
+        let parts =
+            |text: &'_ str| text.split_once('=').map(|(name, values)| (name.trim().to_owned(), values.trim().to_owned()));
+        let axes: Vec<(String, String)> = self.axis.iter().filter_map(|text| parts(text)).collect();
+        for (i, (name, values)) in axes.iter().enumerate() {
+            if let Some((_, earlier)) = axes[..i].iter().find(|(other, _)| other == name) {
+                return Err(Error::Usage(format!(
+                    "--axis gives `{name}` twice: give all its values at once, as in {name}={earlier},{values}"
+                )));
             }
         }
         Ok(())
