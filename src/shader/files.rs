@@ -62,6 +62,12 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// Its name says that it is SPIR-V.
+    #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.display())]
+    NoSpirv {
+        /// The file.
+        path: PathBuf,
+    },
     /// SPIR-V is words.
     #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.display())]
     CutOff {
@@ -164,6 +170,9 @@ fn spirv_words(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u32>>, FileError>
     let swap = match bytes.get(..4).and_then(word) {
         Some(MAGIC) => false,
         Some(first) if first.swap_bytes() == MAGIC => true,
+        _ if path.extension().is_some_and(|ending| ending == "spv") => {
+            return Err(FileError::NoSpirv { path: path.to_owned() });
+        }
         _ => return Ok(None),
     };
     if bytes.len() % 4 != 0 {
@@ -241,8 +250,10 @@ mod tests {
         for swap in [false, true] {
             assert_eq!(spirv_words(path, &bytes([MAGIC, 5], swap)).unwrap(), Some(vec![MAGIC, 5]));
         }
-        assert_eq!(spirv_words(path, b"#version 460\n").unwrap(), None);
-        assert_eq!(spirv_words(path, b"").unwrap(), None);
+        for text in [&b"#version 460\n"[..], b""] {
+            assert_eq!(spirv_words(Path::new("a.comp"), text).unwrap(), None);
+            assert!(matches!(spirv_words(path, text), Err(FileError::NoSpirv { .. })));
+        }
         assert!(matches!(spirv_words(path, &bytes([MAGIC, 5], false)[..7]), Err(FileError::CutOff { bytes: 7, .. })));
     }
 

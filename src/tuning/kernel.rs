@@ -247,7 +247,10 @@ impl Kernel {
         let source = self.source(point)?;
         let local_size = local_size(&source, point);
         let mut values = self.constants(&source, point)?;
-        let variables = self.variables_of(&source, point, &values);
+        let mut variables = self.variables_of(&source, point, &values);
+        if let Some(threads) = self.threads(&source, &variables)? {
+            variables.set_threads(threads);
+        }
         values.extend(source.size_values(local_size));
         let reflection = source.reflection();
         let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
@@ -277,7 +280,7 @@ impl Kernel {
         }
         let unsaid = self.unsaid(&blocks, &bound.unfilled, reflection.push_bytes.into(), &variables);
         members::check_said(&unsaid)?;
-        pass.push(Step::Dispatch { groups: self.groups(&source, local_size, &variables)? });
+        pass.push(Step::Dispatch { groups: self.groups(local_size, &variables)? });
         let work = |text: &Option<String>, what: &str| text.as_deref().map(|text| variables.integer(text, what)).transpose();
         let work = Work {
             bytes: work(&self.subject.bytes, "--bytes")?,
@@ -348,17 +351,30 @@ impl Kernel {
         Ok(data)
     }
 
+    /// The invocations that there are to be; nothing where workgroups are counted instead.
+    fn threads(&self, source: &Source, variables: &Variables) -> Result<Option<[u64; 3]>, Failure> {
+        let Subject { n, threads, groups, .. } = &self.subject;
+        match (groups, threads) {
+            (Some(_), _) => Ok(None),
+            (None, None) => Ok(Some(even_threads(*n, source.directions))),
+            (None, Some(texts)) => {
+                let mut threads = [1; 3];
+                for (count, text) in threads.iter_mut().zip(texts) {
+                    *count = variables.integer(text, "--threads")?;
+                }
+                Ok(Some(threads))
+            }
+        }
+    }
+
     /// Workgroups: as many as are asked for, or as cover the invocations that are.
-    fn groups(&self, source: &Source, local_size: [u32; 3], variables: &Variables) -> Result<[u32; 3], Failure> {
-        let number = |text: &String, what: &str| variables.integer(text, what);
-        let counts = if let Some(groups) = &self.subject.groups {
-            groups.iter().map(|text| number(text, "--groups")).collect::<Result<Vec<_>, _>>()?
-        } else {
-            let threads = match &self.subject.threads {
-                Some(threads) => threads.iter().map(|text| number(text, "--threads")).collect::<Result<Vec<_>, _>>()?,
-                None => even_threads(self.subject.n, source.directions).to_vec(),
-            };
-            threads.iter().zip(local_size).map(|(threads, size)| threads.div_ceil(u64::from(size.max(1)))).collect()
+    fn groups(&self, local_size: [u32; 3], variables: &Variables) -> Result<[u32; 3], Failure> {
+        let counts: Vec<u64> = match variables.threads() {
+            Some(threads) => threads.iter().zip(local_size).map(|(n, size)| n.div_ceil(u64::from(size.max(1)))).collect(),
+            None => {
+                let texts = self.subject.groups.iter().flatten();
+                texts.map(|text| variables.integer(text, "--groups")).collect::<Result<_, _>>()?
+            }
         };
         let mut groups = [1; 3];
         for (group, count) in groups.iter_mut().zip(counts) {

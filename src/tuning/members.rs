@@ -11,6 +11,11 @@ use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLay
 /// How shaders call the number of what they work on.
 const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
 
+/// How shaders call a vector that is the extent of what they work on, in lower case and without underscores, and what may stand before:
+/// `iResolution`, `image_size`.
+const EXTENTS: [&str; 6] = ["size", "resolution", "dimensions", "dims", "dim", "extent"];
+const BEFORE_EXTENTS: [&str; 9] = ["", "u", "i", "image", "texture", "input", "output", "grid", "screen"];
+
 /// Some numbers of a block.
 struct Place<'l> {
     at: u64,
@@ -145,7 +150,8 @@ pub(super) fn check(blocks: &[(&str, &StructLayout)], given: &[(String, String)]
 
 // ---- values ---------------------------------------------------------------------------------------------------------------
 
-/// The bytes of a block whose members are given by name: counts are `n` where nothing is said, floats 1.
+/// The bytes of a block whose members are given by name: where nothing is said counts are `n`, vectors called size or alike the
+/// invocations that there are to be, and floats 1.
 ///
 /// # Errors
 /// Values that can't be.
@@ -168,10 +174,10 @@ pub(super) fn fill(
         }
     }
     for leaf in leaves(layout, bytes) {
-        for (at, scalar) in filling.open(&leaf) {
+        for number in filling.open(&leaf) {
             // What can't be told is for [`check_said`] to say.
-            if let Some(text) = default_of(leaf.own, scalar) {
-                filling.set(at, scalar, Some(text), &leaf.path)?;
+            if let Some(text) = number.default(&leaf, variables) {
+                filling.set(number.at, number.scalar, Some(&text), &leaf.path)?;
             }
         }
     }
@@ -185,8 +191,8 @@ pub struct Unsaid {
     pub name: String,
     /// Its type, in GLSL's words.
     pub ty: String,
-    /// What it is then; nothing where that can't be told.
-    pub assumed: Option<&'static str>,
+    /// What it is then: one value of all its numbers, or one of each. Nothing where that can't be told.
+    pub assumed: Option<String>,
     /// How many numbers of it are without a value.
     numbers: usize,
 }
@@ -212,8 +218,13 @@ pub(super) fn unsaid(
     }
     let of_leaf = |leaf: Leaf| {
         let open = filling.open(&leaf);
-        let (_, scalar) = open.first()?;
-        let assumed = default_of(leaf.own, *scalar);
+        open.first()?;
+        let values: Option<Vec<String>> = open.iter().map(|number| number.default(&leaf, variables)).collect();
+        let assumed = values.map(|mut values| {
+            let is_one = values.iter().all(|value| *value == values[0]);
+            values.truncate(if is_one { 1 } else { values.len() });
+            values.join(",")
+        });
         Some(Unsaid { ty: leaf.ty.to_string(), assumed, numbers: open.len(), name: leaf.path })
     };
     leaves(layout, bytes).into_iter().filter_map(of_leaf).collect()
@@ -310,9 +321,10 @@ impl<'v> Filling<'v> {
     }
 
     /// The numbers of a leaf that have no value yet.
-    fn open(&self, leaf: &Leaf) -> Vec<(u64, ScalarType)> {
-        let is_open = |(at, _): &(u64, ScalarType)| usize::try_from(*at).is_ok_and(|at| !self.is_set[at]);
-        self.numbers(leaf.ty, leaf.at).into_iter().filter(is_open).collect()
+    fn open(&self, leaf: &Leaf) -> Vec<Number> {
+        let numbers = self.numbers(leaf.ty, leaf.at).into_iter().enumerate();
+        let numbers = numbers.map(|(index, (at, scalar))| Number { index, at, scalar });
+        numbers.filter(|number| usize::try_from(number.at).is_ok_and(|at| !self.is_set[at])).collect()
     }
 
     fn mark(&mut self, at: u64) {
@@ -339,10 +351,28 @@ impl<'v> Filling<'v> {
     }
 }
 
-/// What a member is where nothing is said. A whole number that isn't known to be a count has no default: a width that is `n` would
-/// send the shader far beyond its buffers, and nothing would tell.
-fn default_of(name: &str, scalar: ScalarType) -> Option<&'static str> {
-    if scalar.is_float() { Some("1") } else { COUNTS.contains(&name).then_some("n") }
+/// One of a leaf's numbers.
+struct Number {
+    /// Which one of them.
+    index: usize,
+    at: u64,
+    scalar: ScalarType,
+}
+
+impl Number {
+    /// What it is where nothing is said. A whole number that is known to be neither a count nor an extent has no default: a width that
+    /// is `n` would send the shader far beyond its buffers, and nothing would tell.
+    fn default(&self, leaf: &Leaf, variables: &Variables) -> Option<String> {
+        if let (TypeLayout::Vector { components: 2..=3, .. }, Some(threads)) = (leaf.ty, variables.threads()) {
+            let name = leaf.own.to_lowercase().replace('_', "");
+            let is_extent = |before: &str| name.strip_prefix(before).is_some_and(|rest| EXTENTS.contains(&rest));
+            if BEFORE_EXTENTS.iter().any(|before| is_extent(before)) {
+                return Some(threads[self.index].to_string());
+            }
+        }
+        let is_count = COUNTS.contains(&leaf.own);
+        if self.scalar.is_float() { Some("1".to_owned()) } else { is_count.then(|| "n".to_owned()) }
+    }
 }
 
 /// The bits of a member's number.
@@ -394,6 +424,23 @@ mod tests {
             member("turn", 128, turn),
         ];
         StructLayout { type_name: "Scene".into(), bytes: 160, members }
+    }
+
+    /// `--threads` tells what a vector of that name is, be it of whole numbers or not.
+    #[test]
+    fn an_extent_is_what_the_invocations_cover() {
+        use ScalarType::{F32, U32};
+        let vector = |name: &str, offset, scalar, components| member(name, offset, TypeLayout::Vector { scalar, components });
+        let members = vec![vector("image_size", 0, U32, 2), vector("iResolution", 16, F32, 3), vector("cell_size", 32, F32, 2)];
+        let layout = StructLayout { type_name: "P".into(), bytes: 40, members };
+        let told = |variables: &Variables| unsaid(&layout, "", 40, &[], variables).into_iter().map(|member| member.assumed);
+        let assumed = |values: [Option<&str>; 3]| values.map(|value| value.map(str::to_owned));
+        let mut variables = Variables::new(64);
+        assert!(told(&variables).eq(assumed([None, Some("1"), Some("1")])));
+        variables.set_threads([32, 8, 1]);
+        assert!(told(&variables).eq(assumed([Some("32,8"), Some("32,8,1"), Some("1")])));
+        let bytes = fill(&layout, "", 40, &[], &variables).unwrap();
+        assert_eq!((whole(&bytes, 0), whole(&bytes, 4), float(&bytes, 16), float(&bytes, 24)), (32, 8, 32.0, 1.0));
     }
 
     fn filled(given: &[(&str, &str)]) -> Result<Vec<u8>, String> {

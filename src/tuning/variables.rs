@@ -10,18 +10,29 @@ use crate::model::Failure;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
     n: u64,
+    threads: Option<[u64; 3]>,
     values: BTreeMap<String, Value>,
 }
 
 impl Variables {
     /// With `n` alone.
     pub(super) fn new(n: u64) -> Self {
-        Self { n, values: BTreeMap::from([("n".to_owned(), Value::from(n))]) }
+        Self { n, threads: None, values: BTreeMap::from([("n".to_owned(), Value::from(n))]) }
     }
 
     /// The problem's size.
     pub(super) fn n(&self) -> u64 {
         self.n
+    }
+
+    /// The invocations that there are to be, whatever the workgroup size; nothing where workgroups are counted instead.
+    pub(super) fn threads(&self) -> Option<[u64; 3]> {
+        self.threads
+    }
+
+    /// Sets them.
+    pub(super) fn set_threads(&mut self, threads: [u64; 3]) {
+        self.threads = Some(threads);
     }
 
     /// Adds one; a name that is there already stays.

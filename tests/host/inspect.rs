@@ -135,6 +135,26 @@ fn everything_that_a_shader_declares_is_told() {
     assert_eq!(entry["instructions"]["by_depth"][1]["shared_load"], 1);
 }
 
+#[test]
+fn text_tells_matrices_whose_rows_come_first_from_others() {
+    let folder = Folder::new();
+    let told = ran(&["inspect", &written(&folder, "shader.comp", SHADER)]).out;
+    assert!(told.contains("row_major mat4") && told.contains(" mat3") && !told.contains("row_major mat3"), "{told}");
+}
+
+/// The compiler names the constant a second time.
+#[test]
+fn a_constant_keeps_its_name_where_another_one_takes_its_value() {
+    let folder = Folder::new();
+    let shader = SHADER
+        .replace("struct Particle", "const uint strideA = TILE;\nstruct Particle")
+        .replace("* weight", "* weight + strideA");
+    let shader = written(&folder, "alias.comp", shader);
+    let told = json(&[&shader, "-c", "TILE=16"]);
+    let names: Vec<&str> = told["spec_constants"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"TILE") && !names.contains(&"strideA"), "{names:?}");
+}
+
 /// What is told of a module is the same whether it comes as GLSL or as SPIR-V, in either byte order.
 #[test]
 fn spirv_is_described_like_its_source() {
@@ -217,6 +237,7 @@ fn what_is_no_shader_is_refused_with_the_place() {
     let good = written(&folder, "good.comp", SHADER);
     let junk = written(&folder, "junk", [0xFF, 0xFE, 0, 0x80]);
     let cut = written(&folder, "cut.spv", [3, 2, 0x23, 7, 0]);
+    let broken = written(&folder, "broken.spv", [3, 2, 0x32, 7, 0]);
     let head = written(&folder, "head.spv", 0x0723_0203_u32.to_ne_bytes());
     let none = folder.path("none.comp").display().to_string();
     for (arguments, words) in [
@@ -225,6 +246,7 @@ fn what_is_no_shader_is_refused_with_the_place() {
         (&[&junk], "neither GLSL"),
         (&[&cut], "5 bytes"),
         (&[&head], "no valid header"),
+        (&[&broken], "broken.spv is no SPIR-V: it doesn't begin with 0x07230203"),
         (&[&head, "-D", "A"], "macros and include folders are for GLSL"),
         (&[&good, "-c", "TIL=3"], "it has 0, 1 TILE, 2 SCALE"),
         (&[&good, "-c", "TILE=-1"], "`-1` is no uint"),

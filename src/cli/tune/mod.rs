@@ -160,7 +160,7 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
     }
     // Where the shader as it is written can't be, its configurations say what they lack.
     let assumed: Vec<String> = (kernel.assumed().unwrap_or_default().iter())
-        .filter_map(|member| Some(format!("{} ({}) = {}", member.name, member.ty, member.assumed?)))
+        .filter_map(|member| Some(format!("{} ({}) = {}", member.name, member.ty, member.assumed.as_ref()?)))
         .collect();
     if !assumed.is_empty() {
         voice.progress.note(&format!("assumed: {}; --push NAME=VALUE says otherwise", assumed.join(", ")));

@@ -136,7 +136,9 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
         }
     }
     let written = kernel.local_size().map_err(|failure| Error::Usage(failure.reason))?;
-    let defaults = default_sizes(written, device);
+    let threads = &kernel.subject().threads;
+    let is_flat = |direction: usize| threads.as_ref().is_some_and(|threads| threads[direction].trim() == "1");
+    let defaults = default_sizes(written, [0, 1, 2].map(is_flat), device);
     let mut all = Vec::new();
     for (name, values) in LOCAL_SIZE_AXES.iter().zip(defaults) {
         let said = given.iter().position(|(known, _)| known == name).map(|at| given.remove(at).1);
@@ -208,8 +210,8 @@ fn value_of(text: &str) -> AxisValue {
 const LEAST_SUBGROUP: u32 = 32;
 
 /// In each direction that the shader has: powers of two, and for the first one multiples of a subgroup, as far as the device goes.
-/// In those where it is 1 it stays so.
-fn default_sizes(written: [Option<u32>; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] {
+/// In those where it is 1 it stays so, and in those where there is to be one invocation there are no more: they would have nothing to do.
+fn default_sizes(written: [Option<u32>; 3], is_flat: [bool; 3], device: &DeviceInfo) -> [Vec<AxisValue>; 3] {
     let limits = &device.limits;
     let first = written.iter().position(Option::is_some).unwrap_or(0);
     std::array::from_fn(|direction| {
@@ -217,8 +219,8 @@ fn default_sizes(written: [Option<u32>; 3], device: &DeviceInfo) -> [Vec<AxisVal
             return Vec::new();
         }
         let most = u64::from(limits.workgroup_size[direction].min(limits.workgroup_invocations).max(1));
-        let mut sizes: Vec<u64> = powers_of_two(1, most).collect();
-        if direction == first {
+        let mut sizes: Vec<u64> = powers_of_two(1, if is_flat[direction] { 1 } else { most }).collect();
+        if direction == first && !is_flat[direction] {
             let subgroup = u64::from(device.subgroup.size.max(LEAST_SUBGROUP));
             sizes.extend((1..=most / subgroup).map(|count| count * subgroup));
         }
@@ -278,13 +280,17 @@ mod tests {
     #[test]
     fn a_workgroup_is_swept_where_the_shader_has_extent() {
         let device = DeviceInfo::mock();
-        let numbers =
-            |written| default_sizes(written, &device).map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let [x, y, z] = numbers([None, Some(24), None]);
+        let numbers = |written, is_flat| {
+            default_sizes(written, is_flat, &device).map(|sizes| sizes.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let [x, y, z] = numbers([None, Some(24), None], [false; 3]);
         assert!(x.is_empty() && z.is_empty());
         assert!(["1", "2", "24", "32"].iter().all(|size| y.contains(&(*size).to_owned())), "{y:?}");
-        let [x, y, _] = numbers([Some(16), Some(1), None]);
+        let [x, y, _] = numbers([Some(16), Some(1), None], [false; 3]);
         assert!(x.len() > y.len() && !y.is_empty(), "subgroups in the first direction alone");
-        assert!(numbers([None; 3])[1].is_empty());
+        assert!(numbers([None; 3], [false; 3])[1].is_empty());
+        let [x, y, z] = numbers([Some(16), Some(8), Some(4)], [false, false, true]);
+        assert!(x.len() > y.len() && y.len() > 2 && z == ["1", "4"], "{z:?}");
+        assert_eq!(numbers([Some(1), None, None], [true, false, false])[0], ["1"]);
     }
 }

@@ -216,6 +216,9 @@ impl fmt::Display for TypeLayout {
                 _ => break,
             };
         }
+        if let Self::Matrix { order: MatrixOrder::RowMajor, .. } = element {
+            f.write_str("row_major ")?;
+        }
         match element {
             Self::Scalar { scalar } => write!(f, "{scalar}")?,
             Self::Vector { scalar, components } => write!(f, "{}vec{components}", prefix(*scalar))?,

@@ -32,7 +32,8 @@ impl Index {
         for instruction in &module.debug_names {
             match (instruction.class.opcode, &instruction.operands[..]) {
                 (Op::Name, [Operand::IdRef(id), Operand::LiteralString(name)]) => {
-                    index.names.insert(*id, shortened(name));
+                    // The declaration's own comes first: a constant that is only given the value of another one is that one's id as well.
+                    index.names.entry(*id).or_insert_with(|| shortened(name));
                 }
                 (Op::MemberName, [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::LiteralString(name)]) => {
                     index.member_names.insert((*id, *member), shortened(name));

@@ -55,7 +55,7 @@ fn a_storage_buffer_follows_std430() {
         "28 float f",
         "32 mat3 m columns /16",
         // Three rows of two numbers.
-        "80 mat2x3 rows rows /8",
+        "80 row_major mat2x3 rows rows /8",
         "112 Inner[2] inner /64",
         "  0 vec3 a",
         "  16 mat2[3] b /16 columns /8",
@@ -84,7 +84,7 @@ fn a_uniform_buffer_follows_std140() {
         "16 vec3 v",
         "28 float f",
         "32 mat3 m columns /16",
-        "80 mat2x3 rows rows /16",
+        "80 row_major mat2x3 rows rows /16",
         "128 Inner[2] inner /112",
         "  0 vec3 a",
         "  16 mat2[3] b /32 columns /16",
@@ -142,7 +142,7 @@ fn a_scalar_layout_has_no_padding() {
         "4 vec3 v",
         "16 float f",
         "20 mat3 m columns /12",
-        "56 mat2x3 rows rows /8",
+        "56 row_major mat2x3 rows rows /8",
         "80 Inner[2] inner /60",
         "  0 vec3 a",
         "  12 mat2[3] b /16 columns /8",
@@ -160,7 +160,7 @@ fn push_constants_come_last_and_agree_with_their_size() {
     let found = module.reflection.blocks(&[].into()).unwrap();
     let [_, push] = &found[..] else { panic!("two blocks") };
     assert_eq!((push.place, push.name.as_str()), (BlockPlace::PushConstants, "push"));
-    assert_eq!(lines(&push.layout), ["0 uint first", "32 mat2x4 m rows /8", "64 uint last"]);
+    assert_eq!(lines(&push.layout), ["0 uint first", "32 row_major mat2x4 m rows /8", "64 uint last"]);
     assert_eq!(push.layout.bytes, u64::from(module.reflection.push_bytes));
 }
 
