@@ -16,27 +16,11 @@ step() {
   say "$name: $((SECONDS - start)) s"
 }
 
-# Lints for Windows build into a folder of their own, and run beside the other steps: compilers at the end of a crate leave processors
-# idle. What they need is installed before, since two can't install at a time.
-begin_windows() {
+# A machine that can't have the other system's standard library says so, and goes on.
+windows() {
   local status=0
-  scripts/windows.sh --setup || status=$?
-  # A machine that can't have the other system's standard library says so, and goes on.
-  [ "$status" -ne 77 ] || { say "skipped: lints for Windows (above is why)"; return 0; }
-  [ "$status" -eq 0 ] || return "$status"
-  windows_log=$(mktemp)
-  scripts/windows.sh >"$windows_log" 2>&1 &
-  windows_process=$!
-  trap 'kill "$windows_process" 2>/dev/null || true; rm -f "$windows_log"' EXIT
-}
-
-end_windows() {
-  local status=0
-  [ -n "${windows_process:-}" ] || return 0
-  wait "$windows_process" || status=$?
-  trap - EXIT
-  cat "$windows_log" >&2
-  rm -f "$windows_log"
+  scripts/windows.sh || status=$?
+  [ "$status" -ne 77 ] || { say "skipped: lints for Windows (above is why)"; return; }
   return "$status"
 }
 
@@ -57,12 +41,6 @@ step "shaderc" scripts/shaderc.sh
 # Every file by name: cargo fmt doesn't see the modules that the registry of experiments declares.
 mapfile -t sources < <(git ls-files '*.rs')
 step "format" rustfmt --check "${sources[@]}"
-if [ "${1:-}" != --quick ]; then
-  environment=$(scripts/drivers.sh)
-  eval "$environment"
-  say "test drivers: $VK_DRIVER_FILES"
-  step "setting up lints for Windows" begin_windows
-fi
 step "lints" cargo clippy --locked --all-targets -- -D warnings
 
 if [ "${1:-}" = --quick ]; then
@@ -74,14 +52,16 @@ if [ "${1:-}" = --quick ]; then
   exec scripts/run_tests.py <"$messages"
 fi
 
+environment=$(scripts/drivers.sh)
+eval "$environment"
+say "test drivers: $VK_DRIVER_FILES"
+step "lints for Windows" windows
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 # Last, and alone: what ends the output is the count of the tests.
 if [ $# -gt 0 ]; then
-  step "lints for Windows" end_windows
   say "tests"
   exec cargo test --locked "$@"
 fi
 step "building tests" build_tests --examples --test '*'
-step "lints for Windows" end_windows
 say "tests"
 exec scripts/run_tests.py --doc <"$messages"

@@ -3,9 +3,6 @@
 # It needs the standard library of that target, and gets it where the Rust comes from: rustup, or the distribution's packages.
 # Debian 12 packages its sources only; they are built along, which takes the flag for unstable features.
 #
-#   scripts/windows.sh           lints
-#   scripts/windows.sh --setup   only gets that library
-#
 # Exit code 77: there is no such standard library to be had here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -67,5 +64,4 @@ if ! has_library; then
   # Beside a library that is built along, clippy 1.85 doesn't see that an initializer is const.
   lints+=(-A clippy::missing-const-for-thread-local)
 fi
-[ "${1:-}" != --setup ] || exit 0
 exec cargo clippy "${options[@]}" -- "${lints[@]}"
