@@ -3,9 +3,9 @@
 
     cargo test --no-run --message-format=json-render-diagnostics | scripts/run_tests.py [--doc]
 
-A part is a test binary, or one file of a test binary that has several (tests/host, tests/devices). Every part is a process of its own and runs
-its tests one after the other; as many parts run at a time as the machine has processors. `--doc` adds the examples in the
-documentation, which cargo builds and runs by itself.
+A part is a test binary, or one file of a test binary that has several (tests/host, tests/devices). Every part is a process of its
+own and runs its tests one after the other; as many parts run at a time as the machine has processors. `--doc` adds the examples in
+the documentation, which cargo builds and runs by itself.
 
 The last line sums libtest's own counts up. Exit code 1: something failed, or was not counted.
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # What a run lists first at its end: begun first, so that no long part is left alone when all others are done.
-SLOWEST = ("devices/faults", "devices/profile", "devices/mutants", "devices/tune", "devices/tune_images", "devices/isolation")
+SLOWEST = ("devices/profile", "devices/mutants", "devices/faults", "devices/isolation", "devices/tune", "devices/tune_images")
 
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
 TEST = re.compile(r"^(.+): test$", re.MULTILINE)

@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::support::blocks::{depths, label};
-use crate::support::{device_classes, optimized};
 use lanescope::experiments::Setting;
 use lanescope::model::{Case, DeviceInfo, Feature, Kernel, Preset, Scalar};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{GlslStd450Op, Op, Word};
+
+use crate::support::blocks::{depths, label};
+use crate::support::{device_classes, optimized};
 
 /// The experiments that compute.
 const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot", "peak/roofline"];

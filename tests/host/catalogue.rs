@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{
     Axis, AxisKind, Case, Check, Contents, DeviceInfo, Feature, ImageRole, Kernel, POISON, Point, Preset, Repeat, Resource,
@@ -19,6 +18,8 @@ use lanescope::shader::{
 };
 use lanescope::validate::{Verdict, compare};
 use rayon::prelude::*;
+
+use crate::support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
 fn each_case(mut act: impl FnMut(Case)) {
@@ -461,7 +462,7 @@ fn every_module_is_valid_before_and_after_specialization() {
         let (kernel, specialized) = forms[edges[number % edges.len()]];
         shader::validate(&specialized.module.words).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
         let target = format!("--target-env={}", environment(kernel.target));
-        // An older validator than ours looks on: each pass is a process of its own, and this one of the two.
+        // The distribution's validator, which is older than ours, looks at the result before it leaves the optimizer: one process does both.
         let frozen = optimized(specialized, &[&target, "--validate-after-all"]);
         shader::validate(&frozen).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
         let reflection = Reflection::of(&frozen).unwrap();

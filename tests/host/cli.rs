@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 
-use crate::support::{Ran, lanescope, measured, ran, rows, rows_of, succeeded};
 use lanescope::experiments::CATALOGUE;
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
+
+use crate::support::{Ran, lanescope, measured, ran, rows, rows_of, succeeded};
 
 // ---- bad input ------------------------------------------------------------------------------------------------------------
 

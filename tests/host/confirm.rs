@@ -1,9 +1,10 @@
 //! When an answer of `lanescope tune` counts as confirmed, and that the bench that asks so reads what the command says.
 
-use crate::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
-use crate::support::{Folder, ran, rows_of};
 use lanescope::model::Status;
 use lanescope::record::Record;
+
+use crate::confirmed::{Configuration, Effort, Verdict, best, confirm, count};
+use crate::support::{Folder, ran, rows_of};
 
 /// A row of a configuration; its interval where there is one.
 fn row(size: u64, status: &str, stop: &str, time: f64, interval: Option<(f64, f64)>) -> Record {

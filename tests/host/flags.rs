@@ -1,7 +1,8 @@
 //! Every flag of a row, provoked on the mock device; tests/devices/rows.rs provokes those that a driver can show.
 
-use crate::support::{measured, ran, rows};
 use lanescope::record::Record;
+
+use crate::support::{measured, ran, rows};
 
 /// A case that nothing is to be said against on a sound device: far longer than a launch, with few results to check.
 const SOUND: [&str; 5] = ["calibration/sentinel", "-a", "groups=64", "-a", "steps=2000000"];

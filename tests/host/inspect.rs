@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Folder, ran, spirv_tool};
 use lanescope::model::SpirvTarget;
 use lanescope::shader::{Compiler, Library};
 use serde_json::Value;
+
+use crate::support::{Folder, ran, spirv_tool};
 
 const SHADER: &str = "#version 460
 layout(local_size_x_id = 0, local_size_y = 4) in;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::support::inspected::{SHADER, json_of};
 use crate::support::{Folder, Ran, lanescope, ran};
-use serde_json::json;
 
 #[test]
 fn statistics_of_several_devices_stand_side_by_side() {

@@ -78,6 +78,7 @@ fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
 fn rounds_are_dealt_over_as_many_processes_as_asked() {
     let processes = |how: &[&str]| {
         let ran: Ran = lanescope_as_it_is(&[&SOME[..], &["-d", "mock", "--no-lock"], how].concat()).output().unwrap().into();
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
         let rows = rows(&ran.out);
         let mut counts: Vec<u64> =
             rows.iter().filter(|row| row.row_kind == "measured").map(|row| row.processes.unwrap()).collect();

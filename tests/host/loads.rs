@@ -9,13 +9,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::support::blocks::{depths, id, label};
-use crate::support::{device_classes, optimized};
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget, Step};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
 use rspirv::dr::{Block, Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
+
+use crate::support::blocks::{depths, id, label};
+use crate::support::{device_classes, optimized};
 
 // ---- the table ------------------------------------------------------------------------------------------------------------
 

@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
 use csv::StringRecord;
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{Reader, Record, SCHEMA_VERSION};
+
+use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::support::mutants::{Mutant, Mutants, folder, places, setting};
 use lanescope::experiments;
 use lanescope::model::{Check, Kernel};
 use lanescope::plan::{Plan, Request};
+
+use crate::support::mutants::{Mutant, Mutants, folder, places, setting};
 
 /// The fewest mutants of each shader of an experiment.
 const FEWEST: usize = 5;

@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-use crate::support::{Ran, measured, ran, rows};
 use lanescope::record::Record;
+
+use crate::support::{Ran, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 

@@ -10,12 +10,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::support::{Folder, PRESETS, Ran, device_classes, ran, spirv_tool, to_bytes};
 use lanescope::experiments::Setting;
 use lanescope::model::SpirvTarget;
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Capability, Compiler, Library, Module};
 use serde_json::Value;
+
+use crate::support::{Folder, PRESETS, Ran, device_classes, ran, spirv_tool, to_bytes};
 
 // ---- the two reflectors ---------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Folder, measured, rows_of, succeeded};
 use lanescope::record::Record;
+
+use crate::support::{Folder, measured, rows_of, succeeded};
 
 const TRANSPOSE: [&str; 7] = ["-q", "--preset=quick", "--max-time=20ms", "-a", "matrix_size=64", "-a", "local_size_x=8,16"];
 

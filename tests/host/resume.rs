@@ -13,12 +13,13 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::processes::Family;
-use crate::support::{Folder, Ran, lanescope, rows, rows_of, succeeded};
 use lanescope::record::{Record, Recovery};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
+
+use crate::support::processes::Family;
+use crate::support::{Folder, Ran, lanescope, rows, rows_of, succeeded};
 
 // ---- the run --------------------------------------------------------------------------------------------------------------
 

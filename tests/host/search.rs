@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use crate::recorded::{Recorded, models, rows};
 use lanescope::stats;
 use lanescope::tuning::search::Strategy;
+
+use crate::recorded::{Recorded, models, rows};
 
 /// What is asked of a strategy: within 2 % of the best, after 5 % of the evaluations, in the median of 50 seeds.
 const BAR: f64 = 1.02;

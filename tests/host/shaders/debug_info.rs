@@ -2,8 +2,9 @@
 
 use lanescope::shader::{Extent, Reflection, load};
 
-use super::support::{assembled, compiled, reflected, validate};
 use lanescope::model::SpirvTarget;
+
+use super::support::{assembled, compiled, reflected, validate};
 
 const SOURCE: &str = "#version 460
 layout(local_size_x_id = 0) in;
