@@ -8,7 +8,7 @@ use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Feature};
-use crate::worker::{self, Bounds, BoundsCheck, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
+use crate::worker::{self, BoundsCheck, BoundsChecker, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
 /// The devices that a run works on, resolved from what the user typed.
 pub struct Targets {
@@ -111,14 +111,17 @@ impl Targets {
 }
 
 impl Targets {
-    /// Whether a kernel indexes beyond its buffers.
+    /// Opens one of the devices for passes of a kernel that note how far they index.
     ///
     /// # Errors
-    /// Why that couldn't be tried, or that the process died of it.
-    pub fn bounds(&self, device: &Place, check: BoundsCheck) -> Result<Bounds, Failure> {
+    /// What the driver refused, or that it took its process down.
+    pub fn bounds_checker(&self, device: &Place, check: BoundsCheck) -> Result<Box<dyn BoundsChecker>, Failure> {
         match &self.access {
-            Access::Here(host) => host.bounds(&check),
-            Access::Apart { deadlines, listener, .. } => Isolated::start(&device.platform, *deadlines, listener)?.bounds(check),
+            Access::Here(host) => host.bounds_checker(check),
+            Access::Apart { deadlines, listener, .. } => {
+                let worker = Isolated::start(&device.platform, *deadlines, listener)?;
+                Ok(Box::new(worker.bounds_checker(check)?))
+            }
         }
     }
 }

@@ -291,6 +291,11 @@ impl Record {
         self.add_flags(&[format!("{QUIRK}{}", quirk.name)]);
     }
 
+    /// Adds a reason to doubt it that is known before it is measured.
+    pub fn add_flag(&mut self, flag: Flag) {
+        self.add_flags(&[flag]);
+    }
+
     /// Adds flags to those that the plan gave it.
     fn add_flags(&mut self, flags: &[impl ToString]) {
         let known = (!self.flags.is_empty()).then(|| self.flags.clone());

@@ -1,12 +1,16 @@
-//! A module that notes how far it indexes its buffers' arrays.
+//! A module that notes how far it indexes its arrays.
 //!
-//! A device doesn't tell that a shader reads or writes beyond a buffer: at best it ignores that, at worst the process is gone. So
+//! A device doesn't tell that a shader reads or writes beyond an array: at best it ignores that, at worst the process is gone. So
 //! the module is rewritten here. Before each load, store and atomic operation, each index by which the pointer came about is held
-//! against the largest one so far, in a variable of the invocation; where the entry point returns, that and the array's length go to
-//! a buffer of two words an array. What the device does beyond the ends doesn't matter for that, as long as it lives.
+//! against the largest one so far, in a variable of the invocation. Where the entry point returns and any of them lies beyond its
+//! array, all go to a buffer of two words an array, with the array's length.
 //!
-//! Pointers are followed from the buffer's variable through access chains. What comes by another way (a function's parameter, a
-//! choice between pointers) is counted, and otherwise left alone.
+//! The device must live through that. Buffers are the matter of robust buffer access. Shared memory and variables of the invocation
+//! have no such thing, and writing beyond them ruins the driver's own memory: there, an index beyond the end is replaced by 0.
+//!
+//! Vectors and columns of matrices count as arrays here. Pointers are followed from variables, and from parameters that lead to
+//! variables of the invocation, through access chains. What comes by another way (a buffer as a parameter, a choice between
+//! pointers) is counted, and so are cooperative matrices, which reach further than their pointer; they are otherwise left alone.
 
 mod writer;
 
@@ -29,18 +33,42 @@ pub struct Noting {
     pub place: (u32, u32),
     /// The arrays, in the order in which it notes them.
     pub arrays: Vec<NotedArray>,
-    /// Loads, stores and atomic operations through pointers that can't be followed back to a buffer.
+    /// Loads, stores and atomic operations of which it can't be told how far they reach.
     pub unfollowed: usize,
 }
 
-/// An array in a buffer, or an array of buffers.
+/// Where an array lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// In a buffer, or it is an array of buffers.
+    Buffer {
+        /// The descriptor set.
+        set: u32,
+        /// The binding.
+        binding: u32,
+    },
+    /// In memory that a workgroup shares.
+    Shared,
+    /// In a variable of the invocation's own.
+    Invocation,
+}
+
+/// What is noted of arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notes {
+    /// Nothing unless an invocation leaves one: thousands that raise the same words take their time.
+    Overruns,
+    /// How far each is indexed.
+    Everything,
+}
+
+/// An array that is noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotedArray {
-    /// The descriptor set of its buffer.
-    pub set: u32,
-    /// The binding of its buffer.
-    pub binding: u32,
-    /// Its name, as in `lights[].weights`.
+    /// Where it lies.
+    pub home: Home,
+    /// Its name, as in `lights[].weights`; empty where the module has none.
     pub path: String,
     /// Whether its length is that of the buffer.
     pub is_runtime: bool,
@@ -74,16 +102,28 @@ pub enum NotingError {
 }
 
 impl Noting {
-    /// Rewrites a module whose only purpose is this entry point.
+    /// Rewrites a module whose only purpose is this entry point. Where no invocation leaves an array, it notes nothing.
     ///
     /// # Errors
     /// Where the words are no module, or the new ones aren't valid.
     pub fn of(words: &[u32], entry: &str) -> Result<Self, NotingError> {
+        Self::rewrite(words, entry, Notes::Overruns)
+    }
+
+    /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
+    ///
+    /// # Errors
+    /// As [`Noting::of`].
+    pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
+        Self::rewrite(words, entry, Notes::Everything)
+    }
+
+    fn rewrite(words: &[u32], entry: &str, notes: Notes) -> Result<Self, NotingError> {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module)?;
         writer.instrument(function);
-        writer.finish(function)?;
+        writer.finish(function, notes)?;
         let Writer { module, place, arrays, unfollowed, .. } = writer;
         let words = module.assemble();
         validate(&words)?;
@@ -95,7 +135,7 @@ impl Noting {
         8 * self.arrays.len().max(1) as u64
     }
 
-    /// What was noted that shouldn't be. Arrays that weren't touched have no length.
+    /// What was noted that shouldn't be. Arrays of which nothing was noted have no length.
     pub fn overruns(&self, noted: &[u8]) -> Vec<Overrun> {
         let words = noted.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_ne_bytes)).collect::<Vec<u32>>();
         let pairs = self.arrays.iter().zip(words.chunks_exact(2));

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::model::Case;
 
-pub use bounds::{NotedArray, Noting, NotingError, Overrun};
+pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
 pub use files::{FileError, Reading, from_file};
 pub use fit::{Reach, Stop, WorkgroupFit};

@@ -184,18 +184,19 @@ impl Kernel {
         Ok(Prepared { case: made.case, kernels })
     }
 
-    /// A configuration as it is prepared, but for its results: it notes how far it indexes its buffers. Nothing where it indexes none.
+    /// A configuration as it is prepared, but for its results: it notes how far it indexes its arrays. Nothing where it indexes none.
     /// The case's only output is what it notes.
     ///
     /// # Errors
     /// As [`Kernel::prepare`], and where the module can't be made to note anything.
     pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
-        let made = self.make(point)?;
-        let (source, values) = (Arc::clone(&made.source), made.values.clone());
-        let mut prepared = self.prepare(point)?;
-        let refused = |reason: String| Failure::new(Status::CompileError, reason);
-        let noting = Noting::of(&source.module.words, &source.entry().name).map_err(|error| refused(error.to_string()))?;
-        let mut case = prepared.case;
+        let refused = |reason: &str| Failure::new(Status::CompileError, reason);
+        let Prepared { mut case, .. } = self.prepare(point)?;
+        let source = self.source(point)?;
+        let (noting, module) = source.noting().map_err(refused)?;
+        if noting.arrays.is_empty() && noting.unfollowed == 0 {
+            return Ok(None);
+        }
         let notes = case.resources.len();
         case.resources.push(Resource {
             name: Cow::Borrowed("how far arrays are indexed"),
@@ -206,11 +207,12 @@ impl Kernel {
         case.check = Check::Twin(vec![notes]);
         let (set, binding) = noting.place;
         case.kernels[0].bindings.push(Binding::new(set, binding, notes));
-        let module = source.with_words(noting.words.clone()).map_err(refused)?;
-        let entry = module.reflection.entry_points.first().ok_or_else(|| refused("the entry point is gone".to_owned()))?;
-        let specialized = specialize_kernel(&module, entry, &case.kernels[0], values);
-        prepared.kernels = vec![specialized.map_err(|error| refused(error.to_string()))?];
-        Ok((!noting.arrays.is_empty() || noting.unfollowed > 0).then_some((Prepared { case, ..prepared }, noting)))
+        let entry = module.reflection.entry_points.first().ok_or_else(|| refused("the entry point is gone"))?;
+        let mut values = self.constants(&source, point)?;
+        values.extend(source.size_values(local_size(&source, point)));
+        let specialized = specialize_kernel(module, entry, &case.kernels[0], values);
+        let kernels = vec![specialized.map_err(|error| refused(&error.to_string()))?];
+        Ok(Some((Prepared { case, kernels }, noting.clone())))
     }
 
     /// The case of a configuration that is measured elsewhere: buffers are left empty.

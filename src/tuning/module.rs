@@ -1,12 +1,12 @@
 //! The user's shader, compiled, with a workgroup size that can be specialized.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::subject::Subject;
 use crate::error::nearest;
 use crate::model::{Failure, Status};
 use crate::shader::{
-    EntryPoint, Extent, LocalSizeIds, Module, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
+    EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
     specializable,
 };
 
@@ -21,6 +21,8 @@ pub(super) struct Source {
     pub(super) directions: [bool; 3],
     /// What doesn't follow where that is changed.
     pub(super) note: Option<String>,
+    /// See [`Source::noting`].
+    noting: OnceLock<Result<(Noting, Arc<Module>), String>>,
 }
 
 impl Source {
@@ -53,7 +55,7 @@ impl Source {
         let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
         let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
         let module = Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection });
-        Ok(Self { module, entry, local_size, directions, note })
+        Ok(Self { module, entry, local_size, directions, note, noting: OnceLock::new() })
     }
 
     /// The words in which every use of the workgroup size follows. In SPIR-V, uses of a literal size are plain numbers that nobody can
@@ -89,14 +91,19 @@ impl Source {
         }
     }
 
-    /// A module of other words with the same entry point as its only one.
+    /// The same, made to note how far it indexes its arrays; its entry point is the only one of its module.
     ///
     /// # Errors
-    /// Why they can't be described.
-    pub(super) fn with_words(&self, words: Vec<u32>) -> Result<Arc<Module>, String> {
-        let mut module = Module::of_spirv(words, Some(&self.entry().name)).map_err(|error| error.to_string())?;
-        module.reflection.bindings = module.reflection.used_bindings().to_vec();
-        Ok(Arc::new(module))
+    /// Why it can't be.
+    pub(super) fn noting(&self) -> Result<(&Noting, &Arc<Module>), &str> {
+        let make = || {
+            let name = &self.entry().name;
+            let noting = Noting::of(&self.module.words, name).map_err(|error| error.to_string())?;
+            let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
+            module.reflection.bindings = module.reflection.used_bindings().to_vec();
+            Ok((noting, Arc::new(module)))
+        };
+        self.noting.get_or_init(make).as_ref().map(|(noting, module)| (noting, module)).map_err(String::as_str)
     }
 
     /// What it declares.

@@ -1,12 +1,13 @@
-//! Whether a user's shader indexes beyond its buffers, tried in a process of its own: what it does there may take a driver down.
+//! Whether a user's shader indexes beyond its arrays, tried in a process of its own: what it does there may take a driver down.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::host::Identity;
+use crate::gpu::MessageLog;
 use crate::measure::Dispatcher;
-use crate::model::{DeviceInfo, Failure, Point};
+use crate::model::{Failure, Point};
 use crate::shader::Overrun;
 use crate::tuning::{Kernel, Subject};
 
@@ -17,12 +18,20 @@ pub struct BoundsCheck {
     pub device: Identity,
     /// The queue family; `None` for the device's default.
     pub queue: Option<u32>,
-    /// How long the pass may take before the device counts as hung, where the supervisor says so.
+    /// How long a pass may take before the device counts as hung, where the supervisor says so.
     pub deadline: Option<Duration>,
     /// The kernel.
     pub subject: Box<Subject>,
-    /// Its configuration.
-    pub point: Point,
+}
+
+/// Which pass of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pass {
+    /// That of its reference. Where files are the reference, there is none to try.
+    Reference,
+    /// That of a configuration.
+    Configuration(Point),
 }
 
 /// What a pass did with the ends of arrays.
@@ -30,21 +39,41 @@ pub struct BoundsCheck {
 pub struct Bounds {
     /// The arrays that were indexed beyond their ends.
     pub overruns: Vec<Overrun>,
-    /// How many of the shader's loads, stores and atomic operations nobody could watch, since their pointers can't be followed.
+    /// How many of the shader's loads, stores and atomic operations nobody could watch, since it can't be told how far they reach.
     pub unfollowed: usize,
     /// What the validation layer had to say about the pass.
     pub messages: Vec<String>,
 }
 
-/// Runs a pass of the kernel that notes how far it indexes.
-pub(super) fn run(check: &BoundsCheck, device: DeviceInfo, dispatcher: &mut dyn Dispatcher) -> Result<Bounds, Failure> {
-    let subject = (*check.subject).clone();
-    let Some((prepared, noting)) = Kernel::new(subject, device).noting(&check.point)? else { return Ok(Bounds::default()) };
-    let unfollowed = noting.unfollowed;
-    let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
-    let loaded = dispatcher.load(&prepared)?;
-    dispatcher.run_checked(loaded.slot)?;
-    let noted = dispatcher.read(loaded.slot, notes)?;
-    dispatcher.unload();
-    Ok(Bounds { overruns: noting.overruns(&noted), unfollowed, messages: Vec::new() })
+/// Tries one pass after another.
+pub trait BoundsChecker {
+    /// Runs a pass that notes how far it indexes.
+    ///
+    /// # Errors
+    /// Why it couldn't run, or that its process died of it.
+    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure>;
+}
+
+/// A device of this process, with robust buffer access.
+pub(super) struct LocalChecker {
+    pub(super) kernel: Kernel,
+    /// A simulated device indexes nothing.
+    pub(super) device: Option<(Box<dyn Dispatcher>, MessageLog)>,
+}
+
+impl BoundsChecker for LocalChecker {
+    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+        let Some((dispatcher, messages)) = &mut self.device else { return Ok(Bounds::default()) };
+        let noting = match pass {
+            Pass::Reference => self.kernel.noting_reference()?,
+            Pass::Configuration(point) => self.kernel.noting(point)?,
+        };
+        let Some((prepared, noting)) = noting else { return Ok(Bounds::default()) };
+        let unfollowed = noting.unfollowed;
+        let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
+        let loaded = dispatcher.load(&prepared)?;
+        let noted = dispatcher.run_checked(loaded.slot).and_then(|_| dispatcher.read(loaded.slot, notes));
+        dispatcher.unload();
+        Ok(Bounds { overruns: noting.overruns(&noted?), unfollowed, messages: messages.drain() })
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Platform;
-use super::bounds::{self, Bounds, BoundsCheck};
+use super::bounds::{BoundsCheck, BoundsChecker, LocalChecker};
 use super::inquiry::Inquiry;
 use super::source::{Catalogue, Tuned};
 use crate::error::Error;
@@ -161,19 +161,21 @@ impl Host {
         }
     }
 
-    /// Runs a pass of a kernel that notes how far it indexes, with robust buffer access. A simulated device indexes nothing.
+    /// Opens a device for passes of a kernel that note how far they index, with robust buffer access.
     ///
     /// # Errors
-    /// Why it couldn't run.
-    pub fn bounds(&self, check: &BoundsCheck) -> Result<Bounds, Failure> {
+    /// What the driver refused, or that there is no such device.
+    pub fn bounds_checker(&self, check: BoundsCheck) -> Result<Box<dyn BoundsChecker>, Failure> {
         let device = find(&self.hello().devices, &check.device)?;
-        let Self::Vulkan(instance) = self else { return Ok(Bounds::default()) };
-        let options = DeviceOptions { queue_family: check.queue, is_robust: true, ..DeviceOptions::default() };
-        let mut dispatcher = opened(instance, &device, options, check.deadline)?;
-        let bounds = bounds::run(check, device, &mut dispatcher);
-        drop(dispatcher);
-        let messages = self.messages();
-        bounds.map(|bounds| Bounds { messages, ..bounds })
+        let opened = match self {
+            Self::Mock(_) => None,
+            Self::Vulkan(instance) => {
+                let options = DeviceOptions { queue_family: check.queue, is_robust: true, ..DeviceOptions::default() };
+                let opened: Box<dyn Dispatcher> = Box::new(opened(instance, &device, options, check.deadline)?);
+                Some((opened, instance.message_log()))
+            }
+        };
+        Ok(Box::new(LocalChecker { kernel: Kernel::new(*check.subject, device), device: opened }))
     }
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {

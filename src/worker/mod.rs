@@ -25,13 +25,13 @@ mod source;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use bounds::{Bounds, BoundsCheck};
+pub use bounds::{Bounds, BoundsCheck, BoundsChecker, Pass};
 pub use child::Listener;
 pub use find::{Found, Place, find};
 pub use host::{AT_REFERENCE, Hello, Host, Identity, Opening};
 pub use inquiry::Inquiry;
 pub use protocol::{Reply, Request};
-pub use remote::{Isolated, NoDrivers, RemoteBench};
+pub use remote::{Isolated, NoDrivers, RemoteBench, RemoteChecker};
 pub use serve::serve;
 pub use source::check_evictor;
 

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounds, BoundsCheck};
+use super::bounds::{Bounds, BoundsCheck, Pass};
 use super::host::{Hello, Opening};
 use super::inquiry::Inquiry;
 use crate::measure::{Answer, Instrument, Order};
@@ -31,8 +31,10 @@ pub enum Request {
     Words(Vec<u32>),
     /// Compile the module, and say what the driver tells of it. Answered by [`Reply::Told`].
     Inquire(Box<Inquiry>),
-    /// Run a pass of the kernel that notes how far it indexes. Answered by [`Reply::Bounds`].
-    CheckBounds(Box<BoundsCheck>),
+    /// Open a device for passes of a kernel that note how far they index. Answered by [`Reply::Ready`] or [`Reply::Refused`].
+    OpenBounds(Box<BoundsCheck>),
+    /// Run such a pass. Answered by [`Reply::Bounds`].
+    CheckBounds(Box<Pass>),
     /// Close the device and end. Answered by [`Reply::Closed`].
     Close,
 }
@@ -59,6 +61,8 @@ pub enum Reply {
     Lost(Failure),
     /// What the driver tells of a pipeline, if anything, or why it made none.
     Told(Result<Option<PipelineStatistics>, Failure>),
+    /// The device is open for such passes.
+    Ready,
     /// What the pass did with the ends of arrays, or why it didn't run.
     Bounds(Result<Bounds, Failure>),
     /// The device is closed. What the validation layer had to say about that.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bounds::{Bounds, BoundsCheck};
+use super::bounds::{Bounds, BoundsCheck, BoundsChecker, Pass};
 use super::child::{Listener, Silence, Worker};
 use super::host::{Hello, Opening, at_reference};
 use super::inquiry::Inquiry;
@@ -116,18 +116,38 @@ impl Isolated {
 }
 
 impl Isolated {
-    /// Runs a pass of a kernel that notes how far it indexes. The process ends with it.
+    /// Opens a device for passes of a kernel that note how far they index.
     ///
     /// # Errors
-    /// Why it couldn't run, or that the worker died of it or didn't answer within its deadlines.
-    pub fn bounds(mut self, check: BoundsCheck) -> Result<Bounds, Failure> {
+    /// What the driver refused, or that the worker died of it or didn't answer within its deadlines.
+    pub fn bounds_checker(mut self, check: BoundsCheck) -> Result<RemoteChecker, Failure> {
         self.worker.turn_the_page();
-        self.worker.say(&Request::CheckBounds(Box::new(check)));
+        self.worker.say(&Request::OpenBounds(Box::new(check)));
         let waited = self.deadlines.first + self.deadlines.usual;
         match self.worker.hear(waited) {
-            Ok(Reply::Bounds(bounds)) => bounds,
+            Ok(Reply::Ready) => Ok(RemoteChecker { worker: self.worker, waited }),
+            Ok(Reply::Refused(failure)) => Err(failure),
             Ok(other) => Err(out_of_turn(&other)),
             Err(silence) => Err(self.worker.failure(&silence, waited)),
+        }
+    }
+}
+
+/// A device of another process, for passes that note how far they index.
+pub struct RemoteChecker {
+    worker: Worker,
+    /// How long a pass may take.
+    waited: Duration,
+}
+
+impl BoundsChecker for RemoteChecker {
+    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+        self.worker.turn_the_page();
+        self.worker.say(&Request::CheckBounds(Box::new(pass.clone())));
+        match self.worker.hear(self.waited) {
+            Ok(Reply::Bounds(bounds)) => bounds,
+            Ok(other) => Err(out_of_turn(&other)),
+            Err(silence) => Err(self.worker.failure(&silence, self.waited)),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::Platform;
 use super::host::Host;
 use super::protocol::{self, Line, Reply, Request};
 use crate::measure::{Bench, LocalBench, Loss, Order};
+use crate::model::{Failure, Status};
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
 ///
@@ -28,6 +29,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     };
     say(&Reply::Hello(Box::new(host.hello())))?;
     let mut bench: Option<LocalBench> = None;
+    let mut checker = None;
     let (mut orders, mut words) = (0, Vec::new());
     for request in requests {
         match request {
@@ -51,9 +53,19 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
             Request::Halt => {}
             Request::Words(part) => words.extend(part),
             Request::Inquire(inquiry) => say(&Reply::Told(host.inquire(&inquiry, std::mem::take(&mut words))))?,
-            Request::CheckBounds(check) => say(&Reply::Bounds(host.bounds(&check)))?,
+            Request::OpenBounds(check) => match host.bounds_checker(*check) {
+                Ok(opened) => {
+                    say(&Reply::Ready)?;
+                    checker = Some(opened);
+                }
+                Err(failure) => say(&Reply::Refused(failure))?,
+            },
+            Request::CheckBounds(pass) => {
+                let unopened = || Err(Failure::new(Status::Error, "no device is open for that"));
+                say(&Reply::Bounds(checker.as_mut().map_or_else(unopened, |checker| checker.check(&pass))))?;
+            }
             Request::Close => {
-                drop(bench.take());
+                drop((bench.take(), checker.take()));
                 say(&Reply::Closed(host.messages()))?;
                 break;
             }
@@ -85,7 +97,12 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
             match request {
                 Request::Order(_) => orders += 1,
                 Request::Halt => shared.store(orders, Ordering::Relaxed),
-                Request::Open(_) | Request::Words(_) | Request::Inquire(_) | Request::CheckBounds(_) | Request::Close => {}
+                Request::Open(_)
+                | Request::Words(_)
+                | Request::Inquire(_)
+                | Request::OpenBounds(_)
+                | Request::CheckBounds(_)
+                | Request::Close => {}
             }
             if sender.send(request).is_err() {
                 return;

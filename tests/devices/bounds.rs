@@ -1,4 +1,4 @@
-//! No kernel of the catalogue indexes beyond its buffers: each is made to note how far it does, and run on every driver, with
+//! No kernel of the catalogue indexes beyond its arrays, those in shared memory and of an invocation included: each is made to note how far it does, and run on every driver, with
 //! robust buffer access so that a driver would live through it.
 
 #![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
@@ -15,9 +15,9 @@ use lanescope::shader::{self, BindingInfo, Compiler, Library, Module, NotedArray
 
 use crate::support::little_work;
 
-/// Makes a kernel of a case note what it does; the case has one buffer more then. Nothing where it indexes no buffer.
+/// Makes a kernel of a case note what it does; the case has one buffer more then. Nothing where it indexes no array.
 fn noting(case: &mut Case, kernel: usize, specialized: &mut Specialized) -> Option<(usize, Noting)> {
-    let noting = Noting::of(&specialized.module.words, &specialized.entry).unwrap_or_else(|error| panic!("{error}"));
+    let noting = Noting::of_everything(&specialized.module.words, &specialized.entry).unwrap_or_else(|error| panic!("{error}"));
     if noting.arrays.is_empty() {
         return None;
     }
@@ -60,7 +60,7 @@ fn noted(device: &mut Device, mut prepared: Prepared) -> Option<Vec<(NotedArray,
 }
 
 #[test]
-fn no_kernel_of_the_catalogue_leaves_its_buffers() {
+fn no_kernel_of_the_catalogue_leaves_its_arrays() {
     let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
     let log = instance.message_log();
     for info in instance.devices().into_iter().filter(|info| info.unusable.is_none()) {

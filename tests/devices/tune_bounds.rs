@@ -1,17 +1,20 @@
-//! `lanescope tune` says where a shader indexes beyond its buffers, and nothing where it doesn't.
+//! `lanescope tune` says where a shader indexes beyond its arrays, and nothing where it doesn't. What only some configurations do
+//! excludes them, and so does what ruins the driver's memory.
 
 #[cfg(unix)]
 use std::io::{BufRead, BufReader};
 #[cfg(unix)]
 use std::process::Stdio;
 
+use lanescope::model::AxisValue;
 use lanescope::record::Record;
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Folder, Ran, devices, rows, tunings};
+use crate::support::tunings::SHORT;
+use crate::support::{Folder, Ran, devices, ran, rows, tunings};
 #[cfg(unix)]
-use crate::support::{faults::Faults, lanescope, tunings::SHORT};
+use crate::support::{faults::Faults, lanescope};
 
 const SHADER: &str = "#version 450
 layout(local_size_x = 64) in;
@@ -83,6 +86,87 @@ fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
     }
 }
 
+/// Each invocation has a place in shared memory, and one of its own.
+const LITERAL: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) readonly buffer X { float x[]; };
+layout(binding = 1) writeonly buffer Y { float y[]; };
+layout(push_constant) uniform P { uint at; };
+shared float tile[64];
+void add(inout float own[4], float value) { own[at] += value; }
+void main() {
+    uint i = gl_GlobalInvocationID.x, l = gl_LocalInvocationID.x;
+    float own[4];
+    for (uint k = 0; k < 4; k++) own[k] = k;
+    tile[l] = x[i];
+    barrier();
+    add(own, tile[l]);
+    y[i] = own[at];
+}
+";
+
+/// Tunes it, whatever comes of that.
+fn tuned_literal(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, Ran) {
+    let shader = folder.write("literal.comp", LITERAL);
+    let ran = ran(&[&["tune", shader.as_str(), "-n=1024"], &SHORT[..], arguments].concat());
+    let rows = if ran.out.is_empty() { Vec::new() } else { rows(&ran.out) };
+    (rows, ran)
+}
+
+#[test]
+fn configurations_that_leave_shared_memory_are_skipped() {
+    let folder = Folder::new();
+    for device in devices() {
+        let (rows, ran) = tuned_literal(&folder, &["-d", &device.index, "-a", "local_size_x=16,64,128,256", "--push", "at=3"]);
+        assert_eq!((rows.len(), ran.code), (4, Some(0)), "{}", ran.err);
+        for row in &rows {
+            let is_within = row.axis_values["local_size_x"] <= AxisValue::from(64_u64);
+            let (status, flagged) = if is_within { ("ok", false) } else { ("skipped", true) };
+            assert_eq!((row.status.as_str(), row.flags.contains("out_of_bounds")), (status, flagged), "{}", ran.err);
+        }
+        let last = rows.iter().find(|row| row.axis_values["local_size_x"] == AxisValue::from(256_u64)).unwrap();
+        assert_eq!(last.reason, "`tile` (shared memory) has 64 elements, and is indexed up to 255");
+        // One word for all of them.
+        assert_eq!(ran.err.matches("warning: ").count(), 1, "{}", ran.err);
+        assert!(ran.err.contains("local_size_x=128: `tile`") || ran.err.contains("local_size_x=256: `tile`"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_reference_that_leaves_memory_of_its_own_is_none() {
+    let folder = Folder::new();
+    for device in devices() {
+        let (rows, ran) = tuned_literal(&folder, &["-d", &device.index, "-a", "local_size_x=16,64", "--push", "at=4"]);
+        assert_eq!((rows.len(), ran.code), (0, Some(1)), "{}", ran.err);
+        let told = "`own` (a variable of each invocation) has 4 elements, and is indexed up to 4";
+        assert!(ran.err.contains("the reference leaves an array") && ran.err.contains(told), "{}", ran.err);
+    }
+}
+
+/// The reference, of 64 invocations, has no invocation beyond the end.
+#[test]
+fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
+    let folder = Folder::new();
+    for device in devices() {
+        let of = |n: &str| tuned_literal(&folder, &["-d", &device.index, n, "-a", "local_size_x=32,48,64", "--push", "at=0"]);
+        let (rows, ran) = of("-n=1024");
+        let reason = |row: &Record| (row.axis_values["local_size_x"].to_string(), row.status.clone(), row.reason.clone());
+        let mut found: Vec<_> = rows.iter().map(reason).collect();
+        found.sort();
+        assert_eq!([&found[0].1, &found[1].1, &found[2].1], ["ok", "skipped", "ok"], "{}", ran.err);
+        assert!(found[1].0 == "48" && found[1].2.contains("has 1024 elements"), "{found:?}");
+        assert!(found[1].2.ends_with("is indexed up to 1055, which the reference doesn't do"), "{found:?}");
+
+        let (rows, ran) = of("-n=1000");
+        assert!(rows.iter().all(|row| row.status == "ok" && row.flags.contains("out_of_bounds")), "{}", ran.err);
+        assert!(
+            ran.err.contains("has 1000 elements, and is indexed up to 1023: what comes of that is by chance"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
 /// Arguments of [`tuned`] that leave no buffer, with deadlines for drivers that hang.
 #[cfg(unix)]
 const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=1500ms", "--first-timeout=1500ms"];
@@ -100,7 +184,7 @@ fn a_driver_that_fails_in_the_pass_costs_no_row() {
             let faults = Faults::new(faults).once();
             let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());
             let ran = Ran::from(faults.meet(&mut command).output().unwrap());
-            let note = format!("note: whether the shader indexes beyond its buffers couldn't be looked at: {told}");
+            let note = format!("note: whether the reference indexes beyond its arrays couldn't be looked at: {told}");
             assert!(faults.has_come() && ran.err.contains(&note), "{}", ran.err);
             let rows = rows(&ran.out);
             assert!(!is_flagged(&rows) && rows.iter().all(|row| row.status == "ok"), "{}", ran.err);

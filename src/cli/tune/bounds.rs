@@ -1,68 +1,235 @@
-//! Looks whether the shader indexes beyond its buffers, before anything is measured.
+//! Looks whether configurations index beyond their arrays, before they are measured.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
 
 use crate::cli::args::Run;
 use crate::cli::target::Targets;
 use crate::cli::voice::Voice;
-use crate::model::{Failure, Point};
-use crate::shader::{NotedArray, Overrun};
+use crate::model::{Failure, Point, Status};
+use crate::shader::{Home, NotedArray, Overrun};
 use crate::tuning::space::Space;
 use crate::tuning::{Reference, Subject};
-use crate::worker::{Bounds, BoundsCheck, Identity};
+use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
-/// Runs a pass of a configuration that notes how far it indexes, with robust buffer access, and says what lies beyond. Tells whether
-/// anything does.
-pub fn leave_buffers(run: &Run, targets: &Targets, subject: &Subject, point: Point, voice: &Voice) -> bool {
-    let (place, deadlines) = (targets.device(0), run.deadlines());
-    let check = BoundsCheck {
-        device: Identity::of(&place.info, place.index),
-        queue: run.queue,
-        deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
-        subject: Box::new(subject.clone()),
-        point,
-    };
-    let note = |words: String| voice.progress.note(&words);
-    match targets.bounds(place, check) {
-        Ok(Bounds { overruns, unfollowed, messages }) => {
-            messages.iter().for_each(|message| voice.fault(&format!("validation: {message}")));
-            overruns.iter().for_each(|overrun| note(format!("warning: {}", told(overrun))));
-            if unfollowed > 0 {
-                note(format!(
-                    "note: {unfollowed} of the shader's accesses are by pointers that can't be followed: whether they lie within \
-                     their buffers wasn't looked at"
-                ));
+/// How many looks may end with their process before the others are left out.
+const MOST_LOST: u32 = 3;
+
+/// What was seen of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// It stays within its arrays, as far as anyone can tell.
+    Within,
+    /// It leaves buffers that the reference leaves as well.
+    Leaves,
+    /// It leaves what the reference doesn't, or what ruins the driver's own memory: it isn't run. In words.
+    Excluded(String),
+}
+
+/// Runs passes that note how far they index, with robust buffer access, in a process of its own.
+pub struct Looker<'r> {
+    run: &'r Run,
+    targets: &'r Targets,
+    subject: &'r Subject,
+    voice: &'r Voice,
+    checker: Option<Box<dyn BoundsChecker>>,
+    /// The buffers that the reference leaves; nothing where it couldn't be looked at.
+    reference: Option<BTreeSet<Home>>,
+    /// The arrays of which the user knows.
+    told: BTreeSet<(Home, String)>,
+    /// Whether the user knows of accesses that nobody can follow.
+    has_told_unfollowed: bool,
+    /// Looks that ended with their process.
+    lost: u32,
+    /// Passes that were looked at, and how long all that took.
+    spent: (u32, Duration),
+}
+
+impl<'r> Looker<'r> {
+    /// Looks at the reference first. Where files are the reference, `configuration` stands for it.
+    ///
+    /// # Errors
+    /// The reference indexes beyond an array that isn't in a buffer: nothing can be compared with what comes of that.
+    pub fn new(
+        run: &'r Run,
+        targets: &'r Targets,
+        subject: &'r Subject,
+        configuration: Point,
+        voice: &'r Voice,
+    ) -> anyhow::Result<Self> {
+        let mut new = Self {
+            run,
+            targets,
+            subject,
+            voice,
+            checker: None,
+            reference: None,
+            told: BTreeSet::new(),
+            has_told_unfollowed: false,
+            lost: 0,
+            spent: (0, Duration::ZERO),
+        };
+        let is_run = !matches!(subject.reference, Reference::Files(_));
+        let pass = if is_run { Pass::Reference } else { Pass::Configuration(configuration) };
+        let overruns = match new.check(&pass) {
+            Ok(overruns) => overruns,
+            Err(failure) => {
+                new.note_failure("the reference", &failure);
+                return Ok(new);
             }
-            !overruns.is_empty()
+        };
+        if let Some(overrun) = overruns.iter().find(|overrun| is_run && !is_buffer(overrun)) {
+            bail!(
+                "the reference leaves an array, so its results come by chance: {overrun}; mend the shader, or name another \
+                 reference (--reference)",
+                overrun = told(overrun)
+            );
         }
-        Err(Failure { status, reason }) => {
-            note(format!("note: whether the shader indexes beyond its buffers couldn't be looked at: {status}: {reason}"));
-            false
+        for overrun in overruns.iter().filter(|overrun| is_buffer(overrun)) {
+            new.told.insert(array_of(overrun));
+            new.warn(&format!(
+                "{}: what comes of that is by chance, and rows say out_of_bounds; {}",
+                told(overrun),
+                advice(overrun)
+            ));
         }
+        new.reference = Some(overruns.iter().filter(|overrun| is_buffer(overrun)).map(|overrun| overrun.array.home).collect());
+        Ok(new)
+    }
+
+    /// Whether the reference leaves a buffer.
+    pub fn reference_leaves(&self) -> bool {
+        self.reference.as_ref().is_some_and(|left| !left.is_empty())
+    }
+
+    /// Looks at a configuration.
+    pub fn look(&mut self, point: &Point) -> Seen {
+        if self.lost >= MOST_LOST {
+            return Seen::Within;
+        }
+        let overruns = match self.check(&Pass::Configuration(point.clone())) {
+            Ok(overruns) => overruns,
+            Err(failure) => {
+                self.note_failure(&point.to_string(), &failure);
+                return Seen::Within;
+            }
+        };
+        let is_known = |overrun: &&Overrun| {
+            is_buffer(overrun) && self.reference.as_ref().is_none_or(|left| left.contains(&overrun.array.home))
+        };
+        match overruns.iter().find(|overrun| !is_known(overrun)) {
+            Some(overrun) => {
+                if self.told.insert(array_of(overrun)) {
+                    self.warn(&format!("{point}: {}; such configurations are skipped", told(overrun)));
+                }
+                let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
+                Seen::Excluded(format!("{}{more}", told(overrun)))
+            }
+            None if overruns.is_empty() => Seen::Within,
+            None => {
+                for overrun in &overruns {
+                    if self.told.insert(array_of(overrun)) {
+                        self.warn(&format!("{point}: {}: rows say out_of_bounds; {}", told(overrun), advice(overrun)));
+                    }
+                }
+                Seen::Leaves
+            }
+        }
+    }
+
+    /// Says how long looking took.
+    pub fn tell_time(&self) {
+        let (passes, time) = (self.spent.0, self.spent.1.as_secs_f64());
+        self.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
+    }
+
+    fn check(&mut self, pass: &Pass) -> Result<Vec<Overrun>, Failure> {
+        let began = Instant::now();
+        let overruns = self.checked(pass);
+        self.spent = (self.spent.0 + 1, self.spent.1 + began.elapsed());
+        overruns
+    }
+
+    fn checked(&mut self, pass: &Pass) -> Result<Vec<Overrun>, Failure> {
+        let mut checker = match self.checker.take() {
+            Some(checker) => checker,
+            None => self.open()?,
+        };
+        let Bounds { overruns, unfollowed, messages } = checker.check(pass)?;
+        self.checker = Some(checker);
+        messages.iter().for_each(|message| self.voice.fault(&format!("validation: {message}")));
+        if unfollowed > 0 && !self.has_told_unfollowed {
+            self.has_told_unfollowed = true;
+            self.voice.progress.note(&format!(
+                "note: of {unfollowed} of the shader's accesses it can't be told how far they reach: whether they stay within \
+                 their arrays wasn't looked at"
+            ));
+        }
+        Ok(overruns)
+    }
+
+    fn open(&self) -> Result<Box<dyn BoundsChecker>, Failure> {
+        let (place, deadlines) = (self.targets.device(0), self.run.deadlines());
+        let check = BoundsCheck {
+            device: Identity::of(&place.info, place.index),
+            queue: self.run.queue,
+            deadline: (!self.run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+            subject: Box::new(self.subject.clone()),
+        };
+        self.targets.bounds_checker(place, check)
+    }
+
+    /// A device that failed once isn't used again. What a configuration lacks, its own row says.
+    fn note_failure(&mut self, what: &str, Failure { status, reason }: &Failure) {
+        if matches!(status, Status::Skipped | Status::CompileError) {
+            return;
+        }
+        self.lost += 1;
+        let rest = if self.lost == MOST_LOST { ", and the others won't be" } else { "" };
+        let said = format!("note: whether {what} indexes beyond its arrays couldn't be looked at{rest}: {status}: {reason}");
+        self.voice.progress.note(&said);
+    }
+
+    fn warn(&self, words: &str) {
+        self.voice.progress.note(&format!("warning: {words}"));
     }
 }
 
-/// The configuration to look at: the reference's; where that is none of this shader's, the shader as it is written, unless it isn't
-/// among those that are allowed.
-pub fn looked_at(reference: &Reference, space: &Space, written: Option<usize>) -> Point {
-    match (reference, written) {
-        (Reference::Configuration(point), _) => point.clone(),
-        (Reference::Untouched, _) | (_, Some(_)) => Point::default(),
-        (Reference::Shader(_) | Reference::Files(_), None) => space.point(0),
-    }
+/// The configuration to look at where files are the reference: the shader as it is written, unless it isn't among those that are
+/// allowed.
+pub fn instead_of_files(space: &Space, written: Option<usize>) -> Point {
+    written.map_or_else(|| space.point(0), |_| Point::default())
 }
 
-fn told(Overrun { array, index, length }: &Overrun) -> String {
-    let NotedArray { set, binding, path, is_runtime, .. } = array;
+fn is_buffer(overrun: &Overrun) -> bool {
+    matches!(overrun.array.home, Home::Buffer { .. })
+}
+
+fn array_of(overrun: &Overrun) -> (Home, String) {
+    (overrun.array.home, overrun.array.path.clone())
+}
+
+fn told(Overrun { array: NotedArray { home, path, .. }, index, length }: &Overrun) -> String {
     let end = if *index < 0 { "from" } else { "up to" };
+    let name = if path.is_empty() { "an array without a name".to_owned() } else { format!("`{path}`") };
+    let home = match home {
+        Home::Buffer { set, binding } => format!("set {set}, binding {binding}"),
+        Home::Shared => "shared memory".to_owned(),
+        Home::Invocation => "a variable of each invocation".to_owned(),
+    };
+    let elements = if *length == 1 { "element" } else { "elements" };
+    format!("{name} ({home}) has {length} {elements}, and is indexed {end} {index}")
+}
+
+fn advice(Overrun { array, index, .. }: &Overrun) -> String {
     // What is larger is most often below zero, in an index without a sign: no buffer would do.
     let may_be_meant = (1..=i64::from(i32::MAX)).contains(index);
-    let advice = match is_runtime {
+    match array.is_runtime {
         true if may_be_meant => format!("give it {} elements by --buffer, or look at -n, --threads and --push", index + 1),
         _ => "its index is wrong, or -n, --threads or --push are".to_owned(),
-    };
-    format!(
-        "`{path}` (set {set}, binding {binding}) has {length} elements, and is indexed {end} {index}: what comes of that is by \
-         chance, and rows say out_of_bounds; {advice}"
-    )
+    }
 }
 
 #[cfg(test)]
@@ -73,23 +240,22 @@ mod tests {
     use crate::tuning::space::Dimension;
 
     #[test]
-    fn what_is_looked_at_may_be_run() {
+    fn what_is_looked_at_instead_of_files_may_be_run() {
         let sizes = Dimension::new("local_size_x", [32_u64, 64]);
         let space = Space::new(vec![sizes], |_| Ok::<_, Infallible>(true)).unwrap_or_else(|_| panic!("two configurations"));
-        let other = Point::new([("local_size_x".into(), 8_u64.into())]);
-        let files = Reference::Files(Vec::new());
-        assert_eq!(looked_at(&Reference::Configuration(other.clone()), &space, None), other);
-        assert_eq!(looked_at(&Reference::Untouched, &space, None), Point::default());
-        assert_eq!(looked_at(&files, &space, Some(1)), Point::default());
-        assert_eq!(looked_at(&files, &space, None), space.point(0));
+        assert_eq!(instead_of_files(&space, Some(1)), Point::default());
+        assert_eq!(instead_of_files(&space, None), space.point(0));
     }
 
     #[test]
     fn a_warning_says_how_many_elements_would_do() {
-        let noted = r#"{"set":0,"binding":1,"path":"to","is_runtime":true,"is_signed":false}"#;
+        let noted = r#"{"home":{"buffer":{"set":0,"binding":1}},"path":"to","is_runtime":true,"is_signed":false}"#;
         let array: NotedArray = serde_json::from_str(noted).unwrap();
-        let words = |index| told(&Overrun { array: array.clone(), index, length: 100 });
-        assert!(words(255).starts_with("`to` (set 0, binding 1) has 100 elements, and is indexed up to 255: "));
+        let words = |index| {
+            let overrun = Overrun { array: array.clone(), index, length: 100 };
+            format!("{}; {}", told(&overrun), advice(&overrun))
+        };
+        assert!(words(255).starts_with("`to` (set 0, binding 1) has 100 elements, and is indexed up to 255; "));
         assert!(words(255).contains("give it 256 elements by --buffer"), "{}", words(255));
         let wrapped = words(u32::MAX.into());
         assert!(wrapped.contains("up to 4294967295") && wrapped.contains("its index is wrong"), "{wrapped}");

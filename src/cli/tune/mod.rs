@@ -18,12 +18,13 @@ use super::voice::Voice;
 use super::{interrupt, outputs, run};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::model::{DeviceInfo, Failure, Flag, Point, Status};
+use crate::model::{DeviceInfo, Failure, Point, Status};
 use crate::output;
 use crate::record::{Header, Record};
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
 use crate::tuning::{CONSTANT_AXIS, Kernel};
+use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
 
@@ -62,27 +63,24 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let _locks = run::locks(&run, &targets)?;
     let output_targets = outputs::targets(&run.output, run.format, true)?;
     let reserved = output::Reserved::new(&output_targets)?;
-    let mut template = template(&run, &targets, &kernel, &space);
+    let template = template(&run, &targets, &kernel, &space);
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
     let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-    let looked_at = bounds::looked_at(&subject.reference, &space, written);
-    if bounds::leave_buffers(&run, &targets, &subject, looked_at, &voice) {
-        template.flags = Flag::OutOfBounds.to_string();
-    }
+    let looker = Looker::new(&run, &targets, &subject, bounds::instead_of_files(&space, written), &voice)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
     }
     // Where this fails, what an earlier search wrote is still there.
-    let session = race::session(&arguments, &run, &targets, &subject).map_err(|error| match template.flags.is_empty() {
-        true => error,
-        false => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
+    let session = race::session(&arguments, &run, &targets, &subject).map_err(|error| match looker.reference_leaves() {
+        false => error,
+        true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })?;
     let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
     let strategy = strategy(&arguments, &space);
-    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), &template, &sink);
+    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, &sink);
     let raced = race.run(session);
     let found = Found::of(&race);
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();

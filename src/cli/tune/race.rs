@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::anyhow;
 
 use super::arguments::{Budget, Tune};
+use super::bounds::{Looker, Seen};
 use crate::cli::args::Run;
 use crate::cli::device_run::{show, warm_up};
 use crate::cli::interrupt;
@@ -14,7 +15,7 @@ use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Preset, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
@@ -50,8 +51,10 @@ pub struct Trial {
     pub failure: Option<Failure>,
     /// When that was.
     pub when: SystemTime,
-    /// Its case, where the device's limits allow it.
+    /// Its case, where it may be run.
     case: Option<Case>,
+    /// Whether it leaves buffers, as the reference does.
+    leaves: bool,
 }
 
 impl Trial {
@@ -77,6 +80,7 @@ pub struct Race<'r> {
     targets: &'r Targets,
     kernel: Kernel,
     space: &'r Space,
+    looker: Looker<'r>,
     strategy: Strategy,
     budget: Budget,
     template: &'r Record,
@@ -110,6 +114,7 @@ impl<'r> Race<'r> {
         targets: &'r Targets,
         mut kernel: Kernel,
         (space, strategy): (&'r Space, Strategy),
+        looker: Looker<'r>,
         template: &'r Record,
         sink: &'r Sink,
     ) -> Self {
@@ -125,6 +130,7 @@ impl<'r> Race<'r> {
             targets,
             kernel,
             space,
+            looker,
             strategy,
             budget,
             template,
@@ -179,6 +185,7 @@ impl<'r> Race<'r> {
             }
         }
         self.has_searched = true;
+        self.looker.tell_time();
         if !interrupt::is_asked() && session.given_up().is_none() {
             session.set_max_noise(max_noise(self.arguments));
             if is_glancing {
@@ -301,11 +308,15 @@ impl<'r> Race<'r> {
         self.blocks += 1;
         let champion = self.best().filter(|best| !asked.contains(best));
         for &configuration in asked {
+            if interrupt::is_asked() || (self.best().is_some() && self.is_late()) {
+                break;
+            }
             let trial = self.prepared(configuration);
             self.trials.insert(configuration, trial);
         }
+        let asked: Vec<usize> = asked.iter().filter(|asked| self.trials.contains_key(asked)).copied().collect();
         let runnable = |configuration: &&usize| self.trials[*configuration].case.is_some();
-        let those: Vec<usize> = champion.iter().chain(asked).filter(runnable).copied().collect();
+        let those: Vec<usize> = champion.iter().chain(&asked).filter(runnable).copied().collect();
         self.bar.advance((asked.len() + usize::from(champion.is_some()) - those.len()) as u64);
         self.measure(session, &those);
         // What was broken off was never tried.
@@ -320,11 +331,23 @@ impl<'r> Race<'r> {
     /// A configuration that wasn't measured yet.
     fn prepared(&mut self, configuration: usize) -> Trial {
         let point = self.space.point(configuration);
-        let trial = Trial { point, row: None, measured: None, failure: None, when: SystemTime::now(), case: None };
-        match self.kernel.describe(&trial.point) {
-            Ok(case) => Trial { case: Some(case), ..trial },
+        let when = SystemTime::now();
+        let trial = Trial { point, row: None, measured: None, failure: None, when, case: None, leaves: false };
+        let case = match self.kernel.describe(&trial.point) {
+            Ok(case) => case,
             Err(failure) => {
                 let row = self.row(configuration, &trial.point, Err(&failure));
+                return Trial { row: Some(row), failure: Some(failure), ..trial };
+            }
+        };
+        self.bar.start(&format!("looking at {} {}", case.experiment, case.point));
+        match self.looker.look(&trial.point) {
+            seen @ (Seen::Within | Seen::Leaves) => Trial { case: Some(case), leaves: seen == Seen::Leaves, ..trial },
+            Seen::Excluded(reason) => {
+                let failure = Failure::new(Status::Skipped, reason);
+                let mut row = self.row(configuration, &trial.point, Ok(&case));
+                row.fail(&failure);
+                row.add_flag(Flag::OutOfBounds);
                 Trial { row: Some(row), failure: Some(failure), ..trial }
             }
         }
@@ -398,6 +421,9 @@ impl<'r> Race<'r> {
             return;
         }
         let mut row = self.row(configuration, &known.point, Ok(case));
+        if known.leaves {
+            row.add_flag(Flag::OutOfBounds);
+        }
         if let Some(shader) = &shader {
             row.describe_shader(shader);
             if self.targets.are_mock() {

@@ -5,11 +5,11 @@ mod follow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rspirv::dr::{Block, Function, Instruction, Module, Operand};
-use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, StorageClass, Word};
+use rspirv::spirv::{Decoration, MemoryModel, Op, Scope, SelectionControl, StorageClass, Word};
 
-use super::{NotedArray, NotingError};
+use super::{Home, NotedArray, Notes, NotingError};
 use crate::shader::loader::id;
-use follow::{Place, Step, pointers};
+use follow::{Index, Place, Step, is_local, pointers, reaches_further};
 
 /// An array that is noted.
 pub(super) struct Array {
@@ -77,7 +77,7 @@ impl Writer {
         new.bool = new.find_type(Op::TypeBool, &[]);
         new.zero = new.constant(0);
         new.own_pointer = new.pointer(StorageClass::Private, new.uint);
-        new.note_buffers();
+        new.note_variables();
         new.place = (0, new.free_binding());
         Ok(new)
     }
@@ -151,15 +151,21 @@ impl Writer {
         let mut functions = std::mem::take(&mut self.module.functions);
         // Blocks stand after those that dominate them: what a pointer is made of comes before it.
         let is_run = |function: &&mut Function| function.def_id().is_some_and(|id| called.contains(&id));
-        for block in functions.iter_mut().filter(is_run).flat_map(|function| &mut function.blocks) {
-            self.instrument_block(block);
+        for function in functions.iter_mut().filter(is_run) {
+            function.parameters.iter().for_each(|parameter| self.root(parameter));
+            function.blocks.iter_mut().for_each(|block| self.instrument_block(block));
         }
         self.module.functions = functions;
     }
 
     fn instrument_block(&mut self, block: &mut Block) {
-        for instruction in std::mem::take(&mut block.instructions) {
+        for mut instruction in std::mem::take(&mut block.instructions) {
+            if instruction.class.opcode == Op::Variable {
+                self.root(&instruction);
+            }
             self.follow(&instruction);
+            self.keep_within(&mut instruction, &mut block.instructions);
+            self.unfollowed += usize::from(reaches_further(&instruction));
             for pointer in pointers(&instruction) {
                 self.note(pointer, &mut block.instructions);
             }
@@ -167,18 +173,42 @@ impl Writer {
         }
     }
 
+    /// Replaces indexes beyond the ends of arrays that no robust access guards.
+    fn keep_within(&mut self, chain: &mut Instruction, code: &mut Vec<Instruction>) {
+        if !matches!(chain.class.opcode, Op::AccessChain | Op::InBoundsAccessChain) {
+            return;
+        }
+        let place_of = |pointer: Option<Word>| pointer.and_then(|pointer| self.places.get(&pointer));
+        let base = place_of(chain.operands.first().and_then(id)).filter(|base| is_local(base.class));
+        let (Some(base), Some(place)) = (base, place_of(chain.result_id)) else { return };
+        // Each operand behind the base is a step.
+        let (steps, indexes) = (base.path.len(), place.indexes[base.indexes.len()..].to_vec());
+        for index in indexes {
+            if self.is_surely_within(index.ty, index.index) {
+                continue;
+            }
+            let (Some(within), Some(length)) = (self.as_uint(index.index, code), self.length_of(index.ty, code)) else {
+                continue;
+            };
+            let is_within = self.emit(code, Op::ULessThan, self.bool, &[within, length]);
+            let kept = self.emit(code, Op::Select, self.uint, &[is_within, within, self.zero]);
+            chain.operands[1 + index.steps - steps] = Operand::IdRef(kept);
+        }
+    }
+
     /// Notes the indexes of a pointer that is about to be used.
     fn note(&mut self, pointer: Word, code: &mut Vec<Instruction>) {
         let Some(place) = self.places.get(&pointer).cloned() else {
-            self.unfollowed += usize::from(self.may_be_buffer(pointer));
+            self.unfollowed += usize::from(self.may_be_array(pointer));
             return;
         };
-        for (steps, index) in &place.indexes {
-            let Some(array) = self.array(place.variable, &place.path[..*steps]) else { continue };
-            if self.is_surely_within(array, *index) {
+        for Index { steps, ty, index } in place.indexes {
+            if self.is_surely_within(ty, index) {
                 continue;
             }
-            let Some(index) = self.as_uint(array, *index, code) else { continue };
+            let Some(array) = self.array(place.variable, &place.path[..steps]) else { continue };
+            self.arrays[array].told.is_signed &= self.is_signed(index);
+            let Some(index) = self.as_uint(index, code) else { continue };
             let largest = self.arrays[array].largest;
             let so_far = self.emit(code, Op::Load, self.uint, &[largest]);
             let is_larger = self.emit(code, Op::UGreaterThan, self.bool, &[index, so_far]);
@@ -204,32 +234,61 @@ impl Writer {
             vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)],
         );
         self.list(largest);
-        let told = NotedArray {
-            set: self.decoration(variable, Decoration::DescriptorSet).unwrap_or(0),
-            binding: self.decoration(variable, Decoration::Binding).unwrap_or(0),
-            path: self.path_name(variable, path),
-            is_runtime,
-            is_signed: true,
+        let home = match self.places.get(&variable)?.class {
+            StorageClass::Workgroup => Home::Shared,
+            class if is_local(class) => Home::Invocation,
+            _ => Home::Buffer {
+                set: self.decoration(variable, Decoration::DescriptorSet).unwrap_or(0),
+                binding: self.decoration(variable, Decoration::Binding).unwrap_or(0),
+            },
         };
+        let told = NotedArray { home, path: self.path_name(variable, path), is_runtime, is_signed: true };
         self.arrays.push(Array { told, variable, path: path.to_vec(), ty, largest });
         self.known.insert((variable, path.to_vec()), self.arrays.len() - 1);
         Some(self.arrays.len() - 1)
     }
 
-    /// Whether both index and length are written down.
-    fn is_surely_within(&self, array: usize, index: Word) -> bool {
-        let length = self.types.get(&self.arrays[array].ty).and_then(|ty| self.literal(id(ty.operands.get(1)?)?));
+    /// Whether both the index and the length of an array of this type are written down.
+    fn is_surely_within(&self, ty: Word, index: Word) -> bool {
+        let length = self.types.get(&ty).and_then(|ty| match (ty.class.opcode, ty.operands.get(1)?) {
+            (Op::TypeArray, Operand::IdRef(length)) => self.literal(*length),
+            (_, Operand::LiteralBit32(length)) => Some(*length),
+            _ => None,
+        });
         length.zip(self.literal(index)).is_some_and(|(length, index)| index < length)
     }
 
+    /// The length of an array, a vector or a matrix that isn't as long as its buffer.
+    fn length_of(&mut self, ty: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let ty = self.types.get(&ty)?;
+        match (ty.class.opcode, ty.operands.get(1)?) {
+            (Op::TypeArray, Operand::IdRef(length)) => {
+                let length = *length;
+                self.as_uint(length, code)
+            }
+            (_, Operand::LiteralBit32(length)) => {
+                let length = *length;
+                Some(self.constant(length))
+            }
+            _ => None,
+        }
+    }
+
+    /// Width and signedness of a whole number.
+    fn integer(&self, value: Word) -> Option<(u32, bool)> {
+        match self.types.get(self.type_of.get(&value)?)?.operands[..] {
+            [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => Some((width, signed == 1)),
+            _ => None,
+        }
+    }
+
+    fn is_signed(&self, index: Word) -> bool {
+        self.integer(index).is_none_or(|(_, is_signed)| is_signed)
+    }
+
     /// An index as a word without a sign; those beyond 32 bits are the largest one.
-    fn as_uint(&mut self, array: usize, index: Word, code: &mut Vec<Instruction>) -> Option<Word> {
-        let ty = *self.type_of.get(&index)?;
-        let (width, is_signed) = match self.types.get(&ty)?.operands[..] {
-            [Operand::LiteralBit32(width), Operand::LiteralBit32(signed)] => (width, signed == 1),
-            _ => return None,
-        };
-        self.arrays[array].told.is_signed &= is_signed;
+    fn as_uint(&mut self, index: Word, code: &mut Vec<Instruction>) -> Option<Word> {
+        let (width, is_signed) = self.integer(index)?;
         let int = |writer: &mut Self, width, signed: bool| {
             writer.find_type(Op::TypeInt, &[Operand::LiteralBit32(width), Operand::LiteralBit32(signed.into())])
         };
@@ -273,16 +332,41 @@ impl Writer {
     // ---- the end ----------------------------------------------------------------------------------------------------------
 
     /// Writes what was noted where the entry point returns.
-    pub(super) fn finish(&mut self, function: Word) -> Result<(), NotingError> {
+    pub(super) fn finish(&mut self, function: Word, notes: Notes) -> Result<(), NotingError> {
         let buffer = self.declare_buffer();
         let entry = self.module.functions.iter().position(|f| f.def.as_ref().and_then(|def| def.result_id) == Some(function));
         let entry = entry.ok_or(NotingError::Missing("function of that entry point"))?;
-        let mut blocks = std::mem::take(&mut self.module.functions[entry].blocks);
-        for block in &mut blocks {
-            if block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return) {
-                let end = block.instructions.pop();
-                self.write_out(&buffer, &mut block.instructions);
-                block.instructions.extend(end);
+        let mut blocks = Vec::new();
+        for mut block in std::mem::take(&mut self.module.functions[entry].blocks) {
+            let returns = block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return);
+            if !returns || self.arrays.is_empty() {
+                blocks.push(block);
+                continue;
+            }
+            let end = block.instructions.pop();
+            let lengths: Vec<Option<Word>> = (0..self.arrays.len()).map(|i| self.length(i, &mut block.instructions)).collect();
+            match (notes, self.leaves(&lengths, &mut block.instructions)) {
+                (Notes::Overruns, Some(leaves)) => {
+                    let [noting, after] = [self.take_id(), self.take_id()];
+                    block.instructions.push(Instruction::new(
+                        Op::SelectionMerge,
+                        None,
+                        None,
+                        vec![Operand::IdRef(after), Operand::SelectionControl(SelectionControl::NONE)],
+                    ));
+                    block.instructions.push(Instruction::new(Op::BranchConditional, None, None, ids(&[leaves, noting, after])));
+                    blocks.push(block);
+                    let mut code = Vec::new();
+                    self.write_out(&buffer, &lengths, &mut code);
+                    code.push(Instruction::new(Op::Branch, None, None, ids(&[after])));
+                    blocks.push(labelled(noting, code));
+                    blocks.push(labelled(after, end.into_iter().collect()));
+                }
+                _ => {
+                    self.write_out(&buffer, &lengths, &mut block.instructions);
+                    block.instructions.extend(end);
+                    blocks.push(block);
+                }
             }
         }
         self.module.functions[entry].blocks = blocks;
@@ -290,6 +374,21 @@ impl Writer {
             header.bound = self.next;
         }
         Ok(())
+    }
+
+    /// Whether any array was left; nothing where none has a length.
+    fn leaves(&mut self, lengths: &[Option<Word>], code: &mut Vec<Instruction>) -> Option<Word> {
+        let mut any = None;
+        for (i, length) in lengths.iter().enumerate() {
+            let Some(length) = *length else { continue };
+            let largest = self.emit(code, Op::Load, self.uint, &[self.arrays[i].largest]);
+            let is_beyond = self.emit(code, Op::UGreaterThanEqual, self.bool, &[largest, length]);
+            any = Some(match any {
+                Some(any) => self.emit(code, Op::LogicalOr, self.bool, &[any, is_beyond]),
+                None => is_beyond,
+            });
+        }
+        any
     }
 
     fn declare_buffer(&mut self) -> Buffer {
@@ -325,12 +424,12 @@ impl Writer {
         Buffer { variable, to_word, scope }
     }
 
-    fn write_out(&mut self, buffer: &Buffer, code: &mut Vec<Instruction>) {
-        for i in 0..self.arrays.len() {
+    fn write_out(&mut self, buffer: &Buffer, lengths: &[Option<Word>], code: &mut Vec<Instruction>) {
+        for (i, length) in lengths.iter().enumerate() {
             let largest = self.emit(code, Op::Load, self.uint, &[self.arrays[i].largest]);
             self.raise(buffer, 2 * i, largest, code);
-            if let Some(length) = self.length(i, code) {
-                self.raise(buffer, 2 * i + 1, length, code);
+            if let Some(length) = length {
+                self.raise(buffer, 2 * i + 1, *length, code);
             }
         }
     }
@@ -353,13 +452,8 @@ impl Writer {
     fn length(&mut self, array: usize, code: &mut Vec<Instruction>) -> Option<Word> {
         let Array { variable, path, ty, .. } = &self.arrays[array];
         let (variable, path, ty) = (*variable, path.clone(), *ty);
-        if let Some(length) =
-            self.types.get(&ty).filter(|ty| ty.class.opcode == Op::TypeArray).and_then(|ty| id(ty.operands.get(1)?))
-        {
-            let is_signed = self.arrays[array].told.is_signed;
-            let length = self.as_uint(array, length, code);
-            self.arrays[array].told.is_signed = is_signed;
-            return length;
+        if let Some(length) = self.length_of(ty, code) {
+            return Some(length);
         }
         // The last member of a block, or of the first of several.
         let (Step::Member(member), above) = path.split_last()? else { return None };
@@ -379,8 +473,6 @@ impl Writer {
         code.push(Instruction::new(Op::ArrayLength, Some(self.uint), Some(result), operands));
         Some(result)
     }
-
-    // ---- names ------------------------------------------------------------------------------------------------------------
 }
 
 /// The buffer that is noted in.
@@ -388,6 +480,10 @@ struct Buffer {
     variable: Word,
     to_word: Word,
     scope: Word,
+}
+
+fn labelled(label: Word, instructions: Vec<Instruction>) -> Block {
+    Block { label: Some(Instruction::new(Op::Label, None, Some(label), Vec::new())), instructions }
 }
 
 fn ids(operands: &[Word]) -> Vec<Operand> {

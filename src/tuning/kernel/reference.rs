@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Kernel, Made, said};
 use crate::model::{Case, Failure, Point};
-use crate::shader::Prepared;
+use crate::shader::{Noting, Prepared};
 use crate::tuning::compare::compare;
 use crate::tuning::images::ImageSpec;
 use crate::tuning::resources::Output;
@@ -23,7 +23,7 @@ impl Kernel {
         match self.subject.reference.clone() {
             Reference::Untouched => self.prepare(&Point::default()).map(Some),
             Reference::Configuration(point) => self.prepare(&point).map(Some),
-            Reference::Shader(shader) => self.other(shader).map(Some),
+            Reference::Shader(shader) => self.other(shader)?.prepare(&Point::default()).map_err(of_reference).map(Some),
             Reference::Files(files) => {
                 let made = self.make(&Point::default())?;
                 self.expected = Some(expected_in(&files, &made)?);
@@ -32,8 +32,21 @@ impl Kernel {
         }
     }
 
+    /// The same as [`Kernel::noting`] of what the reference runs; nothing where files are the reference.
+    ///
+    /// # Errors
+    /// As [`Kernel::noting`].
+    pub fn noting_reference(&mut self) -> Result<Option<(Prepared, Noting)>, Failure> {
+        match self.subject.reference.clone() {
+            Reference::Untouched => self.noting(&Point::default()),
+            Reference::Configuration(point) => self.noting(&point),
+            Reference::Shader(shader) => self.other(shader)?.noting(&Point::default()).map_err(of_reference),
+            Reference::Files(_) => Ok(None),
+        }
+    }
+
     /// Another shader that is the reference, as it is written, but for what all configurations share; it must write the same buffers.
-    fn other(&mut self, shader: PathBuf) -> Result<Prepared, Failure> {
+    fn other(&mut self, shader: PathBuf) -> Result<Self, Failure> {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.
@@ -64,10 +77,9 @@ impl Kernel {
             ..self.subject.clone()
         };
         let mut other = Self::new(subject, self.device.clone());
-        let failed = |failure: Failure| Failure::new(failure.status, format!("the reference: {}", failure.reason));
-        let source = other.source(&Point::default()).map_err(failed)?;
+        let source = other.source(&Point::default()).map_err(of_reference)?;
         other.subject.constants.retain(|(name, _)| source.constant(name).is_some());
-        let made = other.make(&Point::default()).map_err(failed)?;
+        let made = other.make(&Point::default()).map_err(of_reference)?;
         let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
         if shape(&own) != shape(&made) {
             return Err(said(format!(
@@ -76,7 +88,7 @@ impl Kernel {
                 written(&own)
             )));
         }
-        other.prepare(&Point::default()).map_err(failed)
+        Ok(other)
     }
 
     /// Takes what the reference's outputs held.
@@ -111,6 +123,11 @@ impl Kernel {
             .filter_map(|(output, both)| compare(&output.name, &output.sized.layout, [both.0, both.1], self.subject.tolerance));
         found.next().map_or(Verdict::Right, Verdict::Wrong)
     }
+}
+
+/// A failure of another shader's.
+fn of_reference(failure: Failure) -> Failure {
+    Failure::new(failure.status, format!("the reference: {}", failure.reason))
 }
 
 /// What a case writes, in words.

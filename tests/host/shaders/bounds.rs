@@ -1,7 +1,7 @@
 //! What a module can be made to note of how far it indexes. That it notes the right numbers, tests/devices/tune_bounds.rs shows on devices.
 
 use lanescope::model::SpirvTarget;
-use lanescope::shader::{Noting, NotingError, validate};
+use lanescope::shader::{Home, Noting, NotingError, validate};
 
 use super::support::{compiled_for, compiled_with_news};
 use crate::support::{spirv_tool, to_words};
@@ -32,8 +32,10 @@ fn every_array_on_the_way_is_noted_once_under_its_name() {
         shared float own[4];
         void main() {
             uint i = gl_GlobalInvocationID.x;
+            float mine[3];
+            mine[i % 3] = 1;
             own[i % 4] = x[i] + x[i + 1] + table[i % 8].y;
-            data.lights[i].weights[i] = own[0] + data.lights[3].turn[i % 4][i % 3];
+            data.lights[i].weights[i] = own[0] + data.lights[3].turn[i % 4][i % 3] + mine[i % 3];
             atomicAdd(many[i % 2].bins[i], data.head);
         }",
     );
@@ -41,7 +43,11 @@ fn every_array_on_the_way_is_noted_once_under_its_name() {
         ("x", true),
         ("table", false),
         ("data.lights", true),
+        ("data.lights[].turn", false),
+        ("data.lights[].turn[]", false),
         ("data.lights[].weights", false),
+        ("mine", false),
+        ("own", false),
         ("many", false),
         ("many[].bins", true),
     ];
@@ -53,8 +59,9 @@ fn every_array_on_the_way_is_noted_once_under_its_name() {
         sorted
     });
     assert_eq!((noting.place, noting.unfollowed), ((0, 8), 0));
-    let light = noting.arrays.iter().find(|array| array.path == "data.lights").unwrap();
-    assert_eq!((light.set, light.binding), (1, 7));
+    let home = |path: &str| noting.arrays.iter().find(|array| array.path == path).unwrap().home;
+    assert_eq!(home("data.lights"), Home::Buffer { set: 1, binding: 7 });
+    assert_eq!([home("own"), home("mine")], [Home::Shared, Home::Invocation]);
 }
 
 /// A module that stores to an array at an index of this type.
@@ -98,6 +105,52 @@ fn indexes_of_every_width_are_noted() {
         let expected = if is_signed { -1 } else { i64::from(u32::MAX) };
         assert_eq!((overruns.len(), overruns[0].index), (1, expected), "{width} {is_signed}");
     }
+}
+
+/// Parameters lead to variables of the invocation; of other pointers as parameters nobody knows how long their arrays are.
+#[test]
+fn arrays_that_functions_are_given_are_noted_under_the_names_that_those_have() {
+    let noting = noting(
+        "layout(binding = 0) buffer X { float x[]; };
+        shared float own[4];
+        float at(inout float given[5], uint i) { given[i] += 1; return given[i]; }
+        void main() {
+            float mine[5];
+            uint i = gl_GlobalInvocationID.x;
+            for (uint k = 0; k < 5; k++) mine[k] = k;
+            x[i] = at(mine, i) + mine[i];
+        }",
+    );
+    let mut found = arrays(&noting);
+    found.sort_unstable();
+    assert_eq!((&found[..], noting.unfollowed), (&[("given", false), ("mine", false), ("x", true)][..], 0));
+}
+
+/// The access chains with three indexes, word by word.
+fn long_chains(words: &[u32]) -> Vec<Vec<String>> {
+    let text = spirv_tool("spirv-dis", &["--no-header", "--raw-id", "-"], &bytes(words)).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let chains = text.lines().filter(|line| line.contains("AccessChain"));
+    // Result, =, opcode, type, base, then the indexes.
+    chains.map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).filter(|line| line.len() == 8).collect()
+}
+
+#[test]
+fn only_indexes_that_may_lie_beyond_are_replaced() {
+    let text = "#version 460
+        layout(binding = 0) buffer X { float x[]; };
+        struct Pair { float first[2]; float second[2]; };
+        shared Pair own[4];
+        void main() { uint i = gl_GlobalInvocationID.x; own[3].second[1] = 2; own[i].second[0] = 3; x[i] = own[0].first[i]; }";
+    let module = compiled_with_news(text);
+    let noting = Noting::of(&module.words, "main").unwrap();
+    let mut found = arrays(&noting);
+    found.sort_unstable();
+    assert_eq!(found, [("own", false), ("own[].first", false), ("x", true)]);
+    let [before, after] = [&module.words, &noting.words].map(|words| long_chains(words));
+    assert_eq!((before.len(), after.len()), (3, 3), "{before:?} {after:?}");
+    let changed = |i: usize| (0..8).filter(|place| before[i][*place] != after[i][*place]).collect::<Vec<_>>();
+    assert_eq!([changed(0), changed(1), changed(2)], [vec![], vec![5], vec![7]], "{before:?} {after:?}");
 }
 
 #[test]

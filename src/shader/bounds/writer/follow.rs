@@ -1,4 +1,4 @@
-//! Following pointers from the buffers' variables, and what arrays are called on the way.
+//! Following pointers from variables, and what arrays are called on the way.
 
 use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
@@ -6,7 +6,7 @@ use rspirv::spirv::{Op, StorageClass, Word};
 use super::Writer;
 use crate::shader::loader::id;
 
-/// A step from a buffer's variable towards what a pointer leads to.
+/// A step from a variable towards what a pointer leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     Member(u32),
@@ -16,30 +16,59 @@ pub(super) enum Step {
 /// What a pointer leads to: so many steps from a variable; and the indexes on the way, each with the array that it is one of.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
+    /// The variable, or the parameter.
     pub(super) variable: Word,
+    pub(super) class: StorageClass,
     pub(super) path: Vec<Step>,
-    /// The type of what it leads to; nothing within vectors and matrices, which have no arrays.
+    /// The type of what it leads to.
     pub(super) ty: Option<Word>,
-    /// How many of the steps lead to the array, and the index.
-    pub(super) indexes: Vec<(usize, Word)>,
+    /// The array, by how many of the steps lead to it and its type, and the index.
+    pub(super) indexes: Vec<Index>,
+}
+
+/// An index on the way to what a pointer leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Index {
+    /// How many steps lead to the array.
+    pub(super) steps: usize,
+    /// The array's type.
+    pub(super) ty: Word,
+    pub(super) index: Word,
+}
+
+/// Memory that no robust access guards.
+pub(super) fn is_local(class: StorageClass) -> bool {
+    matches!(class, StorageClass::Workgroup | StorageClass::Private | StorageClass::Function)
 }
 
 impl Writer {
-    /// The variables of buffers, from which pointers are followed.
-    pub(super) fn note_buffers(&mut self) {
-        for instruction in &self.module.types_global_values {
-            let is_buffer =
-                |class: &Operand| matches!(class, Operand::StorageClass(StorageClass::StorageBuffer | StorageClass::Uniform));
-            let (Op::Variable, Some(variable), Some(pointer)) =
-                (instruction.class.opcode, instruction.result_id, instruction.result_type)
-            else {
-                continue;
-            };
-            let pointee = self.types.get(&pointer).and_then(|pointer| id(pointer.operands.get(1)?));
-            if let (true, Some(ty)) = (instruction.operands.first().is_some_and(is_buffer), pointee) {
-                let place = Place { variable, path: Vec::new(), ty: Some(ty), indexes: Vec::new() };
-                self.places.insert(variable, place);
+    /// The module's variables, from which pointers are followed.
+    pub(super) fn note_variables(&mut self) {
+        for instruction in self.module.types_global_values.clone() {
+            if instruction.class.opcode == Op::Variable {
+                self.root(&instruction);
             }
+        }
+    }
+
+    /// A variable or a parameter, from which pointers are followed: but for images and samplers, and buffers that come as parameters.
+    pub(super) fn root(&mut self, instruction: &Instruction) {
+        let (Some(variable), Some(pointer)) = (instruction.result_id, instruction.result_type) else { return };
+        let is_followed = |class: StorageClass| {
+            is_local(class)
+                || (instruction.class.opcode == Op::Variable
+                    && matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform))
+        };
+        let Some((class, ty)) = self.pointee(pointer).filter(|(class, _)| is_followed(*class)) else { return };
+        self.places.insert(variable, Place { variable, class, path: Vec::new(), ty: Some(ty), indexes: Vec::new() });
+    }
+
+    /// Of a pointer's type the storage class, and what it leads to.
+    fn pointee(&self, pointer: Word) -> Option<(StorageClass, Word)> {
+        let pointer = self.types.get(&pointer).filter(|ty| ty.class.opcode == Op::TypePointer)?;
+        match pointer.operands[..] {
+            [Operand::StorageClass(class), Operand::IdRef(ty)] => Some((class, ty)),
+            _ => None,
         }
     }
 
@@ -61,15 +90,16 @@ impl Writer {
     }
 
     pub(super) fn step(&self, place: &mut Place, index: Word) {
-        let Some(ty) = place.ty.and_then(|ty| self.types.get(&ty)) else { return };
+        let Some(id_of_type) = place.ty else { return };
+        let Some(ty) = self.types.get(&id_of_type) else { return };
         place.ty = match ty.class.opcode {
             Op::TypeStruct => {
                 let member = self.literal(index).unwrap_or(u32::MAX);
                 place.path.push(Step::Member(member));
                 ty.operands.get(member as usize).and_then(id)
             }
-            Op::TypeArray | Op::TypeRuntimeArray => {
-                place.indexes.push((place.path.len(), index));
+            Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => {
+                place.indexes.push(Index { steps: place.path.len(), ty: id_of_type, index });
                 place.path.push(Step::Element);
                 ty.operands.first().and_then(id)
             }
@@ -86,15 +116,12 @@ impl Writer {
         }
     }
 
-    /// Whether a pointer that wasn't followed leads to buffers.
-    pub(super) fn may_be_buffer(&self, pointer: Word) -> bool {
-        let ty = self.type_of.get(&pointer).and_then(|ty| self.types.get(ty));
-        matches!(
-            ty.and_then(|ty| ty.operands.first()),
-            Some(Operand::StorageClass(
-                StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer
-            ))
-        )
+    /// Whether a pointer that wasn't followed leads to memory with arrays.
+    pub(super) fn may_be_array(&self, pointer: Word) -> bool {
+        let is_buffer =
+            |class| matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer);
+        let class = self.type_of.get(&pointer).and_then(|ty| self.pointee(*ty)).map(|(class, _)| class);
+        class.is_some_and(|class| is_buffer(class) || is_local(class))
     }
 
     pub(super) fn type_at(&self, variable: Word, path: &[Step]) -> Option<Word> {
@@ -155,6 +182,11 @@ pub(super) fn pointers(instruction: &Instruction) -> Vec<Word> {
         _ => 0,
     };
     instruction.operands.iter().take(count).filter_map(id).collect()
+}
+
+/// Whether an instruction reaches further than what its pointer leads to.
+pub(super) fn reaches_further(instruction: &Instruction) -> bool {
+    matches!(instruction.class.opcode, Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR)
 }
 
 fn is_atomic(op: Op) -> bool {
