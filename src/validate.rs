@@ -3,6 +3,26 @@
 use std::fmt;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// What a checked pass left in a case's outputs, in the order of its check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Their bytes.
+    pub bytes: Vec<Vec<u8>>,
+    /// The same of a pass before it whose reset left [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
+    /// [`POISON`](crate::model::POISON), where there was one.
+    pub poisoned: Option<Vec<Vec<u8>>>,
+}
+
+/// What the outputs of a reference showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    /// What the user should know, a sentence each.
+    pub notes: Vec<String>,
+    /// Whether it wrote nothing at all: then nothing is compared.
+    pub wrote_nothing: bool,
+}
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +48,15 @@ pub struct Mismatch {
     pub wrong: u64,
     /// Elements in this output.
     pub total: u64,
+    /// How it might be compared instead, in words.
+    pub hint: Option<Box<str>>,
+}
+
+impl Mismatch {
+    /// One thing that is wrong.
+    pub fn single(output: &str, at: Position, got: String, expected: String) -> Self {
+        Self { output: output.to_owned(), at, got, expected, wrong: 1, total: 1, hint: None }
+    }
 }
 
 /// Where an element is in its output.
@@ -37,6 +66,12 @@ pub enum Position {
     Element(u64),
     /// A component of a texel.
     Texel(Box<TexelPosition>),
+    /// An element by its index, all being sorted.
+    Sorted(u64),
+    /// The sum of all elements.
+    Sum,
+    /// The number of elements that were written.
+    Count,
 }
 
 /// A component of a texel.
@@ -54,14 +89,21 @@ impl fmt::Display for Position {
         match self {
             Self::Element(index) => write!(f, "[{index}]"),
             Self::Texel(texel) => write!(f, "{:?}.{}", texel.place, texel.component),
+            Self::Sorted(index) => write!(f, "[{index}] of the sorted elements"),
+            Self::Sum | Self::Count => Ok(()),
         }
     }
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { output, at, got, expected, wrong, total } = self;
-        write!(f, "{output}{at} is {got}, should be {expected} ({wrong} of {total} elements are wrong)")
+        let Self { output, at, got, expected, wrong, total, hint } = self;
+        match at {
+            Position::Sum => write!(f, "the sum of {output} is {got}, should be {expected}")?,
+            Position::Count => write!(f, "{output} has {got} written elements, should have {expected}")?,
+            _ => write!(f, "{output}{at} is {got}, should be {expected} ({wrong} of {total} elements are wrong)")?,
+        }
+        hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
@@ -142,14 +184,10 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
     }
     let index = (0..expected.elements).find(is_wrong).unwrap_or(expected.elements);
     let beyond = || "nothing".to_owned();
-    Verdict::Wrong(Mismatch {
-        output: output.to_owned(),
-        at: Position::Element(index),
-        got: element(index).map_or_else(beyond, |bits| expected.show(bits)),
-        expected: if index < expected.elements { expected.show_expected((expected.at)(index)) } else { beyond() },
-        wrong: wrong.max(missing_or_more),
-        total: expected.elements,
-    })
+    let got = element(index).map_or_else(beyond, |bits| expected.show(bits));
+    let right = if index < expected.elements { expected.show_expected((expected.at)(index)) } else { beyond() };
+    let found = Mismatch::single(output, Position::Element(index), got, right);
+    Verdict::Wrong(Mismatch { wrong: wrong.max(missing_or_more), total: expected.elements, ..found })
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ impl<'a> Recorder<'a> {
         self.steps(case, case.reset());
     }
 
-    /// Reset, then one pass, with what prepares it.
-    pub(super) fn checked_pass(&self, case: &LoadedCase) {
-        self.steps(case, case.reset());
+    /// A reset, then one pass, with what prepares it.
+    pub(super) fn checked_pass(&self, case: &LoadedCase, reset: &[Step]) {
+        self.steps(case, reset);
         self.full_barrier();
         if !case.prepare().is_empty() {
             self.steps(case, case.prepare());

@@ -7,7 +7,8 @@ use std::time::Duration;
 use ash::vk;
 
 use crate::model::{
-    self, Contents, DeviceInfo, Footprint, Measurand, PipelineDetail, PipelineStatistics, QueueFamily, Repeat, Status, Step,
+    self, Contents, DeviceInfo, Footprint, Measurand, OTHER_POISON, POISON, PipelineDetail, PipelineStatistics, QueueFamily,
+    Repeat, Status, Step,
 };
 use crate::shader::{Access, Prepared};
 use crate::units::Ticks;
@@ -333,10 +334,22 @@ impl Device {
     /// Where the driver fails, loses the device, or doesn't end in time.
     pub fn run_checked(&mut self, slot: Slot) -> Result<Duration, Error> {
         let case = case(&self.cases, self.generation, slot)?;
-        if case.is_hosts() {
-            return Ok(host::run(case, case.reset(), 1)? + host::run(case, case.pass(), 1)?);
+        run_after(&mut self.queue, case, case.reset())
+    }
+
+    /// The same, but that the reset leaves [`OTHER_POISON`] in the place of [`POISON`].
+    ///
+    /// # Errors
+    /// As [`Device::run_checked`].
+    pub fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Error> {
+        let case = case(&self.cases, self.generation, slot)?;
+        let mut reset = case.reset().to_vec();
+        for step in &mut reset {
+            if let Step::Fill { word: word @ POISON, .. } = step {
+                *word = OTHER_POISON;
+            }
         }
-        self.queue.run(&case.title, |recorder| recorder.checked_pass(case))
+        run_after(&mut self.queue, case, &reset)
     }
 
     /// Reads a resource of a case back whole.
@@ -448,6 +461,14 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
             Contents::Sequence(_) | Contents::Data(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
         })
         .collect()
+}
+
+/// A reset, then one pass.
+fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Duration, Error> {
+    if case.is_hosts() {
+        return Ok(host::run(case, reset, 1)? + host::run(case, case.pass(), 1)?);
+    }
+    queue.run(&case.title, |recorder| recorder.checked_pass(case, reset))
 }
 
 /// The case of a slot. A function of the fields, so that the queue can be borrowed beside it.

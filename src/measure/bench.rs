@@ -14,7 +14,7 @@ use super::rig::Conditions;
 use super::visit::{Sizes, Visit};
 use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
 use crate::shader::Prepared;
-use crate::validate::Verdict;
+use crate::validate::{Learned, Outputs, Verdict};
 
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,7 +43,12 @@ pub trait Source {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
     /// Compares the outputs of a case, in the order of its check, with what they must hold.
-    fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict;
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict;
+
+    /// Whether it tells what a pass never wrote from what that computed, which takes another pass over another poison.
+    fn tells_unwritten(&self) -> bool {
+        false
+    }
 
     /// The case whose outputs tell what those of all others must hold, where no twin does.
     ///
@@ -53,9 +58,10 @@ pub trait Source {
         Ok(None)
     }
 
-    /// Takes what the reference computed, in the order of its check.
-    fn learn(&mut self, outputs: Vec<Vec<u8>>) {
+    /// Takes what the reference computed, in the order of its check; tells what that showed.
+    fn learn(&mut self, outputs: Outputs) -> Learned {
         let _ = outputs;
+        Learned::default()
     }
 }
 
@@ -266,6 +272,12 @@ pub trait Bench {
 
     /// What is known about its timing.
     fn instrument(&self) -> &Instrument;
+
+    /// What the reference showed that its cases are compared with, where there is one.
+    fn learned(&self) -> &Learned {
+        const NOTHING: &Learned = &Learned { notes: Vec::new(), wrote_nothing: false };
+        NOTHING
+    }
 
     /// Whether it is still there, as far as can be told without asking it.
     fn is_alive(&mut self) -> bool {

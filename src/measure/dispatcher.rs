@@ -59,6 +59,15 @@ pub trait Dispatcher {
     /// What the device refused, or that it didn't end.
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure>;
 
+    /// The same, but that the reset leaves [`OTHER_POISON`](crate::model::OTHER_POISON) in the place of
+    /// [`POISON`](crate::model::POISON). A device that simulates results leaves neither.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::run_checked`].
+    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        self.run_checked(slot)
+    }
+
     /// A resource's bytes as they are now.
     ///
     /// # Errors
@@ -129,6 +138,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
 
     fn run_checked(&mut self, slot: Slot) -> Result<Duration, Failure> {
         (**self).run_checked(slot)
+    }
+
+    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        (**self).run_poisoned(slot)
     }
 
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {

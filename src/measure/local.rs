@@ -13,10 +13,10 @@ use super::visit::{Sizes, Subject, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::Slot;
-use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, Repeat, Status};
+use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
-use crate::validate::Verdict;
+use crate::validate::{Learned, Outputs, Verdict};
 
 /// The least that a round lasts, or the time that a case may take where that is shorter. A block of few short cases would end its
 /// rounds within milliseconds, and never see how the device changes from one moment to another.
@@ -57,6 +57,7 @@ pub struct LocalBench<'a> {
     round_started: Duration,
     /// A visit whose samples are ordered one by one.
     begun: (Duration, Option<ProcessorTime>),
+    learned: Learned,
 }
 
 struct LoadedCase {
@@ -73,6 +74,9 @@ struct LoadedBase {
     subject: Subject,
     is_sized: bool,
 }
+
+/// The bytes of a case's outputs.
+type Contents = Vec<Vec<u8>>;
 
 /// Why a case isn't loaded.
 enum Refusal {
@@ -111,6 +115,7 @@ impl<'a> LocalBench<'a> {
             room: Footprint::default(),
             round_started: Duration::ZERO,
             begun: (Duration::ZERO, None),
+            learned: Learned::default(),
         })
     }
 
@@ -120,14 +125,29 @@ impl<'a> LocalBench<'a> {
     /// What the device refused, and why the reference can't run.
     pub fn learn(&mut self) -> Result<(), Failure> {
         let Some(prepared) = self.source.reference()? else { return Ok(()) };
-        let device = &mut self.rig.device;
-        let loaded = device.load(&prepared)?;
-        device.run_checked(loaded.slot)?;
-        let outputs = prepared.case.check.outputs().iter().map(|&output| device.read(loaded.slot, output));
-        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
-        device.unload();
-        self.source.learn(outputs);
+        let loaded = self.rig.device.load(&prepared)?;
+        let (_, poisoned) = self.run_checked(&prepared.case, loaded.slot, true)?;
+        let bytes = self.outputs(&prepared.case, loaded.slot)?;
+        self.rig.device.unload();
+        self.learned = self.source.learn(Outputs { bytes, poisoned });
         Ok(())
+    }
+
+    /// A checked pass. Before it, where the source tells what a pass never wrote, another one over another poison: gives its outputs,
+    /// and how long the first one took.
+    fn run_checked(&mut self, case: &Case, slot: Slot, is_compared: bool) -> Result<(Duration, Option<Contents>), Failure> {
+        let is_poisoned = case.reset.iter().any(|step| matches!(step, Step::Fill { word: POISON, .. }));
+        if !(is_compared && is_poisoned && self.source.tells_unwritten()) {
+            return Ok((self.rig.device.run_checked(slot)?, None));
+        }
+        let first = self.rig.device.run_poisoned(slot)?;
+        let outputs = self.outputs(case, slot)?;
+        self.rig.device.run_checked(slot)?;
+        Ok((first, Some(outputs)))
+    }
+
+    fn outputs(&mut self, case: &Case, slot: Slot) -> Result<Contents, Failure> {
+        case.check.outputs().iter().map(|&output| self.rig.device.read(slot, output)).collect()
     }
 
     /// Loads the instrument's own cases, before the others.
@@ -226,8 +246,11 @@ impl<'a> LocalBench<'a> {
             Err(failure) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
             loaded => loaded?,
         };
-        let first_pass = self.rig.device.run_checked(loaded.slot)?;
-        let right = if is_checked { self.compare(&prepared.case, loaded.slot, None, "after one pass")? } else { None };
+        let (first_pass, poisoned) = self.run_checked(&prepared.case, loaded.slot, is_checked)?;
+        let right = match is_checked {
+            true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?,
+            false => None,
+        };
         let subject = Subject { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
         let pipeline_time = loaded.pipeline_time + first_pass;
         let crate::gpu::Loaded { statistics, memory_types, .. } = loaded;
@@ -240,20 +263,19 @@ impl<'a> LocalBench<'a> {
         &mut self,
         case: &Case,
         slot: Slot,
+        poisoned: Option<Contents>,
         right: Option<Fingerprint>,
         when: &str,
     ) -> Result<Option<Fingerprint>, Failure> {
-        let outputs = case.check.outputs();
-        if outputs.is_empty() {
+        if case.check.outputs().is_empty() {
             return Ok(None);
         }
-        let device = &mut self.rig.device;
-        let bytes = outputs.iter().map(|&output| device.read(slot, output)).collect::<Result<Vec<_>, _>>()?;
+        let bytes = self.outputs(case, slot)?;
         let found = Some(fingerprint(&bytes));
         if found == right {
             return Ok(found);
         }
-        match self.source.check(case, &bytes) {
+        match self.source.check(case, Outputs { bytes, poisoned }) {
             Verdict::Right => Ok(found),
             Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
         }
@@ -363,7 +385,7 @@ impl<'a> LocalBench<'a> {
         }
         self.rig.device.run_reset(slot)?;
         self.rig.take(slot, sizes.batch, 1)?;
-        self.compare(&prepared.case, slot, right, "after a timed batch").map(drop)
+        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(drop)
     }
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {
@@ -458,6 +480,10 @@ impl Bench for LocalBench<'_> {
 
     fn instrument(&self) -> &Instrument {
         &self.rig.instrument
+    }
+
+    fn learned(&self) -> &Learned {
+        &self.learned
     }
 
     fn compiles_ahead(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::bench::{Answering, Bench, Loss, Order};
 use super::{Instrument, Timer};
 use crate::model::{DeviceInfo, Failure, Status};
+use crate::validate::Learned;
 
 /// So many losses in a row, and a device is given up.
 const MOST_LOSSES: u32 = 3;
@@ -27,7 +28,7 @@ pub struct Pool<'a> {
     slots: Vec<Slot<'a>>,
     opened: u32,
     /// Of the first bench.
-    known: Option<(DeviceInfo, Instrument)>,
+    known: Option<Known>,
     /// Losses in a row, at each stage.
     losses: [u32; 5],
     given_up: Option<Failure>,
@@ -39,6 +40,19 @@ struct Slot<'a> {
     process: u32,
     /// How many cases this process has loaded so far.
     guests: u32,
+}
+
+/// What a bench tells of itself.
+struct Known {
+    info: DeviceInfo,
+    instrument: Instrument,
+    learned: Learned,
+}
+
+impl Known {
+    fn of(bench: &dyn Bench) -> Self {
+        Self { info: bench.info().clone(), instrument: bench.instrument().clone(), learned: bench.learned().clone() }
+    }
 }
 
 impl<'a> Pool<'a> {
@@ -55,7 +69,7 @@ impl<'a> Pool<'a> {
 
     /// One bench, which can't be replaced.
     pub fn of(bench: impl Bench + 'a) -> Self {
-        let known = Some((bench.info().clone(), bench.instrument().clone()));
+        let known = Some(Known::of(&bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
         let slot = Slot { bench: Some(Box::new(bench)), process: 1, guests: 0 };
         Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
@@ -68,15 +82,20 @@ impl<'a> Pool<'a> {
 
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
-        &self.known().0
+        &self.known().info
     }
 
     /// What the first bench found out about the device's timing.
     pub fn instrument(&self) -> &Instrument {
-        &self.known().1
+        &self.known().instrument
     }
 
-    fn known(&self) -> &(DeviceInfo, Instrument) {
+    /// What the reference showed in the first bench.
+    pub fn learned(&self) -> &Learned {
+        &self.known().learned
+    }
+
+    fn known(&self) -> &Known {
         self.known.as_ref().expect("a pool begins with a bench that was opened")
     }
 
@@ -129,11 +148,11 @@ impl<'a> Pool<'a> {
     }
 
     fn open(&mut self, slot: usize) {
-        match (self.opener)(self.known.as_ref().map(|(_, instrument)| instrument.timer)) {
+        match (self.opener)(self.known.as_ref().map(|known| known.instrument.timer)) {
             Ok(bench) => {
                 self.opened += 1;
                 if self.known.is_none() {
-                    self.known = Some((bench.info().clone(), bench.instrument().clone()));
+                    self.known = Some(Known::of(&*bench));
                 }
                 self.slots[slot] = Slot { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);

@@ -12,6 +12,7 @@ use super::block::{Block, Observing};
 use super::pool::Pool;
 use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
+use crate::validate::Learned;
 
 /// The most cases in a block: more would spread one case's rounds over minutes, with other clocks at each end.
 pub const BLOCK_CASES: usize = 64;
@@ -162,6 +163,11 @@ impl<'a> Session<'a> {
     /// What is known about the instrument.
     pub fn instrument(&self) -> &Instrument {
         self.pool.instrument()
+    }
+
+    /// What the reference showed that cases are compared with, where there is one.
+    pub fn learned(&self) -> &Learned {
+        self.pool.learned()
     }
 
     /// Why the device was given up, if it was: nothing more can be measured.

@@ -88,6 +88,11 @@ impl Dispatcher for Vulkan {
         self.done(result)
     }
 
+    fn run_poisoned(&mut self, slot: Slot) -> Result<Duration, Failure> {
+        let result = self.device.run_poisoned(slot);
+        self.done(result)
+    }
+
     fn read(&mut self, slot: Slot, resource: usize) -> Result<Vec<u8>, Failure> {
         let result = self.device.read(slot, resource);
         self.done(result)

@@ -84,6 +84,10 @@ pub enum Bound {
 /// As a float it is a NaN, which no twin produces.
 pub const POISON: u32 = 0xFFDE_AD01;
 
+/// Another one, of which every byte is another: what holds the one after a pass over the one, and the other after a pass over the
+/// other, was never written.
+pub const OTHER_POISON: u32 = 0x7FA1_5E02;
+
 impl Case {
     /// A case of one experiment that dispatches one kernel over one grid and overwrites its `outputs` whole: by far the most
     /// common shape. Its reset poisons the outputs.

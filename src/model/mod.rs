@@ -20,8 +20,8 @@ mod statistics;
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, POISON, Repeat, Resource, Scalar,
-    Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
+    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Repeat,
+    Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished};

@@ -239,6 +239,12 @@ impl Record {
         }
     }
 
+    /// Says that nothing of its results was compared, and why.
+    pub fn leave_unchecked(&mut self, why: &str) {
+        self.checked = "false".to_owned();
+        self.check_note = why.to_owned();
+    }
+
     /// Says that it was never tried, for this reason.
     pub fn not_run(&mut self, failure: &Failure) {
         self.status = Status::Error.to_string();
@@ -267,10 +273,7 @@ impl Record {
                     self.check_note = AFTER_ONE_PASS.to_owned();
                 }
             }
-            Check::Nothing(why) => {
-                self.checked = "false".to_owned();
-                self.check_note = (*why).to_owned();
-            }
+            Check::Nothing(why) => self.leave_unchecked(why),
         }
         self.describe_how(measured);
         if let Some(statistics) = &measured.statistics {

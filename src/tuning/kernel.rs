@@ -17,6 +17,7 @@ use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
 use super::subject::Subject;
 use super::variables::Variables;
+use super::written::Written;
 use super::{buffers, members, names};
 use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, Point,
@@ -56,7 +57,7 @@ pub struct Kernel {
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
     fills: HashMap<(u32, u32, u32), (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
-    expected: Option<Vec<Vec<u8>>>,
+    expected: Option<Vec<Written>>,
 }
 
 /// A configuration's case, and what it is made from.
@@ -270,7 +271,7 @@ impl Kernel {
         let world = World { subject: &self.subject, blocks: &blocks, variables: &variables, directions: source.directions };
         // What functions do with a buffer, which those of the specialization don't tell.
         let bound = Bound::of(&infos, &reflection.bindings, &world)?;
-        if bound.outputs.is_empty() {
+        if !bound.has_outputs {
             return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
         let reset = bound.reset();
@@ -312,7 +313,10 @@ impl Kernel {
             repeat,
             work,
             headline,
-            check: Check::Twin(bound.outputs.iter().map(|output| output.resource).collect()),
+            check: match &bound.outputs[..] {
+                [] => Check::Nothing("--check says that no output is to be compared"),
+                outputs => Check::Twin(outputs.iter().map(|output| output.resource).collect()),
+            },
             ..Case::new(&self.name(), point)
         };
         let Bound { outputs, unfilled, .. } = bound;

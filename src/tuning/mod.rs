@@ -4,7 +4,7 @@
 //! ```text
 //! subject      what is tuned, as data        kernel   a configuration of it as a case (module, variables, names, members)
 //! resources    what the case binds (buffers, scalars, images, texels, samplers, fill)
-//! compare      its results, beside those of a reference     doubts   what makes both doubtful
+//! compare      its results (written), beside those of a reference     doubts   what makes both doubtful
 //! space        the configurations that may be    search   which one next
 //! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
 //! expression   what users say of counts, sizes and restrictions
@@ -32,8 +32,9 @@ mod t4;
 mod table;
 mod texels;
 mod variables;
+mod written;
 
-pub use compare::Tolerance;
+pub use compare::{Comparison, Tolerance};
 pub use doubts::Doubt;
 pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::buffers::{self, called, is_meant_at};
+use super::compare::Comparison;
 use super::fill::Fill;
 use super::images;
 use super::kernel::{said, skipped};
@@ -33,6 +34,8 @@ pub(super) struct Bound {
     /// What the kernel writes, and is compared.
     pub(super) outputs: Vec<Output>,
     pub(super) unfilled: Vec<Unfilled>,
+    /// Whether the kernel writes anything, compared or not.
+    pub(super) has_outputs: bool,
     /// Whether the kernel reads what it writes.
     pub(super) reads_own: bool,
     fills: Vec<Step>,
@@ -45,6 +48,7 @@ pub(super) struct Output {
     pub(super) name: String,
     /// Its set and binding, and which one it is there.
     pub(super) place: (u32, u32, u32),
+    pub(super) comparison: Comparison,
     pub(super) sized: Sized,
 }
 
@@ -109,10 +113,12 @@ impl Bound {
             return Ok(());
         }
         self.reads_own |= access == Access::ReadWrite;
-        let is_ignored = world.subject.ignored.iter().any(|place| is_meant_at(place, info, element, world.blocks));
-        if !is_ignored {
+        let check = world.subject.checks.iter().rfind(|(place, _)| is_meant_at(place, info, element, world.blocks));
+        let comparison = check.map_or(Comparison::Elements, |(_, how)| *how);
+        self.has_outputs = true;
+        if comparison != Comparison::None {
             let (name, place) = (element_name(info, element), (info.set, info.binding, element));
-            self.outputs.push(Output { resource, name, place, sized: sized.clone() });
+            self.outputs.push(Output { resource, name, place, comparison, sized: sized.clone() });
         }
         let word = match (fill, access) {
             // What nobody reads, and the user doesn't ask for, is to be no result.

@@ -1,5 +1,8 @@
 //! The numbers in a buffer, one by one.
 
+use std::cmp::Ordering;
+use std::fmt;
+
 use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
 
 /// Calls for each number of a block in a buffer of so many bytes: its offset, and its type. A runtime array ends with the buffer, with
@@ -8,6 +11,89 @@ pub(super) fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(
     for part in parts(layout, bytes) {
         part.for_each(visit);
     }
+}
+
+/// What a buffer's array consists of, one by one: that at its end, with a length or without. What stands before it is one.
+pub(super) fn elements(layout: &StructLayout, bytes: u64) -> Vec<Part<'_>> {
+    let (head, at, stride, element, length) = match layout.members.split_last() {
+        Some((MemberLayout { offset, ty: TypeLayout::RuntimeArray { stride, element }, .. }, head)) => {
+            let at = u64::from(*offset);
+            (head, at, *stride, element, bytes.saturating_sub(at).checked_div(u64::from(*stride)).unwrap_or(0))
+        }
+        Some((MemberLayout { offset, ty: TypeLayout::Array { length, stride, element }, .. }, head)) => {
+            (head, u64::from(*offset), *stride, element, *length)
+        }
+        _ => return parts(layout, bytes),
+    };
+    let part = |members, array| Part { members, array, end: bytes };
+    let each = offsets(at, stride, length).map(|place| part(&[], Some((element.as_ref(), place, stride, 1))));
+    std::iter::once(part(head, None)).chain(each).collect()
+}
+
+/// A number, as it is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    /// A whole number of up to 64 bits, and what isn't known to be anything else: its bits.
+    Whole(i64),
+    /// A float.
+    Real(f64),
+}
+
+impl Number {
+    /// The number of some bytes.
+    pub(super) fn of(scalar: ScalarType, bytes: &[u8]) -> Self {
+        real(scalar, bytes).map_or_else(|| Self::Whole(whole(scalar, bytes)), Self::Real)
+    }
+
+    /// An order in which all numbers have their place.
+    pub(super) fn order(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Whole(one), Self::Whole(other)) => one.cmp(&other),
+            (Self::Real(one), Self::Real(other)) => one.total_cmp(&other),
+            (Self::Whole(_), Self::Real(_)) => Ordering::Less,
+            (Self::Real(_), Self::Whole(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(whole) => write!(f, "{whole}"),
+            Self::Real(real) => write!(f, "{real:?}"),
+        }
+    }
+}
+
+/// A float's value; nothing for whole numbers, and for floats of 8 bits, whose encoding isn't known.
+fn real(scalar: ScalarType, bytes: &[u8]) -> Option<f64> {
+    Some(match scalar {
+        ScalarType::F64 => f64::from_ne_bytes(bytes.try_into().ok()?),
+        ScalarType::F32 => f32::from_ne_bytes(bytes.try_into().ok()?).into(),
+        ScalarType::F16 => half::f16::from_ne_bytes(bytes.try_into().ok()?).to_f64(),
+        ScalarType::OtherFloat(2) => half::bf16::from_ne_bytes(bytes.try_into().ok()?).to_f64(),
+        _ => return None,
+    })
+}
+
+/// A whole number's value; of 64 bits without a sign, and of what isn't known to be a number, the bits.
+fn whole(scalar: ScalarType, bytes: &[u8]) -> i64 {
+    use ScalarType::{I8, I16, I32, I64};
+    let wide = i64::from_ne_bytes(wide(bytes).to_ne_bytes());
+    let above = 64 - 8 * bytes.len().clamp(1, 8);
+    if matches!(scalar, I8 | I16 | I32 | I64) { wide << above >> above } else { wide }
+}
+
+/// Up to eight bytes as a number.
+pub(super) fn wide(bytes: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    let length = bytes.len().min(8);
+    if cfg!(target_endian = "big") {
+        wide[8 - length..].copy_from_slice(&bytes[..length]);
+    } else {
+        wide[..length].copy_from_slice(&bytes[..length]);
+    }
+    u64::from_ne_bytes(wide)
 }
 
 /// Elements of a runtime array in a part.

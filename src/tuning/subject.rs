@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::compare::Tolerance;
+use super::compare::{Comparison, Tolerance};
 use super::fill::Fill;
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
@@ -51,8 +51,9 @@ pub struct Subject {
     pub reference: Reference,
     /// How exactly.
     pub tolerance: Tolerance,
-    /// Buffers and images that hold no result, such as room to work in: by what [`BufferSpec::place`] may say.
-    pub ignored: Vec<String>,
+    /// What of buffers and images must be the reference's, where not every element at its place: by what [`BufferSpec::place`] may
+    /// say.
+    pub checks: Vec<(String, Comparison)>,
     /// Whether a pass that reads what it writes may follow itself all the same.
     pub is_idempotent: bool,
     /// Selects test data.

@@ -3,9 +3,11 @@
 use half::f16;
 use rayon::prelude::*;
 
-use super::compare::Tolerance;
+use super::compare::{Judged, NEVER, Tolerance};
 use super::fill::{self, Fill};
-use crate::model::{Dimension, Format, Numbers, POISON, Sequence, Skip};
+use super::scalars::Number;
+use super::written::Written;
+use crate::model::{Dimension, Format, Numbers, Sequence, Skip};
 use crate::validate::{Mismatch, Position, TexelPosition};
 
 /// The texels of an image or of a texel buffer, packed.
@@ -20,13 +22,6 @@ pub(super) struct Texels {
 
 /// Channels as shaders call them.
 const CHANNELS: [&str; 4] = ["r", "g", "b", "a"];
-
-/// A channel's number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Number {
-    Whole(i64),
-    Real(f64),
-}
 
 impl Texels {
     /// How many there are.
@@ -98,37 +93,37 @@ impl Texels {
     }
 
     /// The first number that differs and how many do; nothing where all are right.
-    pub(super) fn compare(&self, name: &str, sides: [&[u8]; 2], tolerance: Tolerance) -> Option<Mismatch> {
+    pub(super) fn compare(&self, name: &str, sides: [&Written; 2], tolerance: Tolerance) -> Option<Mismatch> {
         let (channels, size) = (self.format.channels(), self.format.bytes() as usize);
         let wrong_in = |texel: usize| (0..channels).filter(move |channel| self.is_wrong(sides, texel, *channel, tolerance));
-        let texels = sides[0].len() / size;
+        let texels = sides[0].bytes.len() / size;
         let found: Vec<usize> = (0..texels).into_par_iter().map(|texel| wrong_in(texel).count()).collect();
         let first = found.iter().position(|wrong| *wrong > 0)?;
         let channel = wrong_in(first).next()?;
-        let shown = |bytes: &[u8]| match number(self.format, &bytes[first * size..][..size], channel) {
-            Number::Whole(whole) => whole.to_string(),
-            Number::Real(real) => format!("{real:?}"),
+        let shown = |side: &Written| match self.is_unwritten(side, first) {
+            true => NEVER.to_owned(),
+            false => number(self.format, &side.bytes[first * size..][..size], channel).to_string(),
         };
         let [got, expected] = sides.map(shown);
         let texel = TexelPosition { place: self.place(first as u64), component: CHANNELS[channel as usize] };
         Some(Mismatch {
-            output: name.to_owned(),
-            at: Position::Texel(Box::new(texel)),
-            got,
-            expected,
             wrong: found.iter().map(|wrong| *wrong as u64).sum(),
             total: texels as u64 * u64::from(channels),
+            ..Mismatch::single(name, Position::Texel(Box::new(texel)), got, expected)
         })
     }
 
-    fn is_wrong(&self, sides: [&[u8]; 2], texel: usize, channel: u32, tolerance: Tolerance) -> bool {
+    fn is_wrong(&self, sides: [&Written; 2], texel: usize, channel: u32, tolerance: Tolerance) -> bool {
         let size = self.format.bytes() as usize;
-        let [got, expected] = sides.map(|bytes| &bytes[texel * size..][..size]);
+        // What the reference never wrote, nobody knows.
+        match sides.map(|side| self.is_unwritten(side, texel)) {
+            [_, true] => return false,
+            [true, false] => return true,
+            [false, false] => {}
+        }
+        let [got, expected] = sides.map(|side| &side.bytes[texel * size..][..size]);
         if read(self.format, got, channel) == read(self.format, expected, channel) {
             return false;
-        }
-        if sides.iter().any(|bytes| is_unwritten(bytes, texel * size, size)) {
-            return true;
         }
         match [got, expected].map(|bytes| number(self.format, bytes, channel)) {
             [Number::Real(got), Number::Real(expected)] => {
@@ -136,6 +131,39 @@ impl Texels {
                 !tolerance.accepts_near(usual, got, expected)
             }
             [got, expected] => got != expected,
+        }
+    }
+}
+
+impl Texels {
+    fn is_unwritten(&self, side: &Written, texel: usize) -> bool {
+        let size = u64::from(self.format.bytes());
+        side.is_unwritten(texel as u64 * size, size)
+    }
+
+    /// Of each texel whether it was never written.
+    pub(super) fn unwritten(&self, side: &Written) -> Vec<bool> {
+        let texels = side.bytes.len() / self.format.bytes() as usize;
+        (0..texels).map(|texel| self.is_unwritten(side, texel)).collect()
+    }
+
+    /// The channels of each texel that was written.
+    pub(super) fn elements(&self, side: &Written) -> Vec<Vec<Judged>> {
+        let texels = side.bytes.chunks_exact(self.format.bytes() as usize).enumerate();
+        let written = texels.filter(|(texel, _)| !self.is_unwritten(side, *texel));
+        let usual = |channel| usual_tolerance(self.format.numbers(), self.format.channel_bits(channel));
+        let channels = 0..self.format.channels();
+        let numbers =
+            |(_, texel)| channels.clone().map(|channel| (number(self.format, texel, channel), usual(channel))).collect();
+        written.map(numbers).collect()
+    }
+
+    /// Calls for each number that was written, with how far it may be off where nothing is said, and how many bits it has.
+    pub(super) fn for_each(&self, side: &Written, visit: &mut dyn FnMut(Number, (f64, f64), u32)) {
+        for texel in self.elements(side) {
+            for ((number, usual), channel) in texel.into_iter().zip(0..) {
+                visit(number, usual, self.format.channel_bits(channel));
+            }
         }
     }
 }
@@ -151,12 +179,6 @@ fn usual_tolerance(numbers: Numbers, width: u32) -> (f64, f64) {
         // And what dividing by steps is off by.
         _ => ((1.0 + 1e-9) / steps(numbers, width), 0.0),
     }
-}
-
-/// Whether texels still are what the reset left there: the whole words that they lie in.
-fn is_unwritten(bytes: &[u8], start: usize, length: usize) -> bool {
-    let (first, last) = (start / 4 * 4, (start + length).next_multiple_of(4).min(bytes.len()));
-    bytes[first..last].chunks(4).all(|word| POISON.to_ne_bytes().starts_with(word))
 }
 
 /// Steps from 0 to 1.
@@ -239,9 +261,14 @@ fn number(format: Format, texel: &[u8], channel: u32) -> Number {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::POISON;
 
     fn square(format: Format) -> Texels {
         Texels { format, dimension: Some(Dimension::D2), extent: [5, 5, 1] }
+    }
+
+    fn side(bytes: &[u8]) -> Written {
+        Written::of(bytes.to_vec(), None)
     }
 
     fn numbers(format: Format, bytes: &[u8]) -> Vec<Number> {
@@ -286,7 +313,7 @@ mod tests {
     fn the_first_wrong_texel_is_named_by_its_place() {
         let texels = square(Format::Rgba8Unorm);
         let right = texels.filled(&Fill::Constant(0.5), 1).unwrap();
-        let compared = |bytes: &[u8], tolerance| texels.compare("picture", [bytes, &right], tolerance);
+        let compared = |bytes: &[u8], tolerance| texels.compare("picture", [&side(bytes), &side(&right)], tolerance);
         let mut next = right.clone();
         next[4 * 13 + 1] += 1;
         let exact = Tolerance { absolute: Some(0.0), relative: None };
@@ -299,7 +326,8 @@ mod tests {
         assert_eq!(told.to_string(), place);
         assert_eq!(compared(&next, Tolerance { absolute: Some(0.01), relative: None }), None);
         let whole = square(Format::R8Uint);
-        let told = whole.compare("ids", [&[1; 25], &[2; 25]], Tolerance { absolute: Some(9.0), relative: Some(1.0) });
+        let told =
+            whole.compare("ids", [&side(&[1; 25]), &side(&[2; 25])], Tolerance { absolute: Some(9.0), relative: Some(1.0) });
         assert_eq!(told.unwrap().to_string(), "ids[0, 0].r is 1, should be 2 (25 of 25 elements are wrong)");
     }
 
@@ -310,8 +338,8 @@ mod tests {
             let texels = Texels { format, dimension: None, extent: [4, 1, 1] };
             let poison: Vec<u8> = POISON.to_ne_bytes().into_iter().cycle().take(4 * format.bytes() as usize).collect();
             let right = texels.filled(&Fill::Constant(value), 1).unwrap();
-            assert!(texels.compare("out", [&poison, &right], any).is_some(), "{format:?}");
-            assert_eq!(texels.compare("out", [&poison, &poison], any), None);
+            assert!(texels.compare("out", [&side(&poison), &side(&right)], any).is_some(), "{format:?}");
+            assert_eq!(texels.compare("out", [&side(&poison), &side(&poison)], any), None);
         }
     }
 }

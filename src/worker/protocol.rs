@@ -13,6 +13,7 @@ use super::host::{Hello, Opening};
 use super::inquiry::Inquiry;
 use crate::measure::{Answer, Instrument, Order};
 use crate::model::{Failure, PipelineStatistics};
+use crate::validate::Learned;
 
 /// The longest line that is read: far longer than any that is written.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -50,7 +51,7 @@ pub enum Reply {
     /// The device is open and calibrated; what the reference does comes next, if there is one.
     Calibrated,
     /// All is ready.
-    Opened(Box<Instrument>),
+    Opened(Box<Instrument>, Learned),
     /// It can't be opened.
     Refused(Failure),
     /// To an item of the order.

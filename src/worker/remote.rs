@@ -11,6 +11,7 @@ use super::protocol::{Reply, Request};
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
+use crate::validate::Learned;
 
 /// A worker whose drivers are loaded.
 pub struct Isolated {
@@ -76,7 +77,7 @@ impl Isolated {
             heard = self.worker.hear(waited);
         }
         match heard {
-            Ok(Reply::Opened(instrument)) => {
+            Ok(Reply::Opened(instrument, learned)) => {
                 let Self { worker, listener, deadlines, .. } = self;
                 Ok(RemoteBench {
                     worker,
@@ -84,6 +85,7 @@ impl Isolated {
                     deadlines,
                     info: device.clone(),
                     instrument: *instrument,
+                    learned,
                     compiles_ahead,
                     is_lost: false,
                 })
@@ -159,6 +161,7 @@ pub struct RemoteBench {
     deadlines: Deadlines,
     info: DeviceInfo,
     instrument: Instrument,
+    learned: Learned,
     compiles_ahead: bool,
     is_lost: bool,
 }
@@ -205,6 +208,10 @@ impl Bench for RemoteBench {
 
     fn instrument(&self) -> &Instrument {
         &self.instrument
+    }
+
+    fn learned(&self) -> &Learned {
+        &self.learned
     }
 
     fn is_alive(&mut self) -> bool {

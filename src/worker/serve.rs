@@ -36,7 +36,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
             // Where nobody hears it, nobody hears the next reply either.
             Request::Open(opening) => match host.open(&opening, || drop(say(&Reply::Calibrated))) {
                 Ok(opened) => {
-                    say(&Reply::Opened(Box::new(opened.instrument().clone())))?;
+                    say(&Reply::Opened(Box::new(opened.instrument().clone()), opened.learned().clone()))?;
                     bench = Some(opened);
                 }
                 Err(failure) => say(&Reply::Refused(failure))?,

@@ -7,7 +7,7 @@ use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Sk
 use crate::plan::check_limits;
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::tuning::Kernel;
-use crate::validate::Verdict;
+use crate::validate::{Learned, Outputs, Verdict};
 
 /// Makes the catalogue's cases for a device.
 pub(super) struct Catalogue {
@@ -62,9 +62,9 @@ impl Source for Catalogue {
         Ok(prepared)
     }
 
-    fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
         let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == case.experiment);
-        experiment.map_or(Verdict::Right, |experiment| experiment.check(case, outputs))
+        experiment.map_or(Verdict::Right, |experiment| experiment.check(case, &outputs.bytes))
     }
 }
 
@@ -76,7 +76,11 @@ impl Source for Tuned {
         self.0.prepare(&key.point)
     }
 
-    fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+    fn tells_unwritten(&self) -> bool {
+        true
+    }
+
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
         self.0.check(case, outputs)
     }
 
@@ -84,8 +88,8 @@ impl Source for Tuned {
         self.0.reference()
     }
 
-    fn learn(&mut self, outputs: Vec<Vec<u8>>) {
-        self.0.learn(outputs);
+    fn learn(&mut self, outputs: Outputs) -> Learned {
+        self.0.learn(outputs)
     }
 }
 

@@ -9,7 +9,7 @@ use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Point, SpirvTarget};
 use lanescope::shader::Prepared;
 use lanescope::tuning::{BufferSpec, ImageSpec, Kernel, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance};
-use lanescope::validate::Verdict;
+use lanescope::validate::{Outputs, Verdict};
 
 /// A shader under `tune`'s flags, of which this knows those that describe a problem.
 pub fn subject(shader: &str, flags: &[&str]) -> Subject {
@@ -32,7 +32,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         flops: None,
         reference: Reference::Untouched,
         tolerance: Tolerance::default(),
-        ignored: Vec::new(),
+        checks: Vec::new(),
         is_idempotent: false,
         seed: 1,
     };
@@ -77,15 +77,20 @@ pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<V
     let judged = widths.iter().map(|width| {
         let point = Point::new([(LOCAL_SIZE_AXES[0].into(), (*width).into())]);
         let prepared = kernel.prepare(&point).unwrap_or_else(|failure| panic!("{}", failure.reason));
-        kernel.check(&prepared.case, &outputs(device, &prepared))
+        kernel.check(&prepared.case, outputs(device, &prepared))
     });
     judged.collect()
 }
 
-fn outputs(device: &mut Device, prepared: &Prepared) -> Vec<Vec<u8>> {
+fn outputs(device: &mut Device, prepared: &Prepared) -> Outputs {
     let slot = device.load(prepared).unwrap().slot;
+    let read = |device: &mut Device| {
+        prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect::<Vec<_>>()
+    };
+    device.run_poisoned(slot).unwrap();
+    let poisoned = Some(read(device));
     device.run_checked(slot).unwrap();
-    let outputs = prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect();
+    let bytes = read(device);
     device.unload();
-    outputs
+    Outputs { bytes, poisoned }
 }

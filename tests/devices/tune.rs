@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lanescope::model::Point;
+use lanescope::model::{DeviceInfo, Point};
 use lanescope::record::Record;
-use lanescope::tuning::{Quality, Query, Reference, Subject, Table};
-use lanescope::validate::Verdict;
+use lanescope::tuning::{Kernel, Quality, Query, Reference, Subject, Table};
+use lanescope::validate::{Outputs, Verdict};
 use serde_json::Value;
 
 use crate::judge::{on_each_device, subject, verdicts};
@@ -285,9 +285,112 @@ fn what_holds_no_result_may_differ_in_size_and_in_contents() {
         }
         let all = found(0, &[&arguments[..], &["--ignore", "parts"]].concat());
         assert!(all.len() == 2 && all.iter().all(|row| row.status == "ok"));
-        let ran = tuned(&[&arguments[..], &["--ignore", "parts", "--ignore", "Total"]].concat());
-        assert!(ran.code == Some(2) && ran.err.contains("nothing to compare"), "{}", ran.err);
+        let sums = found(0, &[&arguments[..], &["--check", "parts=sum"]].concat());
+        assert!(sums.len() == 2 && sums.iter().all(|row| row.status == "ok" && row.checked == "true"));
+        let none = found(0, &[&arguments[..], &["--ignore", "parts", "--check", "Total=none"]].concat());
+        for row in none {
+            assert_eq!((row.status.as_str(), row.checked.as_str()), ("ok", "false"), "{}", row.reason);
+            assert!(row.check_note.contains("--check"), "{}", row.check_note);
+        }
     });
+}
+
+/// Invocations append to a list whose order is theirs: nobody knows it, and it has more room than it takes.
+#[test]
+fn lists_and_partial_sums_are_compared_as_the_user_says() {
+    let folder = Folder::new();
+    let list = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer In { uint data[]; };
+        layout(binding = 1) buffer Count { uint count; };
+        layout(binding = 2) writeonly buffer Out { uint kept[]; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x;
+            // The lane's number stands for what no order tells.
+            if (data[i] % 4 == 0) kept[atomicAdd(count, 1)] = data[i] * 256 + i;
+        }";
+    let backwards = list.replace("kept[atomicAdd(count, 1)]", "kept[data.length() - 1 - atomicAdd(count, 1)]");
+    let [list, backwards] = [("list.comp", list), ("back.comp", &backwards)].map(|(name, text)| folder.write(name, text));
+    let each = ["-n", "4096", "-a", "local_size_x=32,64", "-b", "count=:zero", "-b", "kept=[n]", "--reference", &backwards];
+    each_device(|device| {
+        let arguments = [&[list.as_str(), "-d", &device.index], &each[..]].concat();
+        let ran = tuned(&arguments);
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        assert!(rows(&ran.out).iter().all(|row| row.status == "wrong_result" && row.reason.ends_with("--check Out=set")));
+        assert!(ran.err.contains("of `Out` were never written by the reference"), "{}", ran.err);
+        for how in ["kept=set", "kept=sum"] {
+            let rows = found(0, &[&arguments[..], &["--check", how]].concat());
+            assert!(rows.iter().all(|row| row.status == "ok" && row.checked == "true"), "{how}");
+        }
+        let other = list.replace("list.comp", "other.comp");
+        let text = fs::read_to_string(&list).unwrap().replace("* 256 + i", "* 256 + i + 1");
+        fs::write(&other, text).unwrap();
+        let arguments = [&[other.as_str(), "-d", &device.index], &each[..]].concat();
+        for how in ["kept=set", "kept=sum"] {
+            let ran = tuned(&[&arguments[..], &["--check", how]].concat());
+            assert!(rows(&ran.out).iter().all(|row| row.status == "wrong_result"), "{how}: {}", ran.err);
+        }
+    });
+    let refused = tuned(&[&[list.as_str()], &each[..], &["--check", "kept=some"]].concat());
+    assert!(refused.code == Some(2) && refused.err.contains("`some` is none of elements, sum, set, none"), "{}", refused.err);
+    let unknown = tuned(&[&[list.as_str()], &each[..], &["--check", "keep=set"]].concat());
+    assert!(
+        unknown.code == Some(2) && unknown.err.contains("--check: the shader has no buffer or image `keep`"),
+        "{}",
+        unknown.err
+    );
+}
+
+/// The reference writes half; configurations that write more, and less.
+#[test]
+fn what_nobody_wrote_is_said_and_only_what_the_reference_wrote_must_be_written() {
+    let folder = Folder::new();
+    let half = |count: &str| {
+        format!(
+            "#version 450
+            layout(local_size_x = 64) in;
+            layout(binding = 0) writeonly buffer Out {{ float b[]; }};
+            void main() {{ uint i = gl_GlobalInvocationID.x; if (i < {count}) b[i] = i; }}"
+        )
+    };
+    let [reference, more, less, none] = [("half.comp", "128"), ("more.comp", "256"), ("less.comp", "100"), ("none.comp", "0")]
+        .map(|(name, count)| folder.write(name, half(count)));
+    each_device(|device| {
+        let of = |shader: &str, reference: &str| {
+            tuned(&[shader, "-d", &device.index, "-n", "512", "-a", "local_size_x=32,64", "--reference", reference])
+        };
+        let (same, wrote_more) = (of(&reference, &reference), of(&more, &reference));
+        for ran in [&same, &wrote_more] {
+            assert!(rows(&ran.out).iter().all(|row| row.status == "ok"), "{}", ran.err);
+            let note = "note: elements 128 to 511 of `Out` were never written by the reference: nothing is compared there";
+            assert!(ran.err.contains(note), "{}", ran.err);
+        }
+        let wrote_less = of(&less, &reference);
+        for row in rows(&wrote_less.out) {
+            let told = "Out[100] is never written, should be 100.0 (28 of 512 elements are wrong)";
+            assert!(row.status == "wrong_result" && row.reason.contains(told), "{}", row.reason);
+        }
+        let nothing = of(&none, &none);
+        assert!(nothing.err.contains("note: `Out` was never written by the reference"), "{}", nothing.err);
+        for row in rows(&nothing.out) {
+            assert_eq!((row.status.as_str(), row.checked.as_str()), ("ok", "false"), "{}", row.check_note);
+        }
+    });
+}
+
+#[test]
+fn a_reference_that_differs_from_itself_is_told() {
+    let folder = Folder::new();
+    let mut kernel = Kernel::new(subject(&folder.write("copy.comp", COPY), &["-n", "4"]), DeviceInfo::mock());
+    let bytes = |numbers: [f32; 4]| vec![numbers.map(f32::to_ne_bytes).concat()];
+    let mut learned = |other| {
+        let outputs = Outputs { bytes: bytes([1.0, 2.0, 3.0, 4.0]), poisoned: Some(bytes(other)) };
+        kernel.learn(outputs).notes
+    };
+    assert_eq!(learned([1.0, 2.0, 3.0, 4.000_01]), [""; 0], "as near as results must be");
+    let told = learned([1.0, 2.0, 3.5, 4.0]);
+    assert!(told.len() == 1 && told[0].contains("differ from one run to the next"), "{told:?}");
+    assert!(told[0].ends_with("Y[2] is 3.5, should be 3.0 (1 of 4 elements are wrong)"), "{told:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use lanescope::model::{Case, DeviceInfo, Failure, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::Nanos;
-use lanescope::validate::Verdict;
+use lanescope::validate::{Outputs, Verdict};
 
 /// Noise within a visit, and from visit to visit 2.5 times as much.
 const WITHIN: f64 = 0.01;
@@ -54,7 +54,7 @@ impl Source for Always<'_> {
         Ok(self.0.clone())
     }
 
-    fn check(&mut self, _: &Case, _: &[Vec<u8>]) -> Verdict {
+    fn check(&mut self, _: &Case, _: Outputs) -> Verdict {
         Verdict::Right
     }
 }

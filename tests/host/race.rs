@@ -15,7 +15,7 @@ use lanescope::measure::{
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::validate::{Mismatch, Position, Verdict};
+use lanescope::validate::{Mismatch, Outputs, Position, Verdict};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -234,7 +234,7 @@ impl Source for Compared<'_> {
         Ok(self.cases.iter().find(|prepared| CaseKey::of(&prepared.case) == *key).unwrap().clone())
     }
 
-    fn check(&mut self, case: &Case, _: &[Vec<u8>]) -> Verdict {
+    fn check(&mut self, case: &Case, _: Outputs) -> Verdict {
         if case.point != self.cases[0].case.point {
             return Verdict::Right;
         }
@@ -243,7 +243,7 @@ impl Source for Compared<'_> {
             return Verdict::Right;
         }
         let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
-        Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
+        Verdict::Wrong(Mismatch::single(&output, Position::Element(0), got, expected))
     }
 }
 

@@ -15,7 +15,7 @@ use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Statu
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 use lanescope::units::{TickScale, Ticks};
-use lanescope::validate::{Expected, Verdict};
+use lanescope::validate::{Expected, Outputs, Verdict};
 
 /// A mock that fails as told.
 struct Flaky {
@@ -226,7 +226,7 @@ impl Source for Right<'_> {
         found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))
     }
 
-    fn check(&mut self, _: &Case, _: &[Vec<u8>]) -> Verdict {
+    fn check(&mut self, _: &Case, _: Outputs) -> Verdict {
         Verdict::Right
     }
 }

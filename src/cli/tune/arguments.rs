@@ -101,7 +101,13 @@ pub struct Tune {
     #[arg(long, value_name = "SHARE", value_parser = tolerance)]
     pub relative_tolerance: Option<f64>,
 
-    /// A buffer or an image that holds no result, such as room to work in, or one number for each workgroup: it isn't compared
+    /// What of a buffer or an image must be the reference's: every element at its place, the sum of what was written (partial sums,
+    /// one for each workgroup), the elements that were written in any order (a list to which invocations append), or nothing
+    /// (default: elements)
+    #[arg(long, value_name = "PLACE=elements|sum|set|none")]
+    pub check: Vec<String>,
+
+    /// A buffer or an image that holds no result, such as room to work in: the same as --check PLACE=none
     #[arg(long, value_name = "PLACE")]
     pub ignore: Vec<String>,
 
@@ -342,7 +348,7 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 5] = ["shader", "include", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 7] = ["axis", "constant", "define", "buffer", "image", "sampler", "push"];
+const NAMED: [&str; 8] = ["axis", "constant", "define", "buffer", "image", "sampler", "push", "check"];
 
 /// A manifest as flags. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {

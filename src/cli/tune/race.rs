@@ -95,6 +95,8 @@ pub struct Race<'r> {
     hash: String,
     /// Why its results are doubtful on this device.
     doubts: Vec<Doubt>,
+    /// Whether the reference wrote nothing: then no result is compared.
+    is_unchecked: bool,
     /// Blocks so far.
     blocks: usize,
     /// When rows were last kept for now, and how long that took.
@@ -141,6 +143,7 @@ impl<'r> Race<'r> {
             written,
             hash,
             doubts,
+            is_unchecked: false,
             blocks: 0,
             held: None,
             pace: None,
@@ -296,9 +299,11 @@ impl<'r> Race<'r> {
 
     // ---- measuring ------------------------------------------------------------------------------------------------------------
 
-    fn introduce(&self, session: &Session) {
+    fn introduce(&mut self, session: &Session) {
+        self.is_unchecked = session.learned().wrote_nothing;
         let instrument = session.instrument();
         instrument.note.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
+        session.learned().notes.iter().for_each(|note| self.sink.voice.progress.note(&format!("note: {note}")));
         let said = format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor);
         self.sink.voice.progress.detail(&said);
     }
@@ -434,6 +439,9 @@ impl<'r> Race<'r> {
             Ok(measured) => {
                 self.samples += measured.samples();
                 row.measure(case, &measured);
+                if self.is_unchecked {
+                    row.leave_unchecked("the reference writes nothing");
+                }
                 (Some(measured), None)
             }
             Err(failure) => {

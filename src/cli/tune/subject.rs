@@ -10,8 +10,8 @@ use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
 use crate::plan::{parse_number, parse_values};
 use crate::tuning::space::Dimension;
 use crate::tuning::{
-    BufferSpec, CONSTANT_AXIS, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
-    listed,
+    BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
+    Tolerance, listed,
 };
 
 /// What flags say of the kernel itself.
@@ -60,7 +60,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         flops: arguments.flops.clone(),
         reference: Reference::Untouched,
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
-        ignored: arguments.ignore.clone(),
+        checks: checks(arguments)?,
         is_idempotent: arguments.idempotent,
         seed: arguments.seed,
     })
@@ -70,6 +70,16 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
 fn stem(shader: &Path) -> String {
     let name = shader.file_stem().map_or_else(|| "shader".into(), |name| name.to_string_lossy());
     name.chars().map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect()
+}
+
+/// What of outputs is compared: `--ignore PLACE` is `--check PLACE=none`.
+fn checks(arguments: &Tune) -> Result<Vec<(String, Comparison)>, Error> {
+    let ignored = arguments.ignore.iter().map(|place| Ok((place.clone(), Comparison::None)));
+    let checked = arguments.check.iter().map(|text| {
+        let (place, how) = text.split_once('=').ok_or_else(|| "PLACE=elements, sum, set or none is needed".to_owned())?;
+        Ok((place.trim().to_owned(), how.trim().parse::<Comparison>()?))
+    });
+    ignored.chain(checked).collect::<Result<_, String>>().map_err(|words| Error::Usage(format!("--check: {words}")))
 }
 
 /// Up to three expressions, separated by commas that no bracket encloses; the others are 1.

@@ -36,14 +36,10 @@ pub(in crate::experiments) fn check(
     };
     let wrong: Vec<_> = sums.into_iter().filter(|(place, (_, sum))| *sum != expected(*place)).collect();
     let Some((place, (first, sum))) = wrong.first() else { return Verdict::Right };
-    Verdict::Wrong(Mismatch {
-        output: output.to_owned(),
-        at: Position::Element(*first as u64),
-        got: format!("one of {sum:#010x} in all"),
-        expected: format!("of {:#010x}, as what became of word {place} says", expected(*place)),
-        wrong: wrong.len() as u64,
-        total: notes.len() as u64,
-    })
+    let got = format!("one of {sum:#010x} in all");
+    let right = format!("of {:#010x}, as what became of word {place} says", expected(*place));
+    let found = Mismatch::single(output, Position::Element(*first as u64), got, right);
+    Verdict::Wrong(Mismatch { wrong: wrong.len() as u64, total: notes.len() as u64, ..found })
 }
 
 /// The words of an output.
@@ -58,14 +54,10 @@ pub(in crate::experiments) fn words(bytes: &[u8]) -> Vec<u32> {
 pub(in crate::experiments) fn passes(output: &str, bytes: &[u8]) -> Result<u32, Verdict> {
     match words(bytes)[..] {
         [count] if count > 0 => Ok(count),
-        ref other => Err(Verdict::Wrong(Mismatch {
-            output: output.to_owned(),
-            at: Position::Element(0),
-            got: format!("{other:?}"),
-            expected: "one pass at least".to_owned(),
-            wrong: 1,
-            total: 1,
-        })),
+        ref other => {
+            let (got, expected) = (format!("{other:?}"), "one pass at least".to_owned());
+            Err(Verdict::Wrong(Mismatch::single(output, Position::Element(0), got, expected)))
+        }
     }
 }
 

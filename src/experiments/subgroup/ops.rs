@@ -316,8 +316,8 @@ fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
     };
     let total = case.resources[1].bytes() / 4;
     let mismatch = |index: usize, fault: Fault| {
-        let (got, expected, at) = (fault.got, fault.expected, Position::Element(index as u64));
-        Mismatch { output: case.resources[1].name.to_string(), at, got, expected, wrong: 1, total }
+        let at = Position::Element(index as u64);
+        Mismatch { total, ..Mismatch::single(&case.resources[1].name, at, fault.got, fault.expected) }
     };
     if recorded.len() as u64 != total {
         let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {total}"));

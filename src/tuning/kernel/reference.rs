@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use super::{Kernel, Made, said};
 use crate::model::{Case, Failure, Point};
 use crate::shader::{Noting, Prepared};
-use crate::tuning::compare::compare;
+use crate::tuning::compare::{Compared, compare, unwritten};
 use crate::tuning::images::ImageSpec;
 use crate::tuning::resources::Output;
 use crate::tuning::samplers::SamplerSpec;
 use crate::tuning::subject::{BufferSpec, Reference, Subject};
+use crate::tuning::written::Written;
 use crate::tuning::{buffers, names};
-use crate::validate::{Mismatch, Position, Verdict};
+use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
 
 impl Kernel {
     /// The case whose outputs all others are compared with; nothing where files hold them.
@@ -26,7 +27,8 @@ impl Kernel {
             Reference::Shader(shader) => self.other(shader)?.prepare(&Point::default()).map_err(of_reference).map(Some),
             Reference::Files(files) => {
                 let made = self.make(&Point::default())?;
-                self.expected = Some(expected_in(&files, &made)?);
+                let held = expected_in(&files, &made)?;
+                self.expected = Some(held.into_iter().map(|bytes| Written::of(bytes, None)).collect());
                 Ok(None)
             }
         }
@@ -67,7 +69,7 @@ impl Kernel {
             buffers: buffers.collect(),
             images: images.collect(),
             samplers: samplers.collect(),
-            ignored: self.subject.ignored.iter().map(placed).collect(),
+            checks: self.subject.checks.iter().map(|(place, how)| (placed(place), *how)).collect(),
             macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
             include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
             // Its entry point has a name of its own, unless it has several.
@@ -84,45 +86,87 @@ impl Kernel {
         if shape(&own) != shape(&made) {
             return Err(said(format!(
                 "the reference has another shape: it writes {}, and the shader {}",
-                written(&made),
-                written(&own)
+                outputs_of(&made),
+                outputs_of(&own)
             )));
         }
         Ok(other)
     }
 
-    /// Takes what the reference's outputs held.
-    pub fn learn(&mut self, outputs: Vec<Vec<u8>>) {
-        self.expected = Some(outputs);
+    /// Takes what the reference's outputs held; tells what the user should know of that.
+    pub fn learn(&mut self, outputs: Outputs) -> Learned {
+        let mut learned = Learned::default();
+        let made = match self.reference_made() {
+            Ok(made) if made.outputs.len() == outputs.bytes.len() => made,
+            _ => {
+                self.expected = Some(written_in(outputs));
+                return learned;
+            }
+        };
+        let again = outputs.poisoned.clone();
+        let written = written_in(outputs);
+        let pairs = || made.outputs.iter().zip(&written);
+        let told = pairs().filter_map(|(output, side)| unwritten(&output.name, &output.sized.layout, side)).collect::<Vec<_>>();
+        learned.wrote_nothing = !written.is_empty() && told.iter().filter(|(_, wrote_any)| !wrote_any).count() == written.len();
+        learned.notes.extend(told.into_iter().map(|(words, _)| format!("{words} by the reference: nothing is compared there")));
+        for ((output, first), other) in pairs().zip(again.into_iter().flatten()) {
+            let other = first.with(other);
+            if let Some(mismatch) = compare(self.compared(output), [&other, first]) {
+                learned.notes.push(format!(
+                    "the reference's results differ from one run to the next, which a race or a read of what nothing wrote \
+                     does: {mismatch}"
+                ));
+            }
+        }
+        self.expected = Some(written);
+        learned
+    }
+
+    /// What the reference is made of, where it is run; of another shader what the configurations are, which has the same outputs.
+    fn reference_made(&mut self) -> Result<Made, Failure> {
+        match self.subject.reference.clone() {
+            Reference::Configuration(point) => self.make(&point),
+            _ => self.make(&Point::default()),
+        }
+    }
+
+    fn compared<'o>(&self, output: &'o Output) -> Compared<'o> {
+        let Output { name, comparison, sized, .. } = output;
+        Compared { name, layout: &sized.layout, how: *comparison, tolerance: self.subject.tolerance }
     }
 
     /// Compares the outputs of a configuration with the reference's.
-    pub fn check(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
+    pub fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
         let wrong = |output: &str, got: String, expected: &str| {
-            let (output, expected) = (output.to_owned(), expected.to_owned());
-            Verdict::Wrong(Mismatch { output, at: Position::Element(0), got, expected, wrong: 1, total: 1 })
+            Verdict::Wrong(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
         };
         let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
-        if expected.iter().eq(outputs) {
-            return Verdict::Right;
-        }
-        if expected.len() != outputs.len() {
+        if expected.len() != outputs.bytes.len() {
             return wrong(
                 "the outputs",
-                format!("{} buffers", outputs.len()),
+                format!("{} buffers", outputs.bytes.len()),
                 &format!("{} as the reference has", expected.len()),
             );
         }
-        let expected = expected.clone();
+        let got = written_in(outputs);
+        let is_same = |(got, expected): (&Written, &Written)| got.bytes == expected.bytes && !got.has_unwritten();
+        if got.iter().zip(expected).all(is_same) {
+            return Verdict::Right;
+        }
         let made = match self.make(&case.point) {
             Ok(made) => made,
             Err(failure) => return wrong("the case", failure.reason, "as it was"),
         };
-        let pairs = made.outputs.iter().zip(outputs.iter().zip(&expected));
-        let mut found = pairs
-            .filter_map(|(output, both)| compare(&output.name, &output.sized.layout, [both.0, both.1], self.subject.tolerance));
+        let expected = self.expected.iter().flatten();
+        let pairs = made.outputs.iter().zip(got.iter().zip(expected));
+        let mut found = pairs.filter_map(|(output, (got, expected))| compare(self.compared(output), [got, expected]));
         found.next().map_or(Verdict::Right, Verdict::Wrong)
     }
+}
+
+fn written_in(outputs: Outputs) -> Vec<Written> {
+    let mut others = outputs.poisoned.unwrap_or_default().into_iter();
+    outputs.bytes.into_iter().map(|bytes| Written::of(bytes, others.next().as_deref())).collect()
 }
 
 /// A failure of another shader's.
@@ -131,7 +175,7 @@ fn of_reference(failure: Failure) -> Failure {
 }
 
 /// What a case writes, in words.
-fn written(made: &Made) -> String {
+fn outputs_of(made: &Made) -> String {
     let one = |Output { name, place: (set, binding, _), sized, .. }: &Output| {
         format!("{name} ({set}:{binding}, {})", sized.described())
     };
