@@ -1,5 +1,6 @@
 //! Where a run's rows go, and what is said meanwhile.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -18,6 +19,8 @@ pub struct Sink {
     is_mock: bool,
     is_dry: bool,
     started: Instant,
+    /// Failures of each kind that are told of.
+    most_told: u64,
     state: Mutex<State>,
 }
 
@@ -42,13 +45,31 @@ struct State {
     not_run: u64,
     /// Whether another try may have figures for some of them.
     retryable: bool,
+    /// Failures that were told of, by how they failed.
+    told: BTreeMap<String, u64>,
 }
 
 impl Sink {
     /// A sink of these outputs. Rows of the mock device are the same bytes whenever it runs.
     pub fn new(outputs: Outputs, beside: Beside, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
-        let state = State { outputs, beside, closed: false, written: 0, skipped: 0, failed: 0, not_run: 0, retryable: false };
-        Self { voice, is_mock, is_dry: arguments.dry_run, started: Instant::now(), state: Mutex::new(state) }
+        let state = State {
+            outputs,
+            beside,
+            closed: false,
+            written: 0,
+            skipped: 0,
+            failed: 0,
+            not_run: 0,
+            retryable: false,
+            told: BTreeMap::new(),
+        };
+        let (is_dry, started, state) = (arguments.dry_run, Instant::now(), Mutex::new(state));
+        Self { voice, is_mock, is_dry, started, most_told: u64::MAX, state }
+    }
+
+    /// Tells of so many failures of each kind at most: where thousands fail in the same way, the first few say it.
+    pub fn telling_few(self, most: u64) -> Self {
+        Self { most_told: most, ..self }
     }
 
     /// Whether nobody reads any more.
@@ -75,7 +96,14 @@ impl Sink {
         if status.is_some_and(Status::is_failure) && !row.is_not_run() {
             let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
             let case = case.collect::<Vec<_>>().join(" ");
-            self.voice.progress.note(&format!("{case}: {}: {}", row.status, row.reason));
+            let count = {
+                let mut state = self.state();
+                let count = state.told.entry(row.status.clone()).or_default();
+                *count += 1;
+                *count
+            };
+            let line = format!("{case}: {}: {}", row.status, row.reason);
+            if count <= self.most_told { self.voice.progress.note(&line) } else { self.voice.progress.detail(&line) }
         }
         let mut state = self.state();
         if !row.is_derived() {
@@ -135,14 +163,17 @@ impl Sink {
     /// # Errors
     /// Where an output can't be written.
     pub fn finish(self) -> anyhow::Result<u8> {
-        let Self { voice, is_dry, started, state, .. } = self;
+        let Self { voice, is_dry, started, state, most_told, .. } = self;
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
-        let State { beside, closed, written, skipped, failed, not_run, retryable, .. } = state;
+        let State { beside, closed, written, skipped, failed, not_run, retryable, told, .. } = state;
         if let Some(folder) = beside.code.filter(CodeFolder::is_empty) {
             voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().display()));
         }
         if !closed {
+            for (status, count) in told.iter().filter(|(_, count)| **count > most_told) {
+                voice.progress.note(&format!("... and {} more {status}: their rows say what", count - most_told));
+            }
             let (verb, seconds) = (if is_dry { "planned" } else { "measured" }, started.elapsed().as_secs_f64());
             let not_run = if not_run > 0 { format!(" ({not_run} of them not run)") } else { String::new() };
             let done = written - skipped - failed;

@@ -35,6 +35,8 @@ pub struct Noting {
     pub arrays: Vec<NotedArray>,
     /// Loads, stores and atomic operations of which it can't be told how far they reach.
     pub unfollowed: usize,
+    /// How many iterations of loops an invocation may have before that is noted, where they are counted.
+    most_iterations: Option<u32>,
 }
 
 /// Where an array lies.
@@ -107,7 +109,15 @@ impl Noting {
     /// # Errors
     /// Where the words are no module, or the new ones aren't valid.
     pub fn of(words: &[u32], entry: &str) -> Result<Self, NotingError> {
-        Self::rewrite(words, entry, Notes::Overruns)
+        Self::rewrite(words, entry, Notes::Overruns, None)
+    }
+
+    /// The same, but it also notes where an invocation comes to so many iterations of its loops.
+    ///
+    /// # Errors
+    /// As [`Noting::of`].
+    pub fn counting(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
+        Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }
 
     /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
@@ -115,24 +125,39 @@ impl Noting {
     /// # Errors
     /// As [`Noting::of`].
     pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
-        Self::rewrite(words, entry, Notes::Everything)
+        Self::rewrite(words, entry, Notes::Everything, None)
     }
 
-    fn rewrite(words: &[u32], entry: &str, notes: Notes) -> Result<Self, NotingError> {
+    fn rewrite(words: &[u32], entry: &str, notes: Notes, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module)?;
+        if let Some(most) = most_iterations {
+            writer.count_iterations(function, most);
+        }
         writer.instrument(function);
         writer.finish(function, notes)?;
         let Writer { module, place, arrays, unfollowed, .. } = writer;
         let words = module.assemble();
         validate(&words)?;
-        Ok(Self { words, place, arrays: arrays.into_iter().map(|array| array.told).collect(), unfollowed })
+        Ok(Self { words, place, arrays: arrays.into_iter().map(|array| array.told).collect(), unfollowed, most_iterations })
     }
 
-    /// How large the buffer must be.
+    /// How large the buffer must be: two words for each array, and two for the iterations.
     pub fn bytes(&self) -> u64 {
-        8 * self.arrays.len().max(1) as u64
+        8 * (self.arrays.len() + 1) as u64
+    }
+
+    /// Whether it notes anything.
+    pub fn is_idle(&self) -> bool {
+        self.arrays.is_empty() && self.most_iterations.is_none()
+    }
+
+    /// Whether an invocation came to as many iterations as are noted.
+    pub fn loops_too_often(&self, noted: &[u8]) -> bool {
+        let words = noted.chunks_exact(4).skip(2 * self.arrays.len());
+        let count = words.map(|word| word.try_into().map_or(0, u32::from_ne_bytes)).next();
+        self.most_iterations.zip(count).is_some_and(|(most, count)| count >= most)
     }
 
     /// What was noted that shouldn't be. Arrays of which nothing was noted have no length.

@@ -17,6 +17,12 @@ pub use effects::{AxisEffect, Loss};
 /// How sure it is that the best is among those that are called tied.
 const CONFIDENCE: f64 = 0.95;
 
+/// A time that is known less closely, as half its interval over it, is no answer.
+const ROUGHEST: f64 = 1.0;
+
+/// A configuration that may take so many times as long as the best is not tied with it: too little is known of it.
+const WIDEST: f64 = 1.5;
+
 /// What a configuration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
@@ -135,7 +141,8 @@ pub struct Answer {
     /// A configuration is tied where the interval of its time over the best's reaches down to 1. The interval is that of a comparison
     /// with the best of many (Hsu, Multiple Comparisons, 1996, chapter 4): one-sided, at a level of 5 % divided among all
     /// comparisons, and never less than a single two-sided one. Whether the plain intervals overlap would be
-    /// too generous for two configurations, and too strict for hundreds, the best of which was lucky.
+    /// too generous for two configurations, and too strict for hundreds, the best of which was lucky. Where the interval reaches to
+    /// 1.5 as well, too little is known to call it tied: it counts as undecided.
     pub tied: Vec<Placed>,
     /// How many were measured to less than the full precision and can't be told from the best, or seem even faster.
     pub undecided: usize,
@@ -165,6 +172,19 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Whether there is a best: not where the search ended before any was measured to the end, and their times are hardly known.
+    pub fn is_told(&self) -> bool {
+        self.best.timing.is_precise || self.flatness.measured == 1 || !self.is_rough()
+    }
+
+    /// Whether the best's time is hardly known.
+    fn is_rough(&self) -> bool {
+        let Timing { time, low, high, .. } = self.best.timing;
+        (high - low) / 2.0 > ROUGHEST * time
+    }
+}
+
 impl Trial {
     /// What it takes, where that is a time.
     fn timing(&self) -> Option<&Timing> {
@@ -184,12 +204,12 @@ fn tied(timed: &[(&Point, &Timing)], point: &Point, best: &Timing) -> (Vec<Place
     let (precise, rough): (Vec<_>, Vec<_>) = others().partition(|(_, timing)| timing.is_precise);
     let reaches = |timing: &Timing, factor: f64| Ratio::stretched(timing, best, factor).low <= 1.0;
     let factor = stretch(precise.len());
-    let mut tied: Vec<Placed> = (precise.into_iter())
-        .filter(|(_, timing)| reaches(timing, factor))
-        .map(|(point, timing)| placed(point, timing, best))
-        .collect();
+    let is_clear = |timing: &Timing| Ratio::of(timing, best).high < WIDEST;
+    let (precise, vague): (Vec<_>, Vec<_>) =
+        precise.into_iter().filter(|(_, timing)| reaches(timing, factor)).partition(|(_, timing)| is_clear(timing));
+    let mut tied: Vec<Placed> = (precise.into_iter()).map(|(point, timing)| placed(point, timing, best)).collect();
     tied.sort_by(|a, b| a.timing.time.total_cmp(&b.timing.time).then_with(|| a.point.cmp(&b.point)));
-    (tied, rough.into_iter().filter(|(_, timing)| reaches(timing, factor)).count())
+    (tied, vague.len() + rough.into_iter().filter(|(_, timing)| reaches(timing, factor)).count())
 }
 
 /// By how much intervals are stretched for so many comparisons with the best.

@@ -15,13 +15,13 @@ use super::members::Unsaid;
 use super::module::{self, Source};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
-use super::subject::Subject;
+use super::subject::{Reference, Subject};
 use super::variables::Variables;
 use super::written::Written;
 use super::{buffers, members, names};
 use crate::model::{
     AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, Point,
-    Repeat, Resource, Shape, Status, Step, Work,
+    Quirk, Repeat, Resource, Shape, Status, Step, Work,
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
@@ -83,6 +83,11 @@ impl Kernel {
     /// Gives constants values that all configurations share, the shader as it is written among them.
     pub fn share(&mut self, constants: Vec<(String, String)>) {
         self.subject.constants = constants;
+    }
+
+    /// Compares results with another reference.
+    pub fn compare_with(&mut self, reference: Reference) {
+        self.subject.reference = reference;
     }
 
     /// What is tuned.
@@ -194,8 +199,11 @@ impl Kernel {
         let refused = |reason: &str| Failure::new(Status::CompileError, reason);
         let Prepared { mut case, .. } = self.prepare(point)?;
         let source = self.source(point)?;
-        let (noting, module) = source.noting().map_err(refused)?;
-        if noting.arrays.is_empty() && noting.unfollowed == 0 {
+        // The invocations of a subgroup go on together while any of them does: in all they may come to the sum of what each does.
+        let together = u64::from(self.device.subgroup.size.max(1));
+        let most = self.loop_cap().and_then(|quirk| u32::try_from(quirk.most_iterations? / together).ok());
+        let (noting, module) = source.noting(most).map_err(refused)?;
+        if noting.is_idle() && noting.unfollowed == 0 {
             return Ok(None);
         }
         let notes = case.resources.len();
@@ -214,6 +222,11 @@ impl Kernel {
         let specialized = specialize_kernel(module, entry, &case.kernels[0], values);
         let kernels = vec![specialized.map_err(|error| refused(&error.to_string()))?];
         Ok(Some((Prepared { case, kernels }, noting.clone())))
+    }
+
+    /// The driver's fault of ending loops silently, where it has that.
+    pub fn loop_cap(&self) -> Option<&Quirk> {
+        self.device.quirks.iter().filter(|quirk| quirk.most_iterations.is_some()).min_by_key(|quirk| quirk.most_iterations)
     }
 
     /// The case of a configuration that is measured elsewhere: buffers are left empty.

@@ -6,13 +6,14 @@
 //! resources    what the case binds (buffers, scalars, images, texels, samplers, fill)
 //! compare      its results (written), beside those of a reference     doubts   what makes both doubtful
 //! space        the configurations that may be    search   which one next
-//! answer       what follows from those that were measured    table, t4   the best ones, over many runs and for other tools
+//! answer       what follows from those that were measured (diagnosis: from wrong ones)    table, t4   the best ones, over many runs and for other tools
 //! expression   what users say of counts, sizes and restrictions
 //! ```
 
 pub mod answer;
 mod buffers;
 mod compare;
+mod diagnosis;
 mod doubts;
 mod expression;
 mod fill;
@@ -35,6 +36,7 @@ mod variables;
 mod written;
 
 pub use compare::{Comparison, Tolerance};
+pub use diagnosis::{Diagnosis, diagnose};
 pub use doubts::Doubt;
 pub use expression::{Expression, ExpressionError, Value, listed};
 pub use fill::Fill;

@@ -91,14 +91,14 @@ impl Source {
         }
     }
 
-    /// The same, made to note how far it indexes its arrays; its entry point is the only one of its module.
+    /// The same, made to note how far it indexes its arrays, and where an invocation comes to so many iterations; its entry point is the only one of its module.
     ///
     /// # Errors
     /// Why it can't be.
-    pub(super) fn noting(&self) -> Result<(&Noting, &Arc<Module>), &str> {
+    pub(super) fn noting(&self, most_iterations: Option<u32>) -> Result<(&Noting, &Arc<Module>), &str> {
         let make = || {
             let name = &self.entry().name;
-            let noting = Noting::of(&self.module.words, name).map_err(|error| error.to_string())?;
+            let noting = Noting::counting(&self.module.words, name, most_iterations).map_err(|error| error.to_string())?;
             let mut module = Module::of_spirv(noting.words.clone(), Some(name)).map_err(|error| error.to_string())?;
             module.reflection.bindings = module.reflection.used_bindings().to_vec();
             Ok((noting, Arc::new(module)))
@@ -128,6 +128,17 @@ impl Source {
             Extent::Specialized { constant_id, .. } => Some(constant_id),
             Extent::Literal(_) | Extent::Derived { .. } => None,
         })
+    }
+
+    /// The direction whose size a constant of this name is; nothing where it is none's, or several'.
+    pub(super) fn size_direction(&self, name: &str) -> Option<usize> {
+        let constant = self.reflection().spec_constants.iter().find(|constant| !name.is_empty() && constant.name == name)?;
+        let sets = |extent: &Extent| matches!(extent, Extent::Specialized { constant_id, .. } if *constant_id == constant.id);
+        let directions: Vec<usize> = (0..3).filter(|direction| sets(&self.entry().local_size[*direction])).collect();
+        match directions[..] {
+            [direction] => Some(direction),
+            _ => None,
+        }
     }
 
     /// Whether the workgroup can have this size: one constant may stand for several directions.

@@ -39,6 +39,8 @@ pub enum Pass {
 pub struct Bounds {
     /// The arrays that were indexed beyond their ends.
     pub overruns: Vec<Overrun>,
+    /// Whether an invocation came to as many iterations of its loops as the driver is known to run.
+    pub loops_too_often: bool,
     /// How many of the shader's loads, stores and atomic operations nobody could watch, since it can't be told how far they reach.
     pub unfollowed: usize,
     /// What the validation layer had to say about the pass.
@@ -74,6 +76,8 @@ impl BoundsChecker for LocalChecker {
         let loaded = dispatcher.load(&prepared)?;
         let noted = dispatcher.run_checked(loaded.slot).and_then(|_| dispatcher.read(loaded.slot, notes));
         dispatcher.unload();
-        Ok(Bounds { overruns: noting.overruns(&noted?), unfollowed, messages: messages.drain() })
+        let noted = noted?;
+        let (overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
+        Ok(Bounds { overruns, loops_too_often, unfollowed, messages: messages.drain() })
     }
 }

@@ -158,12 +158,44 @@ fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
         assert!(found[1].2.ends_with("is indexed up to 1055, which the reference doesn't do"), "{found:?}");
 
         let (rows, ran) = of("-n=1000");
+        // Nobody is to take an answer for good that a look contradicts.
+        assert!(ran.code == Some(1) && ran.err.contains("Don't take it before you have mended it"), "{}", ran.err);
         assert!(rows.iter().all(|row| row.status == "ok" && row.flags.contains("out_of_bounds")), "{}", ran.err);
         assert!(
             ran.err.contains("has 1000 elements, and is indexed up to 1023: what comes of that is by chance"),
             "{}",
             ran.err
         );
+    }
+}
+
+/// A loop that is too long for the driver that ends it silently, and one that comes nowhere near.
+#[test]
+fn loops_that_a_driver_ends_silently_are_flagged() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 32) in;
+        layout(binding = 0) readonly buffer X { uint x[]; };
+        layout(binding = 1) writeonly buffer Y { uint y[]; };
+        layout(push_constant) uniform P { uint most; };
+        void main() {
+            uint i = gl_GlobalInvocationID.x, count = 0;
+            while (count < most) { for (uint k = 0; k < 10 && count < most; k++) count += 1 + x[i] % 2 * 0; }
+            y[i] = count;
+        }";
+    let shader = folder.write("loops.comp", shader);
+    for device in devices().iter().filter(|device| device.has_endless_loops || device.is_cpu) {
+        for most in ["most=5000", "most=70000"] {
+            let arguments = ["-n=32", "-d", &device.index, "-a", "local_size_x=16,32", "--push", most];
+            let ran = ran(&[&["tune", shader.as_str()], &SHORT[..], &arguments].concat());
+            let comes_to_it = device.driver == "MESA_LLVMPIPE" && most == "most=70000";
+            for row in rows(&ran.out) {
+                let is_flagged = row.flags.split(';').any(|flag| flag == "quirk:llvmpipe-loop-cap");
+                assert_eq!((row.status.as_str(), is_flagged), ("ok", comes_to_it), "{most} on {}: {}", device.driver, ran.err);
+            }
+            let warnings = ran.err.matches("warning: known driver fault llvmpipe-loop-cap").count();
+            assert_eq!(warnings, usize::from(comes_to_it), "{}", ran.err);
+        }
     }
 }
 

@@ -8,24 +8,24 @@ use anyhow::bail;
 use crate::cli::args::Run;
 use crate::cli::target::Targets;
 use crate::cli::voice::Voice;
-use crate::model::{Failure, Point, Status};
+use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
 use crate::tuning::space::Space;
-use crate::tuning::{Reference, Subject};
+use crate::tuning::{Kernel, Reference, Subject};
 use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
 /// How many looks may end with their process before the others are left out.
 const MOST_LOST: u32 = 3;
 
 /// What was seen of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// It stays within its arrays, as far as anyone can tell.
-    Within,
-    /// It leaves buffers that the reference leaves as well.
-    Leaves,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
     /// It leaves what the reference doesn't, or what ruins the driver's own memory: it isn't run. In words.
-    Excluded(String),
+    pub excluded: Option<String>,
+    /// It leaves buffers that the reference leaves as well.
+    pub leaves: bool,
+    /// It comes to a fault of the driver's, which ends its loops.
+    pub quirk: Option<Quirk>,
 }
 
 /// Runs passes that note how far they index, with robust buffer access, in a process of its own.
@@ -39,6 +39,9 @@ pub struct Looker<'r> {
     reference: Option<BTreeSet<Home>>,
     /// The arrays of which the user knows.
     told: BTreeSet<(Home, String)>,
+    /// The driver's fault of ending loops, where it has that, and whether the user knows that it shows.
+    loop_cap: Option<Quirk>,
+    has_told_cap: bool,
     /// Whether the user knows of accesses that nobody can follow.
     has_told_unfollowed: bool,
     /// Looks that ended with their process.
@@ -55,6 +58,7 @@ impl<'r> Looker<'r> {
     pub fn new(
         run: &'r Run,
         targets: &'r Targets,
+        kernel: &Kernel,
         subject: &'r Subject,
         configuration: Point,
         voice: &'r Voice,
@@ -67,6 +71,8 @@ impl<'r> Looker<'r> {
             checker: None,
             reference: None,
             told: BTreeSet::new(),
+            loop_cap: kernel.loop_cap().cloned(),
+            has_told_cap: false,
             has_told_unfollowed: false,
             lost: 0,
             spent: (0, Duration::ZERO),
@@ -74,7 +80,12 @@ impl<'r> Looker<'r> {
         let is_run = !matches!(subject.reference, Reference::Files(_));
         let pass = if is_run { Pass::Reference } else { Pass::Configuration(configuration) };
         let overruns = match new.check(&pass) {
-            Ok(overruns) => overruns,
+            Ok(Bounds { overruns, loops_too_often, .. }) => {
+                if loops_too_often {
+                    new.tell_cap("the reference");
+                }
+                overruns
+            }
             Err(failure) => {
                 new.note_failure("the reference", &failure);
                 return Ok(new);
@@ -107,36 +118,45 @@ impl<'r> Looker<'r> {
     /// Looks at a configuration.
     pub fn look(&mut self, point: &Point) -> Seen {
         if self.lost >= MOST_LOST {
-            return Seen::Within;
+            return Seen::default();
         }
-        let overruns = match self.check(&Pass::Configuration(point.clone())) {
-            Ok(overruns) => overruns,
+        let Bounds { overruns, loops_too_often, .. } = match self.check(&Pass::Configuration(point.clone())) {
+            Ok(bounds) => bounds,
             Err(failure) => {
                 self.note_failure(&point.to_string(), &failure);
-                return Seen::Within;
+                return Seen::default();
             }
         };
+        let quirk = self.loop_cap.clone().filter(|_| loops_too_often);
+        if quirk.is_some() {
+            self.tell_cap(&point.to_string());
+        }
         let is_known = |overrun: &&Overrun| {
             is_buffer(overrun) && self.reference.as_ref().is_none_or(|left| left.contains(&overrun.array.home))
         };
-        match overruns.iter().find(|overrun| !is_known(overrun)) {
-            Some(overrun) => {
-                if self.told.insert(array_of(overrun)) {
-                    self.warn(&format!("{point}: {}; such configurations are skipped", told(overrun)));
-                }
-                let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
-                Seen::Excluded(format!("{}{more}", told(overrun)))
+        if let Some(overrun) = overruns.iter().find(|overrun| !is_known(overrun)) {
+            if self.told.insert(array_of(overrun)) {
+                self.warn(&format!("{point}: {}; such configurations are skipped", told(overrun)));
             }
-            None if overruns.is_empty() => Seen::Within,
-            None => {
-                for overrun in &overruns {
-                    if self.told.insert(array_of(overrun)) {
-                        self.warn(&format!("{point}: {}: rows say out_of_bounds; {}", told(overrun), advice(overrun)));
-                    }
-                }
-                Seen::Leaves
+            let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
+            return Seen { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
+        }
+        for overrun in &overruns {
+            if self.told.insert(array_of(overrun)) {
+                self.warn(&format!("{point}: {}: rows say out_of_bounds; {}", told(overrun), advice(overrun)));
             }
         }
+        Seen { excluded: None, leaves: !overruns.is_empty(), quirk }
+    }
+
+    /// Says once that the driver ends loops.
+    fn tell_cap(&mut self, whose: &str) {
+        let Some(Quirk { name, what, .. }) = self.loop_cap.as_ref().filter(|_| !self.has_told_cap) else { return };
+        let words = format!(
+            "known driver fault {name}: {what}. {whose} may come to that: such rows have its flag, and results may be wrong"
+        );
+        self.has_told_cap = true;
+        self.warn(&words);
     }
 
     /// Says how long looking took.
@@ -145,29 +165,30 @@ impl<'r> Looker<'r> {
         self.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
     }
 
-    fn check(&mut self, pass: &Pass) -> Result<Vec<Overrun>, Failure> {
+    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
         let began = Instant::now();
-        let overruns = self.checked(pass);
+        let bounds = self.checked(pass);
         self.spent = (self.spent.0 + 1, self.spent.1 + began.elapsed());
-        overruns
+        bounds
     }
 
-    fn checked(&mut self, pass: &Pass) -> Result<Vec<Overrun>, Failure> {
+    fn checked(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
         let mut checker = match self.checker.take() {
             Some(checker) => checker,
             None => self.open()?,
         };
-        let Bounds { overruns, unfollowed, messages } = checker.check(pass)?;
+        let bounds = checker.check(pass)?;
         self.checker = Some(checker);
+        let Bounds { unfollowed, messages, .. } = &bounds;
         messages.iter().for_each(|message| self.voice.fault(&format!("validation: {message}")));
-        if unfollowed > 0 && !self.has_told_unfollowed {
+        if *unfollowed > 0 && !self.has_told_unfollowed {
             self.has_told_unfollowed = true;
             self.voice.progress.note(&format!(
                 "note: of {unfollowed} of the shader's accesses it can't be told how far they reach: whether they stay within \
                  their arrays wasn't looked at"
             ));
         }
-        Ok(overruns)
+        Ok(bounds)
     }
 
     fn open(&self) -> Result<Box<dyn BoundsChecker>, Failure> {

@@ -15,7 +15,10 @@ use crate::model::{AxisValue, Failure, Metric, Point, Status};
 use crate::output::Staged;
 use crate::stats::Interval;
 use crate::tuning::answer::{self, Answer, Timing};
-use crate::tuning::{DeviceId, DriverId, Entry, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, t4};
+use crate::tuning::{
+    DeviceId, Diagnosis, DriverId, Entry, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, diagnose,
+    t4,
+};
 
 /// As rows have it.
 const TOOL_VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -26,12 +29,23 @@ pub struct Found {
     /// How it was found, in words.
     effort: String,
     entry: Entry,
+    /// Whether the best leaves its buffers.
+    leaves: bool,
+}
+
+/// What the pattern of right and wrong results suggests.
+pub fn diagnosis(race: &Race) -> Option<Diagnosis> {
+    diagnose(&trials(race), &race.kernel().subject().reference, race.written_point().as_ref())
+}
+
+fn trials(race: &Race) -> Vec<answer::Trial> {
+    race.trials().values().map(trial).collect()
 }
 
 impl Found {
     /// What follows from a search; nothing where no configuration has a time.
     pub fn of(race: &Race) -> Option<Self> {
-        let trials: Vec<answer::Trial> = race.trials().values().map(trial).collect();
+        let trials = trials(race);
         let answer = Answer::new(race.space(), &trials, race.written_point().as_ref())?;
         let (time, samples) = race.spent();
         let (tried, all, seconds) = (trials.len(), race.space().len(), time.as_secs_f64());
@@ -49,19 +63,31 @@ impl Found {
             when: SystemTime::now(),
             tool_version: TOOL_VERSION.to_owned(),
         };
-        Some(Self { answer, effort, entry })
+        let leaves = race.trials().values().any(|trial| trial.point == answer.best.point && trial.leaves());
+        Some(Self { answer, effort, entry, leaves })
     }
 
-    /// Says it, and adds the best configuration to the table that is asked for.
+    /// Whether the answer may be believed: its time is known, and what it computes isn't by chance.
+    pub fn is_believed(&self) -> bool {
+        self.answer.is_told() && !self.leaves
+    }
+
+    /// Says it, and adds the best configuration to the table that is asked for, where it may be believed.
     ///
     /// # Errors
     /// Where the table can't be read or written.
-    pub fn tell(self, arguments: &Tune, voice: &Voice) -> anyhow::Result<()> {
+    pub fn tell(self, arguments: &Tune, voice: &Voice, is_believed: bool) -> anyhow::Result<()> {
         let tell = |line: &str| voice.progress.answer(line);
         voice.progress.note("");
         self.answer.to_string().lines().for_each(tell);
+        if self.leaves {
+            tell(
+                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.",
+            );
+        }
         tell(&self.effort);
-        if let Some(path) = &arguments.save_table {
+        // What nobody may believe isn't kept for others.
+        if let Some(path) = arguments.save_table.as_ref().filter(|_| is_believed) {
             let mut table = Table::default();
             table.insert(self.entry);
             table.save(path)?;

@@ -18,12 +18,12 @@ use super::voice::Voice;
 use super::{interrupt, outputs, run};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
-use crate::model::{DeviceInfo, Failure, Point, Status};
+use crate::model::{DeviceInfo, Failure, Point};
 use crate::output;
 use crate::record::{Header, Record};
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
-use crate::tuning::{CONSTANT_AXIS, Kernel};
+use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, Reference};
 use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
@@ -33,6 +33,9 @@ pub use arguments::Tune;
 
 /// The largest space that is searched whole unless the user says otherwise.
 const SMALL: usize = 512;
+
+/// Failures of each kind that are told of one by one.
+const MOST_TOLD: u64 = 3;
 
 /// Tunes a kernel on a device and writes rows and the answer.
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
@@ -49,15 +52,13 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         kernel = Kernel::new(subject.clone(), place.info.clone());
     }
     let space = space(&arguments, &mut kernel, &place.info)?;
+    if let Some((point, note)) = subject::instead_of_written(&mut kernel, &space) {
+        voice.progress.note(&note);
+        kernel.compare_with(Reference::Configuration(point));
+    }
     let subject = kernel.subject().clone();
     // Whatever the user has to mend shows here, before anything is measured.
-    kernel.reference().map_err(|failure| match (failure.status, &arguments.reference) {
-        (Status::Skipped, None) => Error::Usage(format!(
-            "the shader as it is written can't run on this device, and can be no reference: {} (--reference names another one)",
-            failure.reason
-        )),
-        _ => usage(&failure),
-    })?;
+    kernel.reference().map_err(|failure| usage(&failure))?;
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
@@ -67,7 +68,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
     let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-    let looker = Looker::new(&run, &targets, &subject, bounds::instead_of_files(&space, written), &voice)?;
+    let looker = Looker::new(&run, &targets, &kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
@@ -78,23 +79,27 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })?;
     let outputs = reserved.begin(&header)?;
-    let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock());
+    let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock()).telling_few(MOST_TOLD);
     let strategy = strategy(&arguments, &space);
     let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, &sink);
     let raced = race.run(session);
-    let found = Found::of(&race);
+    let (found, diagnosis) = (Found::of(&race), found::diagnosis(&race));
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
     drop(race);
     let finished = sink.finish();
     raced.and(finished.map(drop)).and(kept)?;
-    let is_found = found.is_some();
+    let doubts_reference = diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.doubts_reference);
+    let is_believed = found.as_ref().is_some_and(Found::is_believed) && !doubts_reference;
+    if let Some(Diagnosis { words, .. }) = diagnosis {
+        voice.progress.answer(&format!("\nWrong results: {words}."));
+    }
     if let Some(found) = found {
-        found.tell(&arguments, &voice)?;
+        found.tell(&arguments, &voice, is_believed)?;
     }
     Ok(match interrupt::is_asked() {
         true => EXIT_INTERRUPTED,
-        false if is_found && !voice.has_faults() => EXIT_OK,
+        false if is_believed && !voice.has_faults() => EXIT_OK,
         false => EXIT_FAILED,
     })
 }

@@ -15,7 +15,7 @@ use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Preset, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Preset, Quirk, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record};
@@ -55,6 +55,8 @@ pub struct Trial {
     case: Option<Case>,
     /// Whether it leaves buffers, as the reference does.
     leaves: bool,
+    /// A fault of the driver's that it comes to.
+    quirk: Option<Quirk>,
 }
 
 impl Trial {
@@ -66,6 +68,11 @@ impl Trial {
     /// Its case, where the device's limits allow it.
     pub fn case(&self) -> Option<&Case> {
         self.case.as_ref()
+    }
+
+    /// Whether it leaves buffers, as the reference does.
+    pub fn leaves(&self) -> bool {
+        self.leaves
     }
 
     /// Whether it was measured as precisely as the best.
@@ -337,7 +344,7 @@ impl<'r> Race<'r> {
     fn prepared(&mut self, configuration: usize) -> Trial {
         let point = self.space.point(configuration);
         let when = SystemTime::now();
-        let trial = Trial { point, row: None, measured: None, failure: None, when, case: None, leaves: false };
+        let trial = Trial { point, row: None, measured: None, failure: None, when, case: None, leaves: false, quirk: None };
         let case = match self.kernel.describe(&trial.point) {
             Ok(case) => case,
             Err(failure) => {
@@ -346,16 +353,13 @@ impl<'r> Race<'r> {
             }
         };
         self.bar.start(&format!("looking at {} {}", case.experiment, case.point));
-        match self.looker.look(&trial.point) {
-            seen @ (Seen::Within | Seen::Leaves) => Trial { case: Some(case), leaves: seen == Seen::Leaves, ..trial },
-            Seen::Excluded(reason) => {
-                let failure = Failure::new(Status::Skipped, reason);
-                let mut row = self.row(configuration, &trial.point, Ok(&case));
-                row.fail(&failure);
-                row.add_flag(Flag::OutOfBounds);
-                Trial { row: Some(row), failure: Some(failure), ..trial }
-            }
-        }
+        let Seen { excluded, leaves, quirk } = self.looker.look(&trial.point);
+        let Some(reason) = excluded else { return Trial { case: Some(case), leaves, quirk, ..trial } };
+        let failure = Failure::new(Status::Skipped, reason);
+        let mut row = self.row(configuration, &trial.point, Ok(&case));
+        row.fail(&failure);
+        row.add_flag(Flag::OutOfBounds);
+        Trial { row: Some(row), failure: Some(failure), ..trial }
     }
 
     /// A row before anything is measured.
@@ -429,6 +433,7 @@ impl<'r> Race<'r> {
         if known.leaves {
             row.add_flag(Flag::OutOfBounds);
         }
+        known.quirk.iter().for_each(|quirk| row.add_quirk(quirk));
         if let Some(shader) = &shader {
             row.describe_shader(shader);
             if self.targets.are_mock() {

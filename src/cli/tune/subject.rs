@@ -1,14 +1,15 @@
 //! From flags to what is tuned, and to the axes that it is tuned along.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
 use super::arguments::Tune;
 use crate::cli::defines;
 use crate::error::Error;
 use crate::experiments::powers_of_two;
-use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point};
+use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point, Status};
 use crate::plan::{parse_number, parse_values};
-use crate::tuning::space::Dimension;
+use crate::tuning::space::{Dimension, Space};
 use crate::tuning::{
     BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
     Tolerance, listed,
@@ -178,6 +179,41 @@ fn constants(arguments: &Tune, kernel: &mut Kernel) -> Result<Vec<(String, AxisV
     Ok(all)
 }
 
+/// How many invocations a workgroup has in the configuration that stands for a shader that has no size of its own.
+const SANE: f64 = 64.0;
+
+/// The most configurations that are looked through for such a one.
+const LOOKED_THROUGH: usize = 1 << 14;
+
+/// The configuration to compare with where the shader as it is written is to be the reference and can't run, or is none that anybody
+/// would run: a workgroup of a single invocation, since the size is left to whoever runs it. With what to say of that.
+pub fn instead_of_written(kernel: &mut Kernel, space: &Space) -> Option<(Point, String)> {
+    if kernel.subject().reference != Reference::Untouched {
+        return None;
+    }
+    let why = match kernel.reference() {
+        Err(failure) if failure.status == Status::Skipped => {
+            format!("the shader as it is written can't run on this device ({})", failure.reason)
+        }
+        _ if kernel.leaves_its_size_open().unwrap_or(false) => {
+            "the shader leaves its workgroup size open, and has one invocation as it is written".to_owned()
+        }
+        _ => return None,
+    };
+    let extents = |point: &Point| LOCAL_SIZE_AXES.map(|axis| f64::from(point.get(axis).map_or(1, |_| point.u32(axis))));
+    let mut points: Vec<Point> = (0..space.len().min(LOOKED_THROUGH)).map(|i| space.point(i)).collect();
+    // As near to the size as may be, and of those the one that is nearest to a square or a cube.
+    let badness = |point: &Point| {
+        let extents = extents(point);
+        let longest = extents.iter().copied().fold(1.0, f64::max);
+        ((extents.iter().product::<f64>() / SANE).log2().abs(), longest)
+    };
+    points.sort_by(|a, b| badness(a).partial_cmp(&badness(b)).unwrap_or(Ordering::Equal));
+    let point = points.into_iter().find(|point| kernel.describe(point).is_ok())?;
+    let note = format!("note: {why}: results are compared with those of {point} (--reference names another one)");
+    Some((point, note))
+}
+
 /// Constants that have one value in every configuration: the shader as it is written has to have it too, or its results would be others.
 pub fn shared(axes: &[Dimension]) -> Vec<(String, String)> {
     let one = |axis: &Dimension| match &axis.values[..] {
@@ -193,6 +229,9 @@ fn axis(name: &str, values: &str, kernel: &mut Kernel) -> Result<(String, Vec<Ax
         return numbers(name, values, 1).map(|values| (name.to_owned(), values));
     }
     let plain = name.strip_prefix(CONSTANT_AXIS).unwrap_or(name);
+    if let Some(size) = kernel.size_axis(plain).map_err(|failure| Error::Usage(failure.reason))? {
+        return numbers(size, values, 1).map(|values| (size.to_owned(), values));
+    }
     let constant = kernel.constant(plain).map_err(|failure| Error::Usage(failure.reason))?;
     let name = format!("{CONSTANT_AXIS}{}", constant.name);
     if constant.is_count && !values.contains('-') {

@@ -41,6 +41,8 @@ pub(super) struct Writer {
     /// A pointer to a word of the invocation's own.
     own_pointer: Word,
     next: Word,
+    /// The variable that counts iterations, and how many are noted.
+    iterations: Option<(Word, Word)>,
 }
 
 impl Writer {
@@ -71,6 +73,7 @@ impl Writer {
             zero: 0,
             own_pointer: 0,
             next,
+            iterations: None,
             module,
         };
         new.uint = new.find_type(Op::TypeInt, &[Operand::LiteralBit32(32), Operand::LiteralBit32(0)]);
@@ -144,6 +147,38 @@ impl Writer {
     }
 
     // ---- noting -----------------------------------------------------------------------------------------------------------
+
+    /// Has the loops that an entry point comes to count their iterations, all together.
+    pub(super) fn count_iterations(&mut self, entry: Word, most: u32) {
+        let (count, most) = (self.own_variable(), self.constant(most));
+        let one = self.constant(1);
+        self.iterations = Some((count, most));
+        let called = called_from(&self.module, entry);
+        let mut functions = std::mem::take(&mut self.module.functions);
+        for function in functions.iter_mut().filter(|function| function.def_id().is_some_and(|id| called.contains(&id))) {
+            // What an iteration begins with, the last one included, which finds that there is nothing left to do.
+            let is_header =
+                |block: &&mut Block| block.instructions.iter().any(|instruction| instruction.class.opcode == Op::LoopMerge);
+            for block in function.blocks.iter_mut().filter(is_header) {
+                let is_phi = |instruction: &Instruction| matches!(instruction.class.opcode, Op::Phi | Op::Line | Op::NoLine);
+                let rest = block.instructions.iter().position(|instruction| !is_phi(instruction)).unwrap_or(0);
+                let after = block.instructions.split_off(rest);
+                let so_far = self.emit(&mut block.instructions, Op::Load, self.uint, &[count]);
+                let more = self.emit(&mut block.instructions, Op::IAdd, self.uint, &[so_far, one]);
+                block.instructions.push(Instruction::new(Op::Store, None, None, ids(&[count, more])));
+                block.instructions.extend(after);
+            }
+        }
+        self.module.functions = functions;
+    }
+
+    /// A variable of the invocation's own, which is 0 at first.
+    fn own_variable(&mut self) -> Word {
+        let operands = vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)];
+        let variable = self.declare(Op::Variable, Some(self.own_pointer), operands);
+        self.list(variable);
+        variable
+    }
 
     /// Has the functions that an entry point calls note their accesses.
     pub(super) fn instrument(&mut self, entry: Word) {
@@ -228,12 +263,7 @@ impl Writer {
         if is_runtime && !matches!(path.last(), Some(Step::Member(_))) {
             return None;
         }
-        let largest = self.declare(
-            Op::Variable,
-            Some(self.own_pointer),
-            vec![Operand::StorageClass(StorageClass::Private), Operand::IdRef(self.zero)],
-        );
-        self.list(largest);
+        let largest = self.own_variable();
         let home = match self.places.get(&variable)?.class {
             StorageClass::Workgroup => Home::Shared,
             class if is_local(class) => Home::Invocation,
@@ -339,7 +369,7 @@ impl Writer {
         let mut blocks = Vec::new();
         for mut block in std::mem::take(&mut self.module.functions[entry].blocks) {
             let returns = block.instructions.last().is_some_and(|last| last.class.opcode == Op::Return);
-            if !returns || self.arrays.is_empty() {
+            if !returns || (self.arrays.is_empty() && self.iterations.is_none()) {
                 blocks.push(block);
                 continue;
             }
@@ -379,9 +409,10 @@ impl Writer {
     /// Whether any array was left; nothing where none has a length.
     fn leaves(&mut self, lengths: &[Option<Word>], code: &mut Vec<Instruction>) -> Option<Word> {
         let mut any = None;
-        for (i, length) in lengths.iter().enumerate() {
-            let Some(length) = *length else { continue };
-            let largest = self.emit(code, Op::Load, self.uint, &[self.arrays[i].largest]);
+        let arrays = lengths.iter().zip(&self.arrays).filter_map(|(length, array)| Some((array.largest, (*length)?)));
+        let all: Vec<(Word, Word)> = arrays.chain(self.iterations).collect();
+        for (largest, length) in all {
+            let largest = self.emit(code, Op::Load, self.uint, &[largest]);
             let is_beyond = self.emit(code, Op::UGreaterThanEqual, self.bool, &[largest, length]);
             any = Some(match any {
                 Some(any) => self.emit(code, Op::LogicalOr, self.bool, &[any, is_beyond]),
@@ -431,6 +462,11 @@ impl Writer {
             if let Some(length) = length {
                 self.raise(buffer, 2 * i + 1, *length, code);
             }
+        }
+        if let Some((count, most)) = self.iterations {
+            let count = self.emit(code, Op::Load, self.uint, &[count]);
+            self.raise(buffer, 2 * lengths.len(), count, code);
+            self.raise(buffer, 2 * lengths.len() + 1, most, code);
         }
     }
 

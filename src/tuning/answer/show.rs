@@ -17,9 +17,21 @@ const LISTED: usize = 10;
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { best, tied, undecided, default, axes, together, flatness, failures } = self;
+        if !self.is_told() {
+            return writeln!(
+                f,
+                "No best: the fastest so far takes {}, which is no answer: {}\nGive it more time (--budget, --max-time), or an idle \
+                 machine.",
+                time(&best.timing),
+                named(&best.point)
+            );
+        }
         writeln!(f, "Best: {}", named(&best.point))?;
         let roughly = if best.timing.is_precise { "" } else { " None was measured to the full precision." };
         writeln!(f, "It takes {}.{roughly}", time(&best.timing))?;
+        if self.is_rough() {
+            writeln!(f, "That is too rough to rely on: give it more time (--max-time), or an idle machine.")?;
+        }
         if let Some(default) = default {
             writeln!(f, "{}", gain(default, best))?;
         }
@@ -32,8 +44,10 @@ impl fmt::Display for Answer {
         if *undecided > 0 {
             writeln!(f, "{undecided} {} measured too roughly to be told from it.", were(*undecided))?;
         }
+        // An axis of one value matters nothing.
+        let axes: Vec<&AxisEffect> = axes.iter().filter(|effect| effect.others > 0).collect();
         if !axes.is_empty() {
-            write!(f, "\nWhat each axis matters:\n{}", effects(axes))?;
+            write!(f, "\nWhat each axis matters:\n{}", effects(&axes))?;
         }
         if let Some(together) = together {
             writeln!(f, "{} of the variance is what axes do together, and noise.", percent(*together))?;
@@ -101,9 +115,9 @@ fn tied_table(answer: &Answer) -> String {
     text
 }
 
-fn effects(axes: &[AxisEffect]) -> String {
+fn effects(axes: &[&AxisEffect]) -> String {
     let titles = ["axis", "best", "variance", "least loss", "most", "measured"].map(str::to_owned).to_vec();
-    let row = |effect: &AxisEffect| {
+    let row = |effect: &&AxisEffect| {
         let AxisEffect { axis, best, share, others, measured, failed, least, most } = effect;
         let failed = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
         vec![
@@ -130,7 +144,10 @@ fn loss(loss: &Loss) -> String {
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
 fn flat(flatness: &Flatness) -> String {
     let Flatness { measured, configurations, within_5_percent, within_10_percent } = *flatness;
-    let share = |count: usize| percent(count as f64 / measured.max(1) as f64);
+    if measured < 2 {
+        return format!("{measured} of {configurations} configurations has a time.");
+    }
+    let share = |count: usize| percent(count as f64 / measured as f64);
     format!(
         "{measured} of {configurations} configurations have a time: {within_5_percent} ({}) within 5 % of the best, \
          {within_10_percent} ({}) within 10 %.",

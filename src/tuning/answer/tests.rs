@@ -64,6 +64,32 @@ fn the_best_is_the_fastest_that_is_known_precisely() {
 }
 
 #[test]
+fn what_is_hardly_known_is_neither_tied_nor_the_best() {
+    // The second takes 0.5 to 7 times as long, for all that is known.
+    let vague = Timing::precise(110.0, Interval { low: 50.0, high: 700.0 });
+    let answer = line(&[timing(100.0, 0.01), vague, timing(100.5, 0.01)]);
+    assert_eq!((values(&answer.tied), answer.undecided), (vec![2], 1));
+    // Broken off before any was measured to the end.
+    let answer = line(&[rough(120.0, 3.0), rough(90.0, 3.3)]);
+    let shown = answer.to_string();
+    assert!(!answer.is_told() && shown.starts_with("No best: the fastest so far takes 90.0 ns ± 330.0 %"), "{shown}");
+    // The only one is the best, and one that was measured to the end has been compared as well as could be.
+    let alone = line(&[rough(120.0, 3.0)]);
+    assert!(alone.is_told() && alone.to_string().contains("too rough to rely on"), "{alone}");
+    assert!(line(&[timing(120.0, 3.0), rough(500.0, 0.1)]).is_told());
+}
+
+#[test]
+fn an_axis_of_one_value_and_a_single_time_are_not_enlarged_upon() {
+    let space = space(&[("x", 3), ("y", 1)]);
+    let at = |x: u64| point(&[("x", x), ("y", 0)]);
+    let trials = [trial(at(0), timing(100.0, 0.01)), failed(at(1), Status::WrongResult), failed(at(2), Status::WrongResult)];
+    let shown = Answer::new(&space, &trials, None).unwrap().to_string();
+    assert!(shown.contains("1 of 3 configurations has a time.\nFailed: 2 wrong result."), "{shown}");
+    assert!(shown.contains("0 of 2, 2 failed") && !shown.contains("0 of 0") && !shown.contains("100.0 %"), "{shown}");
+}
+
+#[test]
 fn without_a_time_there_is_no_answer() {
     let space = space(&[("x", 2)]);
     let trials = [failed(point(&[("x", 0)]), Status::Crashed), trial(point(&[("x", 1)]), timing(f64::NAN, 0.1))];
@@ -381,6 +407,6 @@ fn a_shader_without_axes_has_an_answer() {
     It is the default.
     No other is tied with it.
 
-    1 of 1 configurations have a time: 1 (100.0 %) within 5 % of the best, 1 (100.0 %) within 10 %.
+    1 of 1 configurations has a time.
     ");
 }

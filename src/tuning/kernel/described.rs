@@ -70,6 +70,24 @@ impl Kernel {
         })
     }
 
+    /// The axis of the workgroup size that a constant of this name sets, where it sets one.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn size_axis(&mut self, name: &str) -> Result<Option<&'static str>, Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(source.size_direction(name).map(|direction| LOCAL_SIZE_AXES[direction]))
+    }
+
+    /// Whether the shader leaves its workgroup size to whoever runs it: all of it is constants of its own that are 1.
+    ///
+    /// # Errors
+    /// As [`Kernel::candidates`].
+    pub fn leaves_its_size_open(&mut self) -> Result<bool, Failure> {
+        let source = self.source(&Point::default())?;
+        Ok(source.local_size == [1; 3] && source.directions.contains(&true))
+    }
+
     /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
     ///
     /// # Errors

@@ -154,6 +154,28 @@ fn only_indexes_that_may_lie_beyond_are_replaced() {
 }
 
 #[test]
+fn iterations_are_noted_from_a_number_on() {
+    let text = "#version 460
+        layout(binding = 0) buffer X { uint x[]; };
+        uint sum(uint n) { uint s = 0; for (uint i = 0; i < n; i++) s += i; return s; }
+        void main() { uint n = x[0]; do { n = sum(n); } while (n > 4); x[1] = n; }";
+    let module = compiled_with_news(text);
+    let adds = |words: &[u32]| {
+        let text = String::from_utf8(spirv_tool("spirv-dis", &["--no-header", "-"], &bytes(words)).unwrap()).unwrap();
+        text.matches("OpIAdd").count()
+    };
+    let plain = Noting::of(&module.words, "main").unwrap();
+    let counting = Noting::counting(&module.words, "main", Some(100)).unwrap();
+    assert_eq!(adds(&counting.words), adds(&plain.words) + 2, "one for each loop");
+    let noted = |count: u32| bytes(&[&vec![0; 2 * counting.arrays.len()][..], &[count, 100]].concat());
+    assert!(!counting.loops_too_often(&noted(99)) && counting.loops_too_often(&noted(100)));
+    assert!(!plain.loops_too_often(&noted(100)), "nobody asked");
+    let none = compiled_with_news("#version 460\nvoid main() {}");
+    assert!(Noting::of(&none.words, "main").unwrap().is_idle());
+    assert!(!Noting::counting(&none.words, "main", Some(1)).unwrap().is_idle());
+}
+
+#[test]
 fn only_what_lies_beyond_the_end_is_an_overrun() {
     let noting = noting(
         "layout(binding = 0) buffer X { float x[]; };

@@ -1,0 +1,189 @@
+//! What the pattern of wrong results suggests, said once instead of configuration by configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::answer::Trial;
+use super::{LOCAL_SIZE_AXES, Reference};
+use crate::model::{AxisValue, Failure, Point, Status};
+
+/// What the results of a search suggest, in sentences for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// In words.
+    pub words: String,
+    /// Whether the reference itself can't be believed: then no answer can.
+    pub doubts_reference: bool,
+}
+
+/// Looks at which results are right and which are wrong. `written` is the shader as it is written; nothing where no result is wrong.
+pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>) -> Option<Diagnosis> {
+    let failure = |trial: &Trial| trial.outcome.as_ref().err().cloned();
+    let wrong: Vec<(&Point, Failure)> = trials
+        .iter()
+        .filter_map(|trial| Some((&trial.point, failure(trial)?)))
+        .filter(|(_, failure)| failure.status == Status::WrongResult)
+        .collect();
+    let right: Vec<&Point> = trials.iter().filter(|trial| trial.outcome.is_ok()).map(|trial| &trial.point).collect();
+    let own = match reference {
+        Reference::Untouched => written,
+        Reference::Configuration(point) => Some(point),
+        Reference::Shader(_) | Reference::Files(_) => None,
+    };
+    let count = wrong.len();
+    let first = wrong.first()?;
+    let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same(point, own)));
+    let told = |words: String| Some(Diagnosis { words, doubts_reference: false });
+    if is_own_wrong {
+        let words = "the reference's own configuration differs from the reference: its results change from one run to the next, which \
+                     a race or a read of what nothing wrote does; no result can be believed";
+        return Some(Diagnosis { words: words.to_owned(), doubts_reference: true });
+    }
+    let alike = wrong.iter().all(|(_, failure)| failure.reason == first.1.reason);
+    if right.is_empty() && count > 1 {
+        let words = match (alike, own) {
+            (true, _) => format!(
+                "all {count} results differ from the reference in the same way: suspect the reference, or what -n, --push, --buffer \
+                 and --threads say of the problem"
+            ),
+            (false, None) => format!(
+                "none of the {count} results is the reference's, and not all differ in the same way: the reference may solve another \
+                 problem, or the code depends on its configuration"
+            ),
+            (false, Some(_)) => {
+                format!("all {count} results are wrong, each in its own way: the code depends on its configuration")
+            }
+        };
+        return told(words);
+    }
+    if count == 1 {
+        return None;
+    }
+    let only_own = matches!((&right[..], own), ([right], Some(own)) if same(right, own));
+    if only_own {
+        let way = if alike { " All others agree with each other." } else { "" };
+        return told(format!(
+            "only the reference's own configuration is right: the code depends on it, as where it has its workgroup size as a \
+             number.{way}"
+        ));
+    }
+    let points: Vec<&Point> = wrong.iter().map(|(point, _)| *point).collect();
+    if let Some(words) = by_axis(&points, &right).or_else(|| by_size(&points, &right)) {
+        return told(format!("{words}: the code depends on it"));
+    }
+    None
+}
+
+fn same(one: &Point, other: &Point) -> bool {
+    one.iter().all(|(axis, value)| other.get(axis).is_none_or(|known| known == value))
+}
+
+/// Whether some values of one axis are wrong whatever the others, and all other values are right.
+fn by_axis(wrong: &[&Point], right: &[&Point]) -> Option<String> {
+    let axes: BTreeSet<&str> = wrong.iter().flat_map(|point| point.iter()).map(|(axis, _)| axis).collect();
+    axes.into_iter().find_map(|axis| {
+        let values =
+            |points: &[&Point]| points.iter().filter_map(|point| point.get(axis)).cloned().collect::<BTreeSet<AxisValue>>();
+        let (bad, good) = (values(wrong), values(right));
+        let is_told = !good.is_empty() && bad.is_disjoint(&good);
+        is_told.then(|| {
+            let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
+            format!("all results with {axis} {} are wrong, and all others right", bad.join(", "))
+        })
+    })
+}
+
+/// The same of how many invocations a workgroup has.
+fn by_size(wrong: &[&Point], right: &[&Point]) -> Option<String> {
+    let size = |point: &Point| {
+        let extent = |axis: &str| match point.get(axis) {
+            Some(AxisValue::Integer(extent)) => *extent,
+            _ => 1,
+        };
+        LOCAL_SIZE_AXES.iter().map(|axis| extent(axis)).fold(1_u64, u64::saturating_mul)
+    };
+    let mut outcomes: BTreeMap<u64, BTreeSet<bool>> = BTreeMap::new();
+    for (point, is_right) in wrong.iter().map(|point| (point, false)).chain(right.iter().map(|point| (point, true))) {
+        outcomes.entry(size(point)).or_default().insert(is_right);
+    }
+    let is_clear = outcomes.len() > 1 && outcomes.values().all(|outcomes| outcomes.len() == 1);
+    let of = |is_right: bool| {
+        let sizes = outcomes.iter().filter(|(_, outcome)| outcome.contains(&is_right)).map(|(size, _)| *size);
+        sizes.collect::<Vec<u64>>()
+    };
+    let (bad, good) = (of(false), of(true));
+    match (bad.first(), bad.last(), good.first(), good.last()) {
+        (Some(least), _, _, Some(most)) if is_clear && least > most => {
+            Some(format!("all results of more than {most} invocations in a workgroup are wrong, and all others right"))
+        }
+        (_, Some(most), Some(least), _) if is_clear && most < least => {
+            Some(format!("all results of fewer than {least} invocations in a workgroup are wrong, and all others right"))
+        }
+        _ if is_clear => {
+            let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
+            Some(format!("all results of {} invocations in a workgroup are wrong, and all others right", bad.join(", ")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::answer::Timing;
+
+    const TIMING: Timing = Timing { time: 1.0, low: 0.9, high: 1.1, is_precise: true };
+
+    fn at(x: u64, tile: u64) -> Point {
+        Point::new([("local_size_x".into(), x.into()), ("spec_TILE".into(), tile.into())])
+    }
+
+    /// Sizes and tiles, each wrong in this way or right.
+    fn diagnosed(trials: &[(u64, u64, Option<&str>)], reference: &Reference) -> Option<Diagnosis> {
+        let trial = |(x, tile, wrong): &(u64, u64, Option<&str>)| {
+            let outcome = wrong.map_or(Ok(TIMING), |reason| Err(Failure::new(Status::WrongResult, reason)));
+            Trial { point: at(*x, *tile), outcome }
+        };
+        let trials: Vec<Trial> = trials.iter().map(trial).collect();
+        diagnose(&trials, reference, Some(&at(64, 1)))
+    }
+
+    fn words(trials: &[(u64, u64, Option<&str>)]) -> String {
+        diagnosed(trials, &Reference::Untouched).map_or_else(String::new, |diagnosis| diagnosis.words)
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_follows() {
+        assert_eq!(words(&[(64, 1, None), (32, 1, None)]), "");
+        assert_eq!(words(&[(64, 1, None), (32, 1, None), (16, 1, Some("a"))]), "", "its row says it");
+        let mixed = [(64, 1, None), (64, 2, Some("a")), (32, 1, Some("b")), (32, 2, None)];
+        assert_eq!(words(&mixed), "");
+    }
+
+    #[test]
+    fn each_pattern_has_its_words() {
+        assert!(words(&[(64, 1, None), (32, 1, Some("a")), (16, 1, Some("b"))]).starts_with("only the reference's own"));
+        let tiles = [(64, 1, None), (32, 1, None), (64, 2, Some("a")), (32, 2, Some("b"))];
+        assert!(words(&tiles).starts_with("all results with spec_TILE 2 are wrong, and all others right"));
+        let sizes = [(64, 1, None), (32, 1, None), (128, 1, Some("a")), (256, 1, Some("b"))];
+        assert!(words(&sizes).starts_with("all results with local_size_x 128, 256 are wrong"));
+        let itself = diagnosed(&[(64, 1, Some("a")), (32, 1, None), (16, 1, None)], &Reference::Untouched).unwrap();
+        assert!(itself.doubts_reference && itself.words.contains("from one run to the next"));
+    }
+
+    #[test]
+    fn a_reference_that_all_contradict_is_suspected() {
+        let file = Reference::Files(Vec::new());
+        let alike = diagnosed(&[(64, 1, Some("a")), (32, 1, Some("a"))], &file).unwrap();
+        assert!(alike.words.starts_with("all 2 results differ from the reference in the same way"), "{}", alike.words);
+        let apart = diagnosed(&[(64, 1, Some("a")), (32, 1, Some("b"))], &file).unwrap();
+        assert!(apart.words.starts_with("none of the 2 results"), "{}", apart.words);
+    }
+
+    #[test]
+    fn sizes_of_several_directions_are_told_by_their_invocations() {
+        let flat = |x: u64, y: u64| Point::new([("local_size_x".into(), x.into()), ("local_size_y".into(), y.into())]);
+        let (wrong, right) = ([flat(16, 8), flat(8, 16)], [flat(8, 8), flat(16, 4), flat(4, 8), flat(8, 4)]);
+        let told = by_size(&wrong.iter().collect::<Vec<_>>(), &right.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(told, "all results of more than 64 invocations in a workgroup are wrong, and all others right");
+    }
+}
