@@ -115,6 +115,10 @@ pub struct Inspect {
     #[arg(short = 'D', long, value_name = "NAME[=VALUE]")]
     pub define: Vec<String>,
 
+    /// GLSL that is put behind the shader's #version, or in front of a shader that has none
+    #[arg(long, value_name = "FILE")]
+    pub preamble: Option<PathBuf>,
+
     /// Where #include looks after the including file's own folder
     #[arg(short = 'I', long, value_name = "FOLDER")]
     pub include: Vec<PathBuf>,

@@ -220,7 +220,7 @@ pub enum Wait {
 ///
 /// The lowest is the default: a Vulkan 1.3 target turns specialized local sizes into `LocalSizeId`, which needs a feature
 /// (maintenance4); the 1.1 form is taken by every driver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SpirvTarget {
     /// SPIR-V 1.3, Vulkan 1.1.
     #[default]

@@ -236,7 +236,10 @@ fn check_version(text: &str) -> Result<(), String> {
         Some(number) => {
             Err(format!("#version {number} has no compute shaders; {least} is the first that does, 460 the newest"))
         }
-        None => Err("the shader must begin with its version, such as `#version 460`".to_owned()),
+        None => {
+            Err("the shader must begin with its version, such as `#version 460` (--preamble FILE puts a text in front of it)"
+                .to_owned())
+        }
     }
 }
 

@@ -26,8 +26,10 @@ const VALIDATION: Duration = Duration::from_secs(20);
 pub struct Reading {
     /// Where `#include` looks after the including file's own folder, in this order.
     pub include_folders: Vec<PathBuf>,
-    /// Macros with their values.
+    /// Macros with their values, which count instead of the shader's own definitions.
     pub macros: Vec<(String, String)>,
+    /// A file of GLSL that is put behind the shader's `#version`, or in front of a shader that has none.
+    pub preamble: Option<PathBuf>,
     /// What it is compiled for.
     pub target: SpirvTarget,
     /// The entry point that is meant: the others are left out. All are read where none is named.
@@ -76,8 +78,16 @@ pub enum FileError {
         /// Its size.
         bytes: usize,
     },
+    /// Both begin with a version.
+    #[error("{} has a #version, and so has {}: leave the preamble's out", .shader.display(), .preamble.display())]
+    Versions {
+        /// The shader.
+        shader: PathBuf,
+        /// What is put in front of it.
+        preamble: PathBuf,
+    },
     /// SPIR-V is what the preprocessor has been over.
-    #[error("{} is SPIR-V: macros and include folders are for GLSL", .path.display())]
+    #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.display())]
     NoPreprocessor {
         /// The file.
         path: PathBuf,
@@ -117,7 +127,7 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
     let bytes = read(path)?;
     let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
     if let Some(words) = spirv_words(path, &bytes)? {
-        if !(reading.macros.is_empty() && reading.include_folders.is_empty()) {
+        if !(reading.macros.is_empty() && reading.include_folders.is_empty() && reading.preamble.is_none()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
         let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
@@ -125,16 +135,87 @@ pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileErro
         verdict.map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
         return Ok(Arc::new(module));
     }
-    let text = String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })?;
+    let text = text_of(path, bytes)?;
     let name = key(path);
-    let library = with_includes(&name, &text, reading).with_local_size_ids(reading.local_size_ids);
-    let module = Compiler::new(library)?.compile(&name, &reading.macros, reading.target);
-    let module = module.map_err(|error| as_written(error, path))?;
+    let whole = whole_text(path, &text, reading)?;
+    let library = with_includes(&name, &whole, reading).with_local_size_ids(reading.local_size_ids);
+    let mut compiler = Compiler::new(library)?;
+    let module = compiler.compile(&name, &reading.macros, reading.target).map_err(|error| {
+        let later = later_target(&mut compiler, &name, reading);
+        explained(as_written(error, path), path, &text, later)
+    })?;
     if let Some(entry) = &reading.entry {
         // What the GLSL compiler makes has one entry point, and is described already.
         Reflection::of_entry(&module.words, entry).map_err(reflected)?;
     }
     Ok(module)
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
+    String::from_utf8(bytes).map_err(|_| FileError::Unknown { path: path.to_owned() })
+}
+
+/// The text that is compiled: with a preamble, and without definitions that are given otherwise.
+fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, FileError> {
+    let is_given = |line: &&str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| given == name));
+    let lines: Vec<&str> = text.split('\n').map(|line| if is_given(&line) { "" } else { line }).collect();
+    let Some(preamble) = &reading.preamble else { return Ok(lines.join("\n")) };
+    let before = text_of(preamble, read(preamble)?)?;
+    let before = before.trim_end();
+    // What stands before the version counts as lines: it is blanks and comments.
+    let version = lines.iter().position(|line| directive(line).is_some_and(|name| name.starts_with("version")));
+    let Some(version) = version else { return Ok(format!("{before}\n#line 1\n{}", lines.join("\n"))) };
+    if before.lines().any(|line| directive(line).is_some_and(|name| name.starts_with("version"))) {
+        return Err(FileError::Versions { shader: path.to_owned(), preamble: preamble.clone() });
+    }
+    let (head, rest) = lines.split_at(version + 1);
+    Ok(format!("{}\n{before}\n#line {}\n{}", head.join("\n"), version + 2, rest.join("\n")))
+}
+
+/// What follows the `#` of a line that the preprocessor reads.
+fn directive(line: &str) -> Option<&str> {
+    Some(line.trim_start().strip_prefix('#')?.trim_start())
+}
+
+/// The macro that a line defines.
+fn defined(line: &str) -> Option<&str> {
+    let rest = directive(line)?.strip_prefix("define")?;
+    let name = rest.trim_start();
+    let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
+    (rest.len() > name.len() && end > 0).then(|| &name[..end])
+}
+
+/// The macros that a shader's file defines by itself and that set its workgroup size, by direction.
+pub fn size_macros(path: &Path) -> [Option<String>; 3] {
+    let text = read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let defined: BTreeSet<&str> = text.lines().filter_map(defined).collect();
+    ["local_size_x", "local_size_y", "local_size_z"].map(|direction| {
+        let after = text.split(direction).nth(1)?.trim_start().strip_prefix('=')?.trim_start();
+        let end = after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len());
+        defined.get(&after[..end]).map(|name| (*name).to_owned())
+    })
+}
+
+/// A later version of Vulkan that the shader compiles for.
+fn later_target(compiler: &mut Compiler, name: &str, reading: &Reading) -> Option<SpirvTarget> {
+    let later = [SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3].into_iter().filter(|later| *later > reading.target);
+    later.into_iter().find(|later| compiler.compile(name, &reading.macros, *later).is_ok())
+}
+
+/// An error with the line that it is about, and with what would mend it.
+fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTarget>) -> CompileError {
+    let CompileError::Glsl(mut error) = error else { return error };
+    let is_own = error.file.as_deref() == Some(&*path.to_string_lossy());
+    let line = error.line.and_then(|line| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
+    if let Some(line) = line.filter(|line| is_own && !line.trim().is_empty()) {
+        let (first, rest) = error.words.split_once('\n').unwrap_or((&error.words, ""));
+        error.words = format!("{first}\n    {}\n{rest}", line.trim()).trim_end().to_owned();
+    }
+    if let Some(later) = later {
+        let version = if later == SpirvTarget::Vulkan1_2 { "1.2" } else { "1.3" };
+        error.words.push_str(&format!("\nIt compiles for Vulkan {version}: try --target-env vulkan{version}"));
+    }
+    CompileError::Glsl(error)
 }
 
 /// An error with paths as the user writes them: from the current folder on, or as the shader's own is written.
@@ -255,6 +336,74 @@ mod tests {
             assert!(matches!(spirv_words(path, text), Err(FileError::NoSpirv { .. })));
         }
         assert!(matches!(spirv_words(path, &bytes([MAGIC, 5], false)[..7]), Err(FileError::CutOff { bytes: 7, .. })));
+    }
+
+    /// A shader in a file, read with a preamble and macros.
+    fn read_with(shader: &str, preamble: Option<&str>, macros: &[(&str, &str)]) -> Result<Arc<Module>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, before] = ["shader.comp", "before.glsl"].map(|name| folder.path().join(name));
+        fs::write(&path, shader).unwrap();
+        preamble.iter().for_each(|text| fs::write(&before, text).unwrap());
+        let macros = macros.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let reading = Reading { preamble: preamble.map(|_| before), macros, ..Reading::default() };
+        from_file(&path, &reading).map_err(|error| error.to_string())
+    }
+
+    fn width(module: &Module) -> u32 {
+        module.reflection.local_size(&module.reflection.entry_points[0], &[].into()).unwrap()[0]
+    }
+
+    const BODY: &str =
+        "layout(local_size_x = WIDTH) in;\nlayout(binding = 0) buffer B { uint b[]; };\nvoid main() { b[0] = X; }\n";
+
+    #[test]
+    fn a_preamble_stands_behind_the_version_or_brings_one() {
+        let with = format!("// mine\n#version 460\n{BODY}");
+        let both = read_with(&with, Some("#define WIDTH 24\n#define X 1u"), &[]).unwrap();
+        let none = read_with(BODY, Some("#version 460\n#define WIDTH 24\n#define X 1u\n"), &[]).unwrap();
+        assert_eq!((width(&both), width(&none)), (24, 24));
+        // Lines are those of the shader.
+        let wrong = read_with(&with, Some("#define WIDTH 24\n\n\n"), &[]).unwrap_err();
+        assert!(wrong.contains("shader.comp:5: error: 'X'") && wrong.contains("\n    void main() { b[0] = X; }"), "{wrong}");
+        let twice = read_with(&with, Some("#version 460"), &[]).unwrap_err();
+        assert!(twice.contains("leave the preamble's out"), "{twice}");
+        let neither = read_with(BODY, None, &[]).unwrap_err();
+        assert!(neither.contains("--preamble"), "{neither}");
+    }
+
+    #[test]
+    fn a_macro_that_is_given_counts_instead_of_the_shaders_own() {
+        let shader = format!("#version 460\n#define WIDTH 64 // as written\n  # define  X WIDTH\n{BODY}");
+        assert_eq!(width(&read_with(&shader, None, &[]).unwrap()), 64);
+        assert_eq!(width(&read_with(&shader, None, &[("WIDTH", "16"), ("X", "3u")]).unwrap()), 16);
+        assert_eq!(defined("#define F(x) x"), Some("F"));
+        for line in ["#defined X", "// #define X", "#undef X", "#define", "#define  "] {
+            assert_eq!(defined(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_macros_that_set_the_size_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shader.comp");
+        let found = |text: &str| {
+            fs::write(&path, text).unwrap();
+            size_macros(&path)
+        };
+        let text = "#define WG 64\nlayout(local_size_x = WG, local_size_y=H, local_size_z = 1) in;";
+        assert_eq!(found(text), [Some("WG".to_owned()), None, None]);
+        assert_eq!(found("#define WG 64\nlayout(local_size_x_id = 0) in;"), [None, None, None]);
+        assert_eq!(size_macros(Path::new("/no/such/file")), [None, None, None]);
+    }
+
+    #[test]
+    fn a_later_vulkan_that_would_do_is_named() {
+        let shader = "#version 460\n#extension GL_EXT_ray_tracing : require\nlayout(binding = 0) buffer B { uint b[]; };\n\
+                      void main() { b[0] = X; }\n";
+        let told = read_with(shader, None, &[("X", "1u")]).unwrap_err();
+        assert!(told.contains("It compiles for Vulkan 1.2: try --target-env vulkan1.2"), "{told}");
+        let never = read_with(shader, None, &[("X", "y")]).unwrap_err();
+        assert!(!never.contains("--target-env"), "{never}");
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl Source {
         let reading = Reading {
             include_folders: include_folders.clone(),
             macros,
+            preamble: subject.preamble.clone(),
             target: *target,
             entry: entry.clone(),
             ..Reading::default()

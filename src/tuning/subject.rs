@@ -23,6 +23,8 @@ pub struct Subject {
     pub include_folders: Vec<PathBuf>,
     /// Macros with their values, where an axis doesn't say otherwise.
     pub macros: Vec<(String, String)>,
+    /// GLSL that is put behind the shader's `#version`, or in front of a shader that has none.
+    pub preamble: Option<PathBuf>,
     /// Specialization constants by name or id with the values that all configurations share, the shader as it is written included.
     pub constants: Vec<(String, String)>,
     /// What GLSL is compiled for.

@@ -18,6 +18,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         shader: PathBuf::from(shader),
         include_folders: Vec::new(),
         macros: Vec::new(),
+        preamble: None,
         constants: Vec::new(),
         target: SpirvTarget::Vulkan1_1,
         entry: None,

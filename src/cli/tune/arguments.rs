@@ -128,6 +128,10 @@ pub struct Tune {
     #[arg(long)]
     pub no_race: bool,
 
+    /// GLSL that is put behind the shader's #version, or in front of a shader that has none
+    #[arg(long, value_name = "FILE")]
+    pub preamble: Option<PathBuf>,
+
     /// Where #include looks after the including file's own folder
     #[arg(short = 'I', long, value_name = "FOLDER")]
     pub include: Vec<PathBuf>,
@@ -346,7 +350,7 @@ fn said_by(error: &clap::Error) -> String {
 }
 
 /// Keys whose values are paths that count from the manifest's folder.
-const PATHS: [&str; 5] = ["shader", "include", "output", "save-table", "t4"];
+const PATHS: [&str; 6] = ["shader", "include", "preamble", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
 const NAMED: [&str; 8] = ["axis", "constant", "define", "buffer", "image", "sampler", "push", "check"];
 

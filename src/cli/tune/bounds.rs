@@ -82,7 +82,7 @@ impl<'r> Looker<'r> {
         let overruns = match new.check(&pass) {
             Ok(Bounds { overruns, loops_too_often, .. }) => {
                 if loops_too_often {
-                    new.tell_cap("the reference");
+                    new.tell_cap("The reference");
                 }
                 overruns
             }

@@ -21,9 +21,10 @@ use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::model::{DeviceInfo, Failure, Point};
 use crate::output;
 use crate::record::{Header, Record};
+use crate::shader::size_macros;
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
-use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, Reference};
+use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, LOCAL_SIZE_AXES, Reference};
 use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
@@ -157,6 +158,15 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
     voice.progress.note(&format!("{name}: {count} configurations ({axes}), {}{budget}", strategy.as_str()));
     if let Some(note) = kernel.note().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("note: {note}"));
+    }
+    for (axis, name) in LOCAL_SIZE_AXES.iter().zip(size_macros(&kernel.subject().shader)) {
+        let (Some(name), true) = (name, space.axes().iter().any(|own| own.name == *axis && own.values.len() > 1)) else {
+            continue;
+        };
+        voice.progress.note(&format!(
+            "note: {axis} is the shader's macro {name}, and where else that is used, it keeps its value: -D {name}=32,64,128 changes \
+             both"
+        ));
     }
     for doubt in kernel.doubts().map_err(|failure| usage(&failure))? {
         voice.progress.note(&format!("warning: {}", doubt.words()));

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point, Status};
 use crate::plan::{parse_number, parse_values};
+use crate::shader::size_macros;
 use crate::tuning::space::{Dimension, Space};
 use crate::tuning::{
     BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
@@ -47,6 +48,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         shader,
         include_folders: arguments.include.clone(),
         macros: macros.collect(),
+        preamble: arguments.preamble.clone(),
         constants: Vec::new(),
         target: arguments.target_env.target(),
         entry: arguments.entry.clone(),
@@ -150,10 +152,13 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
     let threads = &kernel.subject().threads;
     let is_flat = |direction: usize| threads.as_ref().is_some_and(|threads| threads[direction].trim() == "1");
     let defaults = default_sizes(written, [0, 1, 2].map(is_flat), device);
+    let macros = size_macros(&kernel.subject().shader);
     let mut all = Vec::new();
-    for (name, values) in LOCAL_SIZE_AXES.iter().zip(defaults) {
+    for ((name, values), macro_name) in LOCAL_SIZE_AXES.iter().zip(defaults).zip(macros) {
         let said = given.iter().position(|(known, _)| known == name).map(|at| given.remove(at).1);
-        let values = said.unwrap_or(values);
+        // A size that is a macro follows the macro's values.
+        let follows = macro_name.is_some_and(|name| given.iter().any(|(known, _)| *known == format!("{MACRO_AXIS}{name}")));
+        let values = said.unwrap_or_else(|| if follows { Vec::new() } else { values });
         if !values.is_empty() {
             all.push(Dimension::new(*name, values));
         }

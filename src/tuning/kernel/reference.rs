@@ -71,6 +71,7 @@ impl Kernel {
             samplers: samplers.collect(),
             checks: self.subject.checks.iter().map(|(place, how)| (placed(place), *how)).collect(),
             macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
+            preamble: self.subject.preamble.clone().filter(|_| !is_spirv),
             include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
             // Its entry point has a name of its own, unless it has several.
             entry: None,
