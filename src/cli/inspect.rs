@@ -16,7 +16,7 @@ use super::{defines, print};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
 use crate::shader::{
-    BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
+    Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
     Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
 };
 use crate::units::Bytes;
@@ -60,15 +60,27 @@ struct Inspection<'m> {
     entry_points: Vec<Entry<'m>>,
     spec_constants: Vec<Constant<'m>>,
     push_constant_bytes: u32,
-    /// Of Workgroup memory, which all entry points declare together.
+    /// Of Workgroup memory, which all entry points declare together: of the variables that functions use.
     shared_bytes: u64,
+    /// Variables in Workgroup memory that no function uses.
+    unused_shared: &'m [String],
     /// The constants, by `constant_id`, on which that depends: other values of the first [`MOST_TRIED`] were tried.
     shared_bytes_depend_on: Vec<u32>,
-    bindings: Vec<BindingInfo>,
+    bindings: Vec<Bound<'m>>,
     blocks: Vec<BlockInfo>,
     /// What devices make of it, where any were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     devices: Option<Vec<DevicePart>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Bound<'m> {
+    #[serde(flatten)]
+    info: BindingInfo,
+    /// What functions do with it, whatever is declared.
+    used_access: Access,
+    /// All variables at its place.
+    variables: Vec<&'m str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -118,6 +130,12 @@ impl<'m> Inspection<'m> {
         };
         let shared_bytes_depend_on =
             reflection.spec_constants.iter().take(MOST_TRIED).filter(decides).map(|constant| constant.id).collect();
+        let bindings = reflection.bindings_under(values)?;
+        let bound = |info: BindingInfo| {
+            let is_it = |used: &&BindingInfo| (used.set, used.binding) == (info.set, info.binding);
+            let used_access = reflection.used_bindings().iter().find(is_it).map_or(info.access, |used| used.access);
+            Bound { used_access, variables: reflection.variables(info.set, info.binding), info }
+        };
         let (major, minor) = reflection.version;
         Ok(Self {
             spirv_version: format!("{major}.{minor}"),
@@ -129,8 +147,9 @@ impl<'m> Inspection<'m> {
             spec_constants: reflection.spec_constants.iter().map(constant).collect(),
             push_constant_bytes: reflection.push_bytes,
             shared_bytes,
+            unused_shared: reflection.unused_shared(),
             shared_bytes_depend_on,
-            bindings: reflection.bindings_under(values)?,
+            bindings: bindings.into_iter().map(bound).collect(),
             blocks: reflection.blocks(values)?,
             devices: None,
         })
@@ -150,7 +169,11 @@ impl fmt::Display for Inspection<'_> {
         let decisive: Vec<String> =
             self.spec_constants.iter().filter(is_decisive).map(|constant| title(constant.declared)).collect();
         let by = if decisive.is_empty() { String::new() } else { format!(" (depends on {})", decisive.join(", ")) };
-        line(f, "shared", &format!("{}{by}", Bytes(self.shared_bytes)))?;
+        let unused = match self.unused_shared {
+            [] => String::new(),
+            unused => format!("; unused, and not counted: {}", unused.join(", ")),
+        };
+        line(f, "shared", &format!("{}{by}{unused}", Bytes(self.shared_bytes)))?;
         line(f, "pushed", &Bytes(self.push_constant_bytes.into()).to_string())?;
         if !self.spec_constants.is_empty() {
             writeln!(f, "\nspecialization constants")?;
@@ -180,22 +203,34 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
 }
 
 impl Inspection<'_> {
-    fn show_binding(&self, f: &mut fmt::Formatter<'_>, binding: &BindingInfo) -> fmt::Result {
-        let BindingInfo { set, binding: number, name, kind, count, access, .. } = binding;
+    fn show_binding(&self, f: &mut fmt::Formatter<'_>, bound: &Bound<'_>) -> fmt::Result {
+        let BindingInfo { set, binding: number, kind, count, access, .. } = &bound.info;
         let count = match count {
             0 => "[]".to_owned(),
             1 => String::new(),
             count => format!("[{count}]"),
         };
-        writeln!(f, "    set {set}, binding {number}: {} {name}{count}, {}", word(kind), word(access))?;
+        let name = bound.variables.join(" and ");
+        let remark = match (access, bound.used_access) {
+            (Access::WriteOnly, Access::ReadWrite) => ", but it is read",
+            _ => "",
+        };
+        writeln!(f, "    set {set}, binding {number}: {} {name}{count}, {}{remark}", word(kind), word(access))?;
         let is_here = |place: &BlockPlace| match place {
             BlockPlace::StorageBuffer { set: s, binding: b } | BlockPlace::UniformBuffer { set: s, binding: b } => {
                 (s, b) == (set, number)
             }
             BlockPlace::PushConstants => false,
         };
-        let here = self.blocks.iter().filter(|block| is_here(&block.place));
-        here.map(|block| &block.layout).try_for_each(|layout| show_members(f, layout, 8))
+        let here: Vec<&BlockInfo> = self.blocks.iter().filter(|block| is_here(&block.place)).collect();
+        for block in &here {
+            // Each way to see the buffer has its own members.
+            if here.len() > 1 {
+                writeln!(f, "        as {}", block.name)?;
+            }
+            show_members(f, &block.layout, 8)?;
+        }
+        Ok(())
     }
 }
 
@@ -261,7 +296,9 @@ impl Entry<'_> {
         for depth in 0..self.instructions.by_depth.len() {
             write!(head, " {:>9}", if depth == 0 { "no loop".to_owned() } else { format!("depth {depth}") })?;
         }
-        writeln!(f, "{head} {:>9}", "all")?;
+        let calls =
+            if self.instructions.total.get(InstructionKind::Call) > 0 { "  (functions count at each call)" } else { "" };
+        writeln!(f, "{head} {:>9}{calls}", "all")?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, counts: Vec<u64>, all: u64| {
             write!(f, "    {name:24}")?;
             counts.iter().try_for_each(|count| write!(f, " {count:>9}"))?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rspirv::spirv::{Decoration, Op};
 use thiserror::Error;
 
 use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
@@ -260,7 +261,42 @@ fn spirv_words(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u32>>, FileError>
         return Err(FileError::CutOff { path: path.to_owned(), bytes: bytes.len() });
     }
     let words = bytes.chunks_exact(4).filter_map(word);
-    Ok(Some(words.map(|word| if swap { word.swap_bytes() } else { word }).collect()))
+    let words: Vec<u32> = words.map(|word| if swap { word.swap_bytes() } else { word }).collect();
+    Ok(Some(without_strides_of_blocks(&words)))
+}
+
+/// The module without strides on arrays of blocks. Some compilers write them; they mean nothing, since each block is a descriptor of
+/// its own, and drivers pass over them, but a validator refuses the module.
+fn without_strides_of_blocks(words: &[u32]) -> Vec<u32> {
+    let instructions = || {
+        let mut at = 5;
+        std::iter::from_fn(move || {
+            let (place, length) = (at, (*words.get(at)? >> 16) as usize);
+            at += length;
+            (length > 0 && at <= words.len()).then_some((place, length))
+        })
+    };
+    let opcode = |place: usize| Op::from_u32(words[place] & 0xffff);
+    let decorated = |decoration: Decoration| {
+        let is_it = move |(place, length): &(usize, usize)| {
+            *length >= 3 && opcode(*place) == Some(Op::Decorate) && words[place + 2] == decoration as u32
+        };
+        instructions().filter(is_it).collect::<Vec<_>>()
+    };
+    let targets = |decoration| decorated(decoration).into_iter().map(|(place, _)| words[place + 1]);
+    let blocks: BTreeSet<u32> = targets(Decoration::Block).chain(targets(Decoration::BufferBlock)).collect();
+    let is_array = |place: usize| matches!(opcode(place), Some(Op::TypeArray | Op::TypeRuntimeArray));
+    let arrays: BTreeSet<u32> = instructions()
+        .filter(|(place, length)| *length >= 3 && is_array(*place) && blocks.contains(&words[place + 2]))
+        .map(|(place, _)| words[place + 1])
+        .collect();
+    let strides = decorated(Decoration::ArrayStride).into_iter().filter(|(place, _)| arrays.contains(&words[place + 1]));
+    let strides: Vec<(usize, usize)> = strides.collect();
+    let mut rest = words.to_vec();
+    for (place, length) in strides.into_iter().rev() {
+        rest.drain(place..place + length);
+    }
+    rest
 }
 
 // ---- includes ---------------------------------------------------------------------------------------------------------------
@@ -312,6 +348,25 @@ fn included(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strides_of_arrays_of_blocks_are_left_out_and_no_others() {
+        let one =
+            |op: Op, operands: &[u32]| [&[(u32::try_from(operands.len() + 1).unwrap() << 16) | op as u32], operands].concat();
+        let (block, stride) = (Decoration::Block as u32, Decoration::ArrayStride as u32);
+        let head = [MAGIC, 0x1_0300, 0, 20, 0];
+        let rest = [one(Op::TypeStruct, &[3, 2]), one(Op::TypeArray, &[4, 3, 9]), one(Op::TypeArray, &[5, 2, 9])].concat();
+        let kept = [one(Op::Decorate, &[3, block]), one(Op::Decorate, &[5, stride, 4])].concat();
+        let dropped = one(Op::Decorate, &[4, stride, 16]);
+        let module = |decorations: &[u32]| [&head[..], decorations, &rest].concat();
+        let plain = module(&kept);
+        assert_eq!(without_strides_of_blocks(&module(&[kept.clone(), dropped].concat())), plain);
+        assert_eq!(without_strides_of_blocks(&plain), plain);
+        // What is no module is left as it is.
+        for words in [vec![], head.to_vec(), [&head[..], &[0]].concat(), [&head[..], &[9 << 16]].concat()] {
+            assert_eq!(without_strides_of_blocks(&words), words);
+        }
+    }
 
     #[test]
     fn a_line_includes_what_stands_between_its_marks() {

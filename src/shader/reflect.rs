@@ -299,6 +299,16 @@ impl Reflection {
         self.interface.shared_bytes(&self.types, &self.constants.evaluate(&self.types, values))
     }
 
+    /// The names of the variables in Workgroup memory that no function uses.
+    pub fn unused_shared(&self) -> &[String] {
+        self.interface.unused_shared()
+    }
+
+    /// The names of the variables at a descriptor's set and binding: several where the module sees it in several ways.
+    pub fn variables(&self, set: u32, binding: u32) -> Vec<&str> {
+        self.interface.variables(set, binding)
+    }
+
     /// The descriptors under a specialization: array lengths may depend on it.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use lanescope::model::SpirvTarget;
 use lanescope::shader::{Compiler, Library};
 use serde_json::Value;
 
-use crate::support::{Folder, ran, spirv_tool};
+use crate::support::{Folder, ran, spirv_tool, succeeded};
 
 const SHADER: &str = "#version 460
 layout(local_size_x_id = 0, local_size_y = 4) in;
@@ -248,7 +248,7 @@ fn what_is_no_shader_is_refused_with_the_place() {
         (&[&cut], "5 bytes"),
         (&[&head], "no valid header"),
         (&[&broken], "broken.spv is no SPIR-V: it doesn't begin with 0x07230203"),
-        (&[&head, "-D", "A"], "macros and include folders are for GLSL"),
+        (&[&head, "-D", "A"], "macros, preambles and include folders are for GLSL"),
         (&[&good, "-c", "TIL=3"], "it has 0, 1 TILE, 2 SCALE"),
         (&[&good, "-c", "TILE=-1"], "`-1` is no uint"),
         (&[&good, "-c", "TILE"], "NAME=VALUE"),
@@ -257,4 +257,39 @@ fn what_is_no_shader_is_refused_with_the_place() {
         let ran = ran(&[&["inspect"], arguments].concat());
         assert!(ran.code == Some(2) && ran.out.is_empty() && ran.err.contains(words), "{arguments:?}: {}", ran.err);
     }
+}
+
+/// A descriptor that is seen in two ways, a buffer that is read against its declaration, an array that nothing uses, a function that is
+/// called twice.
+#[test]
+fn what_a_declaration_alone_would_not_tell_is_told() {
+    let folder = Folder::new();
+    let shader = "#version 450
+        layout(local_size_x = 64) in;
+        layout(binding = 0) readonly buffer A { float a[]; };
+        layout(binding = 0) readonly buffer Wide { vec4 wide[]; };
+        layout(binding = 1) writeonly buffer B { float b[]; };
+        layout(binding = 2) writeonly buffer C { float c[]; };
+        shared float spare[1024];
+        shared float used[64];
+        float f(float x) { used[gl_LocalInvocationIndex] = x; barrier(); return used[63 - gl_LocalInvocationIndex]; }
+        void main() { uint g = gl_GlobalInvocationID.x; b[g] *= f(a[g]) + f(wide[g / 4].x); c[g] = 1; }";
+    let shader = folder.write("told.comp", shader);
+    let text = succeeded(&["inspect", &shader]).out;
+    for part in [
+        "set 0, binding 0: storage_buffer A and Wide, read_only\n        as A\n",
+        "        as Wide\n            0  vec4[] wide, 16 bytes apart",
+        "binding 1: storage_buffer B, write_only, but it is read\n",
+        "binding 2: storage_buffer C, write_only\n",
+        "shared       256 B; unused, and not counted: spare\n",
+        "(functions count at each call)\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let told: Value = serde_json::from_str(&succeeded(&["inspect", &shader, "--format", "json"]).out).unwrap();
+    assert_eq!(told["bindings"][0]["variables"], serde_json::json!(["A", "Wide"]));
+    let access = |binding: usize| [&told["bindings"][binding]["access"], &told["bindings"][binding]["used_access"]];
+    assert_eq!(access(1), ["write_only", "read_write"]);
+    assert_eq!(access(2), ["write_only", "write_only"]);
+    assert_eq!(told["unused_shared"], serde_json::json!(["spare"]));
 }

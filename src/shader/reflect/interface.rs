@@ -18,6 +18,7 @@ pub(super) struct Interface {
     descriptors: Vec<Descriptor>,
     push: Vec<Named>,
     shared: Vec<Shared>,
+    unused_shared: Vec<String>,
 }
 
 /// A descriptor whose count depends on constants.
@@ -60,10 +61,22 @@ impl Interface {
                     let block = matches!(types.get(ty), Some(TypeNode::Struct { block: true, .. }));
                     interface.shared.push(Shared { variable: named, block });
                 }
+                StorageClass::Workgroup => interface.unused_shared.push(named.name),
                 _ => {}
             }
         }
         interface
+    }
+
+    /// The variables at a descriptor's place, in the module's order.
+    pub(super) fn variables(&self, set: u32, binding: u32) -> Vec<&str> {
+        let here = self.descriptors.iter().map(|descriptor| &descriptor.info);
+        here.filter(|info| (info.set, info.binding) == (set, binding)).map(|info| info.name.as_str()).collect()
+    }
+
+    /// The variables in Workgroup memory that no function uses.
+    pub(super) fn unused_shared(&self) -> &[String] {
+        &self.unused_shared
     }
 
     /// The descriptors, those at the same place merged.
