@@ -132,10 +132,10 @@ impl Noting {
         let mut module = load(words)?;
         let function = keep_entry(&mut module, entry)?;
         let mut writer = Writer::new(module)?;
+        writer.instrument(function);
         if let Some(most) = most_iterations {
             writer.count_iterations(function, most);
         }
-        writer.instrument(function);
         writer.finish(function, notes)?;
         let Writer { module, place, arrays, unfollowed, .. } = writer;
         let words = module.assemble();

@@ -25,10 +25,11 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
         .collect();
     let right: Vec<&Point> = trials.iter().filter(|trial| trial.outcome.is_ok()).map(|trial| &trial.point).collect();
     let own = match reference {
-        Reference::Untouched => written,
-        Reference::Configuration(point) => Some(point),
+        Reference::Untouched => written.cloned(),
+        Reference::Configuration(point) => Some(completed(point, written)),
         Reference::Shader(_) | Reference::Files(_) => None,
     };
+    let own = own.as_ref();
     let count = wrong.len();
     let first = wrong.first()?;
     let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same(point, own)));
@@ -67,14 +68,25 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
         ));
     }
     let points: Vec<&Point> = wrong.iter().map(|(point, _)| *point).collect();
-    if let Some(words) = by_axis(&points, &right).or_else(|| by_size(&points, &right)) {
+    let by_size = by_size(&points, &right);
+    let is_a_limit = by_size.as_ref().is_some_and(|(_, is_a_limit)| *is_a_limit);
+    let by_size = by_size.map(|(words, _)| words);
+    let words = if is_a_limit { by_size } else { by_axis(&points, &right).or(by_size) };
+    if let Some(words) = words {
         return told(format!("{words}: the code depends on it"));
     }
     None
 }
 
+/// A configuration with what it doesn't name as it is written.
+fn completed(point: &Point, written: Option<&Point>) -> Point {
+    let Some(written) = written else { return point.clone() };
+    let value = |(axis, value): (&str, &AxisValue)| (axis.to_owned().into(), point.get(axis).unwrap_or(value).clone());
+    Point::new(written.iter().map(value))
+}
+
 fn same(one: &Point, other: &Point) -> bool {
-    one.iter().all(|(axis, value)| other.get(axis).is_none_or(|known| known == value))
+    one.iter().count() == other.iter().count() && one.iter().all(|(axis, value)| other.get(axis) == Some(value))
 }
 
 /// Whether some values of one axis are wrong whatever the others, and all other values are right.
@@ -92,8 +104,8 @@ fn by_axis(wrong: &[&Point], right: &[&Point]) -> Option<String> {
     })
 }
 
-/// The same of how many invocations a workgroup has.
-fn by_size(wrong: &[&Point], right: &[&Point]) -> Option<String> {
+/// The same of how many invocations a workgroup has, and whether it is those from a number on.
+fn by_size(wrong: &[&Point], right: &[&Point]) -> Option<(String, bool)> {
     let size = |point: &Point| {
         let extent = |axis: &str| match point.get(axis) {
             Some(AxisValue::Integer(extent)) => *extent,
@@ -113,14 +125,16 @@ fn by_size(wrong: &[&Point], right: &[&Point]) -> Option<String> {
     let (bad, good) = (of(false), of(true));
     match (bad.first(), bad.last(), good.first(), good.last()) {
         (Some(least), _, _, Some(most)) if is_clear && least > most => {
-            Some(format!("all results of more than {most} invocations in a workgroup are wrong, and all others right"))
+            Some((format!("all results of more than {most} invocations in a workgroup are wrong, and all others right"), true))
         }
-        (_, Some(most), Some(least), _) if is_clear && most < least => {
-            Some(format!("all results of fewer than {least} invocations in a workgroup are wrong, and all others right"))
-        }
+        (_, Some(most), Some(least), _) if is_clear && most < least => Some((
+            format!("all results of fewer than {least} invocations in a workgroup are wrong, and all others right"),
+            true,
+        )),
         _ if is_clear => {
             let bad: Vec<String> = bad.iter().map(ToString::to_string).collect();
-            Some(format!("all results of {} invocations in a workgroup are wrong, and all others right", bad.join(", ")))
+            let bad = bad.join(", ");
+            Some((format!("all results of {bad} invocations in a workgroup are wrong, and all others right"), false))
         }
         _ => None,
     }
@@ -165,9 +179,21 @@ mod tests {
         let tiles = [(64, 1, None), (32, 1, None), (64, 2, Some("a")), (32, 2, Some("b"))];
         assert!(words(&tiles).starts_with("all results with spec_TILE 2 are wrong, and all others right"));
         let sizes = [(64, 1, None), (32, 1, None), (128, 1, Some("a")), (256, 1, Some("b"))];
-        assert!(words(&sizes).starts_with("all results with local_size_x 128, 256 are wrong"));
+        assert!(words(&sizes).starts_with("all results of more than 64 invocations in a workgroup"));
+        let some = [(64, 1, None), (32, 1, Some("a")), (128, 1, None), (256, 1, Some("b"))];
+        assert!(words(&some).starts_with("all results with local_size_x 32, 256 are wrong"), "{}", words(&some));
         let itself = diagnosed(&[(64, 1, Some("a")), (32, 1, None), (16, 1, None)], &Reference::Untouched).unwrap();
         assert!(itself.doubts_reference && itself.words.contains("from one run to the next"));
+    }
+
+    /// What the reference doesn't name is as it is written: another tile isn't the reference's own configuration.
+    #[test]
+    fn a_reference_that_names_some_axes_has_the_others_as_they_are_written() {
+        let part = Reference::Configuration(Point::new([("local_size_x".into(), 64_u64.into())]));
+        let tiles = [(64, 1, None), (32, 1, None), (64, 2, Some("a")), (32, 2, Some("b"))];
+        let told = diagnosed(&tiles, &part).unwrap();
+        assert!(!told.doubts_reference && told.words.starts_with("all results with spec_TILE 2"), "{}", told.words);
+        assert!(diagnosed(&[(64, 1, Some("a")), (32, 1, None)], &part).unwrap().doubts_reference);
     }
 
     #[test]
@@ -184,6 +210,7 @@ mod tests {
         let flat = |x: u64, y: u64| Point::new([("local_size_x".into(), x.into()), ("local_size_y".into(), y.into())]);
         let (wrong, right) = ([flat(16, 8), flat(8, 16)], [flat(8, 8), flat(16, 4), flat(4, 8), flat(8, 4)]);
         let told = by_size(&wrong.iter().collect::<Vec<_>>(), &right.iter().collect::<Vec<_>>()).unwrap();
-        assert_eq!(told, "all results of more than 64 invocations in a workgroup are wrong, and all others right");
+        let words = "all results of more than 64 invocations in a workgroup are wrong, and all others right";
+        assert_eq!(told, (words.to_owned(), true));
     }
 }

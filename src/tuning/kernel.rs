@@ -58,6 +58,8 @@ pub struct Kernel {
     fills: HashMap<(u32, u32, u32), (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
     expected: Option<Vec<Written>>,
+    /// What the first pass of cases never wrote, for what later ones leave: without bytes.
+    first_passes: HashMap<Point, Vec<Written>>,
 }
 
 /// A configuration's case, and what it is made from.
@@ -77,7 +79,7 @@ struct Made {
 impl Kernel {
     /// A subject on a device. Nothing is read yet.
     pub fn new(subject: Subject, device: DeviceInfo) -> Self {
-        Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None }
+        Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
     }
 
     /// Gives constants values that all configurations share, the shader as it is written among them.

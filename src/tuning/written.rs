@@ -32,6 +32,25 @@ impl Written {
         Self { bytes, unwritten }
     }
 
+    /// What a later pass left, which may have written what the first one didn't.
+    pub(super) fn later(&self, bytes: Vec<u8>) -> Self {
+        let mut later = Self { unwritten: self.unwritten.clone(), bytes };
+        let poison = POISON.to_ne_bytes();
+        for (place, byte) in later.bytes.iter().enumerate() {
+            if *byte != poison[place % 4] {
+                if let Some(word) = later.unwritten.get_mut(place / 64) {
+                    *word &= !(1 << (place % 64));
+                }
+            }
+        }
+        later
+    }
+
+    /// The same without the bytes.
+    pub(super) fn without_bytes(&self) -> Self {
+        Self { bytes: Vec::new(), unwritten: self.unwritten.clone() }
+    }
+
     /// Other bytes, of which the same were never written.
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
         Self { bytes, unwritten: self.unwritten.clone() }
@@ -65,6 +84,22 @@ mod tests {
         let one = Written::of(first, None);
         assert!(one.is_unwritten(0, 8) && !one.is_unwritten(8, 4));
         assert!(!Written::of(words([1, 2, 3]), None).has_unwritten());
+    }
+
+    #[test]
+    fn what_a_later_pass_left_is_told_by_the_first() {
+        let halves = |first: u16| {
+            let mut bytes = POISON.to_ne_bytes();
+            bytes[..2].copy_from_slice(&first.to_ne_bytes());
+            bytes
+        };
+        let mut second = OTHER_POISON.to_ne_bytes();
+        second[..2].copy_from_slice(&7_u16.to_ne_bytes());
+        let first = Written::of(halves(7).to_vec(), Some(&second));
+        let later = first.without_bytes().later(halves(9).to_vec());
+        assert!(later.is_unwritten(2, 2) && !later.is_unwritten(0, 2), "a word of which one half was written");
+        let whole = first.later(vec![1, 2, 3, 4]);
+        assert!(!whole.is_unwritten(2, 2));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Whether a user's shader indexes beyond its arrays, tried in a process of its own: what it does there may take a driver down.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use super::host::Identity;
 use crate::gpu::MessageLog;
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
-use crate::shader::Overrun;
+use crate::shader::{Home, Overrun};
 use crate::tuning::{Kernel, Subject};
 
 /// Which kernel is to be tried, and where.
@@ -77,7 +78,17 @@ impl BoundsChecker for LocalChecker {
         let noted = dispatcher.run_checked(loaded.slot).and_then(|_| dispatcher.read(loaded.slot, notes));
         dispatcher.unload();
         let noted = noted?;
-        let (overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
+        let (mut overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
+        // Of an array of buffers, the length is that of the first.
+        let differ = |overrun: &Overrun| match overrun.array.home {
+            Home::Buffer { set, binding } if overrun.array.is_runtime => {
+                let here = prepared.case.kernels[0].bindings.iter().filter(|at| (at.set, at.binding) == (set, binding));
+                let sizes: BTreeSet<u64> = here.map(|at| prepared.case.resources[at.resource].bytes()).collect();
+                sizes.len() > 1
+            }
+            _ => false,
+        };
+        overruns.retain(|overrun| !differ(overrun));
         Ok(Bounds { overruns, loops_too_often, unfollowed, messages: messages.drain() })
     }
 }

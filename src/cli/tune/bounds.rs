@@ -14,7 +14,7 @@ use crate::tuning::space::Space;
 use crate::tuning::{Kernel, Reference, Subject};
 use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
-/// How many looks may end with their process before the others are left out.
+/// How many looks may fail before the others are left out.
 const MOST_LOST: u32 = 3;
 
 /// What was seen of a configuration.
@@ -44,7 +44,7 @@ pub struct Looker<'r> {
     has_told_cap: bool,
     /// Whether the user knows of accesses that nobody can follow.
     has_told_unfollowed: bool,
-    /// Looks that ended with their process.
+    /// Looks that failed.
     lost: u32,
     /// Passes that were looked at, and how long all that took.
     spent: (u32, Duration),
@@ -177,8 +177,12 @@ impl<'r> Looker<'r> {
             Some(checker) => checker,
             None => self.open()?,
         };
-        let bounds = checker.check(pass)?;
-        self.checker = Some(checker);
+        let bounds = checker.check(pass);
+        let is_gone = |failure: &Failure| matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost);
+        if !bounds.as_ref().is_err_and(is_gone) {
+            self.checker = Some(checker);
+        }
+        let bounds = bounds?;
         let Bounds { unfollowed, messages, .. } = &bounds;
         messages.iter().for_each(|message| self.voice.fault(&format!("validation: {message}")));
         if *unfollowed > 0 && !self.has_told_unfollowed {
@@ -202,9 +206,9 @@ impl<'r> Looker<'r> {
         self.targets.bounds_checker(place, check)
     }
 
-    /// A device that failed once isn't used again. What a configuration lacks, its own row says.
+    /// A device that was lost isn't used again. What a configuration lacks, its own row says.
     fn note_failure(&mut self, what: &str, Failure { status, reason }: &Failure) {
-        if matches!(status, Status::Skipped | Status::CompileError) {
+        if *status == Status::Skipped {
             return;
         }
         self.lost += 1;

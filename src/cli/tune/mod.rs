@@ -84,14 +84,14 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let strategy = strategy(&arguments, &space);
     let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, &sink);
     let raced = race.run(session);
-    let (found, diagnosis) = (Found::of(&race), found::diagnosis(&race));
+    let (found, diagnosis, wrote_nothing) = (Found::of(&race), found::diagnosis(&race), race.is_unchecked());
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
     drop(race);
     let finished = sink.finish();
     raced.and(finished.map(drop)).and(kept)?;
     let doubts_reference = diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.doubts_reference);
-    let is_believed = found.as_ref().is_some_and(Found::is_believed) && !doubts_reference;
+    let is_believed = found.as_ref().is_some_and(Found::is_believed) && !doubts_reference && !wrote_nothing;
     if let Some(Diagnosis { words, .. }) = diagnosis {
         voice.progress.answer(&format!("\nWrong results: {words}."));
     }

@@ -237,6 +237,11 @@ impl<'r> Race<'r> {
         &self.hash
     }
 
+    /// Whether the reference wrote nothing: then no result was compared.
+    pub fn is_unchecked(&self) -> bool {
+        self.is_unchecked
+    }
+
     /// What is tuned.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -319,18 +324,23 @@ impl<'r> Race<'r> {
     fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
         self.blocks += 1;
         let champion = self.best().filter(|best| !asked.contains(best));
+        let began = Instant::now();
         for &configuration in asked {
-            if interrupt::is_asked() || (self.best().is_some() && self.is_late()) {
+            let has_any = self.trials.values().any(|trial| trial.measured.is_some());
+            if interrupt::is_asked() || (has_any && self.is_late()) {
                 break;
             }
             let trial = self.prepared(configuration);
             self.trials.insert(configuration, trial);
         }
         let asked: Vec<usize> = asked.iter().filter(|asked| self.trials.contains_key(asked)).copied().collect();
+        let looking = began.elapsed() / u32::try_from(asked.len().max(1)).unwrap_or(u32::MAX);
         let runnable = |configuration: &&usize| self.trials[*configuration].case.is_some();
         let those: Vec<usize> = champion.iter().chain(&asked).filter(runnable).copied().collect();
         self.bar.advance((asked.len() + usize::from(champion.is_some()) - those.len()) as u64);
         self.measure(session, &those);
+        // What a configuration takes until it has a time.
+        self.pace = self.pace.map(|pace| pace + looking);
         // What was broken off was never tried.
         self.trials.retain(|_, trial| trial.measured.is_some() || trial.failure.is_some());
         self.write_beaten()

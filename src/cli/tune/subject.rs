@@ -82,7 +82,7 @@ fn checks(arguments: &Tune) -> Result<Vec<(String, Comparison)>, Error> {
         let (place, how) = text.split_once('=').ok_or_else(|| "PLACE=elements, sum, set or none is needed".to_owned())?;
         Ok((place.trim().to_owned(), how.trim().parse::<Comparison>()?))
     });
-    ignored.chain(checked).collect::<Result<_, String>>().map_err(|words| Error::Usage(format!("--check: {words}")))
+    checked.chain(ignored).collect::<Result<_, String>>().map_err(|words| Error::Usage(format!("--check: {words}")))
 }
 
 /// Up to three expressions, separated by commas that no bracket encloses; the others are 1.
@@ -206,12 +206,21 @@ pub fn instead_of_written(kernel: &mut Kernel, space: &Space) -> Option<(Point, 
         _ => return None,
     };
     let extents = |point: &Point| LOCAL_SIZE_AXES.map(|axis| f64::from(point.get(axis).map_or(1, |_| point.u32(axis))));
-    let mut points: Vec<Point> = (0..space.len().min(LOOKED_THROUGH)).map(|i| space.point(i)).collect();
-    // As near to the size as may be, and of those the one that is nearest to a square or a cube.
+    // Of a large space some from everywhere.
+    let count = space.len().min(LOOKED_THROUGH);
+    let mut points: Vec<Point> =
+        (0..count).map(|i| space.point(i * (space.len() / count) + i * (space.len() % count) / count)).collect();
+    let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
+    let written = kernel.written(&axes).unwrap_or_default();
+    let others = |point: &Point| {
+        let constants = point.iter().filter(|(axis, _)| !LOCAL_SIZE_AXES.contains(axis));
+        constants.filter(|(axis, value)| written.get(axis) != Some(*value)).count()
+    };
+    // As near to the size as may be, then to the constants as they are written, and then to a square or a cube.
     let badness = |point: &Point| {
         let extents = extents(point);
         let longest = extents.iter().copied().fold(1.0, f64::max);
-        ((extents.iter().product::<f64>() / SANE).log2().abs(), longest)
+        ((extents.iter().product::<f64>() / SANE).log2().abs(), others(point), longest)
     };
     points.sort_by(|a, b| badness(a).partial_cmp(&badness(b)).unwrap_or(Ordering::Equal));
     let point = points.into_iter().find(|point| kernel.describe(point).is_ok())?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Kernel, Made, said};
 use crate::model::{Case, Failure, Point};
 use crate::shader::{Noting, Prepared};
-use crate::tuning::compare::{Compared, compare, unwritten};
+use crate::tuning::compare::{Compared, Comparison, compare, unwritten};
 use crate::tuning::images::ImageSpec;
 use crate::tuning::resources::Output;
 use crate::tuning::samplers::SamplerSpec;
@@ -14,6 +14,9 @@ use crate::tuning::subject::{BufferSpec, Reference, Subject};
 use crate::tuning::written::Written;
 use crate::tuning::{buffers, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
+
+/// First passes of cases that are kept: no fewer than cases are loaded at a time.
+const MOST_FIRST_PASSES: usize = 256;
 
 impl Kernel {
     /// The case whose outputs all others are compared with; nothing where files hold them.
@@ -83,8 +86,16 @@ impl Kernel {
         let source = other.source(&Point::default()).map_err(of_reference)?;
         other.subject.constants.retain(|(name, _)| source.constant(name).is_some());
         let made = other.make(&Point::default()).map_err(of_reference)?;
-        let shape = |made: &Made| made.outputs.iter().map(|output| (output.place, output.sized.shape)).collect::<Vec<_>>();
-        if shape(&own) != shape(&made) {
+        // Sums and sets may be of another number of elements.
+        let is_same = |own: &Made| {
+            let pairs = || own.outputs.iter().zip(&made.outputs);
+            let fits = |(own, other): (&Output, &Output)| {
+                own.place == other.place
+                    && (own.sized.shape == other.sized.shape || matches!(own.comparison, Comparison::Sum | Comparison::Set))
+            };
+            own.outputs.len() == made.outputs.len() && pairs().all(fits)
+        };
+        if !is_same(&own) {
             return Err(said(format!(
                 "the reference has another shape: it writes {}, and the shader {}",
                 outputs_of(&made),
@@ -109,7 +120,9 @@ impl Kernel {
         let pairs = || made.outputs.iter().zip(&written);
         let told = pairs().filter_map(|(output, side)| unwritten(&output.name, &output.sized.layout, side)).collect::<Vec<_>>();
         learned.wrote_nothing = !written.is_empty() && told.iter().filter(|(_, wrote_any)| !wrote_any).count() == written.len();
-        learned.notes.extend(told.into_iter().map(|(words, _)| format!("{words} by the reference: nothing is compared there")));
+        let meant = if learned.wrote_nothing { "; --check PLACE=none says that this is meant" } else { "" };
+        let notes = told.into_iter().map(|(words, _)| format!("{words} by the reference: nothing is compared there{meant}"));
+        learned.notes.extend(notes);
         for ((output, first), other) in pairs().zip(again.into_iter().flatten()) {
             let other = first.with(other);
             if let Some(mismatch) = compare(self.compared(output), [&other, first]) {
@@ -121,6 +134,24 @@ impl Kernel {
         }
         self.expected = Some(written);
         learned
+    }
+
+    /// What a pass of a configuration left. A pass over both poisons comes first, and tells what later ones don't write either.
+    fn written_by(&mut self, point: &Point, outputs: Outputs) -> Vec<Written> {
+        if outputs.poisoned.is_some() {
+            let got = written_in(outputs);
+            if self.first_passes.len() >= MOST_FIRST_PASSES {
+                self.first_passes.clear();
+            }
+            if got.iter().any(Written::has_unwritten) {
+                self.first_passes.insert(point.clone(), got.iter().map(Written::without_bytes).collect());
+            }
+            return got;
+        }
+        match self.first_passes.get(point) {
+            Some(first) => first.iter().zip(outputs.bytes).map(|(first, bytes)| first.later(bytes)).collect(),
+            None => written_in(outputs),
+        }
     }
 
     /// What the reference is made of, where it is run; of another shader what the configurations are, which has the same outputs.
@@ -149,9 +180,9 @@ impl Kernel {
                 &format!("{} as the reference has", expected.len()),
             );
         }
-        let got = written_in(outputs);
+        let got = self.written_by(&case.point, outputs);
         let is_same = |(got, expected): (&Written, &Written)| got.bytes == expected.bytes && !got.has_unwritten();
-        if got.iter().zip(expected).all(is_same) {
+        if got.iter().zip(self.expected.iter().flatten()).all(is_same) {
             return Verdict::Right;
         }
         let made = match self.make(&case.point) {
@@ -200,7 +231,8 @@ fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>,
         })?;
         let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
         let needed = output.sized.bytes();
-        if bytes.len() as u64 == needed {
+        let is_free = matches!(output.comparison, Comparison::Sum | Comparison::Set);
+        if bytes.len() as u64 == needed || is_free {
             return Ok(bytes);
         }
         Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.display(), bytes.len())))
