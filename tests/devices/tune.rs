@@ -335,11 +335,7 @@ fn lists_and_partial_sums_are_compared_as_the_user_says() {
     let refused = tuned(&[&[list.as_str()], &each[..], &["--check", "kept=some"]].concat());
     assert!(refused.code == Some(2) && refused.err.contains("`some` is none of elements, sum, set, none"), "{}", refused.err);
     let unknown = tuned(&[&[list.as_str()], &each[..], &["--check", "keep=set"]].concat());
-    assert!(
-        unknown.code == Some(2) && unknown.err.contains("the shader has no buffer or image `keep`"),
-        "{}",
-        unknown.err
-    );
+    assert!(unknown.code == Some(2) && unknown.err.contains("the shader has no buffer or image `keep`"), "{}", unknown.err);
 }
 
 /// The reference writes half; configurations that write more, and less.

@@ -17,6 +17,10 @@ use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 /// How many looks may fail before the others are left out.
 const MOST_LOST: u32 = 3;
 
+/// What to do about an array whose length is the size as a number.
+const SIZED_BY_HAND: &str = ". The array is as long as the shader's workgroup is large: write its length as gl_WorkGroupSize.x (or \
+                             their product), and it follows";
+
 /// What was seen of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -39,6 +43,8 @@ pub struct Looker<'r> {
     reference: Option<BTreeSet<Home>>,
     /// The arrays of which the user knows.
     told: BTreeSet<(Home, String)>,
+    /// The workgroup size as the shader is written.
+    written_size: [u32; 3],
     /// The driver's fault of ending loops, where it has that, and whether the user knows that it shows.
     loop_cap: Option<Quirk>,
     has_told_cap: bool,
@@ -58,7 +64,7 @@ impl<'r> Looker<'r> {
     pub fn new(
         run: &'r Run,
         targets: &'r Targets,
-        kernel: &Kernel,
+        kernel: &mut Kernel,
         subject: &'r Subject,
         configuration: Point,
         voice: &'r Voice,
@@ -71,6 +77,7 @@ impl<'r> Looker<'r> {
             checker: None,
             reference: None,
             told: BTreeSet::new(),
+            written_size: kernel.local_size().unwrap_or_default().map(|size| size.unwrap_or(1)),
             loop_cap: kernel.loop_cap().cloned(),
             has_told_cap: false,
             has_told_unfollowed: false,
@@ -136,7 +143,8 @@ impl<'r> Looker<'r> {
         };
         if let Some(overrun) = overruns.iter().find(|overrun| !is_known(overrun)) {
             if self.told.insert(array_of(overrun)) {
-                self.warn(&format!("{point}: {}; such configurations are skipped", told(overrun)));
+                let why = if self.is_sized_by_hand(overrun) { SIZED_BY_HAND } else { "" };
+                self.warn(&format!("{point}: {}; such configurations are skipped{why}", told(overrun)));
             }
             let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
             return Seen { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
@@ -147,6 +155,14 @@ impl<'r> Looker<'r> {
             }
         }
         Seen { excluded: None, leaves: !overruns.is_empty(), quirk }
+    }
+
+    /// Whether an array in shared memory has as many elements as the workgroup has invocations as it is written, in one direction or
+    /// in all.
+    fn is_sized_by_hand(&self, overrun: &Overrun) -> bool {
+        let [x, y, z] = self.written_size;
+        let sizes = [x, y, z, x.saturating_mul(y).saturating_mul(z)];
+        overrun.array.home == Home::Shared && overrun.length > 1 && sizes.contains(&overrun.length)
     }
 
     /// Says once that the driver ends loops.

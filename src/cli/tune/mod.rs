@@ -69,7 +69,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
     let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-    let looker = Looker::new(&run, &targets, &kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
+    let looker = Looker::new(&run, &targets, &mut kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
