@@ -19,6 +19,9 @@ const MAGIC: u32 = 0x0723_0203;
 /// The largest file that is read, of several times the size of the largest modules: the validator takes 30 bytes for each of its own.
 const MOST_BYTES: u64 = 32 << 20;
 
+/// The line with which a compute shader of the engine Godot begins.
+const GODOTS_KIND: &str = "#[compute]";
+
 /// How long it may take to validate one; large ones take a tenth of a second.
 const VALIDATION: Duration = Duration::from_secs(20);
 
@@ -158,8 +161,10 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text that is compiled: with a preamble, and without definitions that are given otherwise.
 fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, FileError> {
-    let is_given = |line: &&str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| given == name));
-    let lines: Vec<&str> = text.split('\n').map(|line| if is_given(&line) { "" } else { line }).collect();
+    let is_given = |line: &str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| given == name));
+    // Godot's shaders begin with the kind that they are of.
+    let is_left_out = |line: &str| is_given(line) || line.trim() == GODOTS_KIND;
+    let lines: Vec<&str> = text.split('\n').map(|line| if is_left_out(line) { "" } else { line }).collect();
     let Some(preamble) = &reading.preamble else { return Ok(lines.join("\n")) };
     let before = text_of(preamble, read(preamble)?)?;
     let before = before.trim_end();
@@ -435,6 +440,12 @@ mod tests {
         for line in ["#defined X", "// #define X", "#undef X", "#define", "#define  "] {
             assert_eq!(defined(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_shader_of_godots_is_read() {
+        let shader = format!("#[compute]\n#version 460\n#define WIDTH 8\n#define X 1u\n{BODY}");
+        assert_eq!(width(&read_with(&shader, None, &[]).unwrap()), 8);
     }
 
     #[test]

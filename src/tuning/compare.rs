@@ -136,9 +136,17 @@ fn hint(output: Compared<'_>, sides: [&Written; 2]) -> Option<Box<str>> {
     let exact = Tolerance { absolute: Some(0.0), relative: Some(0.0) };
     let tolerance = |how| if how == Comparison::Set { exact } else { output.tolerance };
     let accepts = |how| compare(Compared { how, tolerance: tolerance(how), ..output }, sides).is_none();
+    // Where zeros alone are missing, any sum is the same.
+    let nonzero = |side: &Written| {
+        let mut count = 0;
+        for_each(output.layout, side, &mut |number, _, _| {
+            count += usize::from(!matches!(number, Number::Whole(0)) && number != Number::Real(0.0));
+        });
+        count
+    };
     let (what, how) = if accepts(Comparison::Set) {
         ("the elements are the reference's in another order", Comparison::Set)
-    } else if accepts(Comparison::Sum) {
+    } else if nonzero(sides[0]) != nonzero(sides[1]) && accepts(Comparison::Sum) {
         ("their sum is the reference's", Comparison::Sum)
     } else {
         return None;
@@ -478,6 +486,9 @@ mod tests {
         };
         assert!(hint(&[2, 1], &[1, 2]).ends_with("--check out=set"));
         assert!(hint(&[3, 0], &[1, 2]).ends_with("--check out=sum"));
+        assert!(hint(&[3, 1], &[2, 2]).is_empty(), "as many, and not the same");
+        let poison = i32::from_ne_bytes(POISON.to_ne_bytes());
+        assert!(hint(&[3, poison], &[3, 0]).is_empty(), "a zero that is missing changes no sum");
         assert!(hint(&[3, 1], &[1, 2]).is_empty());
     }
 

@@ -13,6 +13,8 @@ pub struct Diagnosis {
     pub words: String,
     /// Whether the reference itself can't be believed: then no answer can.
     pub doubts_reference: bool,
+    /// Whether only the reference's own configuration is right.
+    pub only_reference: bool,
 }
 
 /// Looks at which results are right and which are wrong. `written` is the shader as it is written; nothing where no result is wrong.
@@ -33,11 +35,11 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     let count = wrong.len();
     let first = wrong.first()?;
     let is_own_wrong = own.is_some_and(|own| wrong.iter().any(|(point, _)| same(point, own)));
-    let told = |words: String| Some(Diagnosis { words, doubts_reference: false });
+    let told = |words: String| Some(Diagnosis { words, doubts_reference: false, only_reference: false });
     if is_own_wrong {
         let words = "the reference's own configuration differs from the reference: its results change from one run to the next, which \
                      a race or a read of what nothing wrote does; no result can be believed";
-        return Some(Diagnosis { words: words.to_owned(), doubts_reference: true });
+        return Some(Diagnosis { words: words.to_owned(), doubts_reference: true, only_reference: false });
     }
     let alike = wrong.iter().all(|(_, failure)| failure.reason == first.1.reason);
     if right.is_empty() && count > 1 {
@@ -61,11 +63,12 @@ pub fn diagnose(trials: &[Trial], reference: &Reference, written: Option<&Point>
     }
     let only_own = matches!((&right[..], own), ([right], Some(own)) if same(right, own));
     if only_own {
-        let way = if alike { " All others agree with each other." } else { "" };
-        return told(format!(
-            "only the reference's own configuration is right: the code depends on it, as where it has its workgroup size as a \
-             number.{way}"
-        ));
+        let way = if alike { " (all others agree with each other)" } else { "" };
+        let words = format!(
+            "only the reference's own configuration is right{way}: the code depends on it, as where it has its workgroup size as a \
+             number, or its invocations race"
+        );
+        return Some(Diagnosis { words, doubts_reference: false, only_reference: true });
     }
     let points: Vec<&Point> = wrong.iter().map(|(point, _)| *point).collect();
     let by_size = by_size(&points, &right);

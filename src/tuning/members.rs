@@ -1,7 +1,7 @@
 //! The members of push constants and uniform blocks: by which names a user reaches them, and what they hold.
 
 use super::expression::listed;
-use super::kernel::{said, skipped};
+use super::kernel::{even_threads, said, skipped};
 use super::scalars;
 use super::variables::Variables;
 use crate::error::{nearest, suggestion};
@@ -367,7 +367,10 @@ impl Number {
             let name = leaf.own.to_lowercase().replace('_', "");
             let is_extent = |before: &str| name.strip_prefix(before).is_some_and(|rest| EXTENTS.contains(&rest));
             if BEFORE_EXTENTS.iter().any(|before| is_extent(before)) {
-                return Some(threads[self.index].to_string());
+                // A shader of one direction goes over pictures as well, which have as many texels in each of theirs.
+                let is_flat = threads == [variables.n(), 1, 1];
+                let spread = even_threads(variables.n(), [true, true, false]);
+                return Some(if is_flat { spread } else { threads }[self.index].to_string());
             }
         }
         let is_count = COUNTS.contains(&leaf.own);
@@ -441,6 +444,9 @@ mod tests {
         assert!(told(&variables).eq(assumed([Some("32,8"), Some("32,8,1"), Some("1")])));
         let bytes = fill(&layout, "", 40, &[], &variables).unwrap();
         assert_eq!((whole(&bytes, 0), whole(&bytes, 4), float(&bytes, 16), float(&bytes, 24)), (32, 8, 32.0, 1.0));
+        // As images of so many texels are.
+        variables.set_threads([64, 1, 1]);
+        assert!(told(&variables).eq(assumed([Some("8"), Some("8,8,1"), Some("1")])));
     }
 
     fn filled(given: &[(&str, &str)]) -> Result<Vec<u8>, String> {

@@ -268,8 +268,10 @@ fn advice(Overrun { array, index, .. }: &Overrun) -> String {
     // What is larger is most often below zero, in an index without a sign: no buffer would do.
     let may_be_meant = (1..=i64::from(i32::MAX)).contains(index);
     match array.is_runtime {
-        true if may_be_meant => format!("give it {} elements by --buffer, or look at -n, --threads and --push", index + 1),
-        _ => "its index is wrong, or -n, --threads or --push are".to_owned(),
+        true if may_be_meant => {
+            format!("give it {} elements by --buffer, or look at -n, --threads, --groups and --push", index + 1)
+        }
+        _ => "its index is wrong, or -n, --threads, --groups or --push are".to_owned(),
     }
 }
 

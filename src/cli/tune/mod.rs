@@ -90,7 +90,10 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     drop(race);
     let finished = sink.finish();
     raced.and(finished.map(drop)).and(kept)?;
-    let doubts_reference = diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.doubts_reference);
+    // A reference that nobody named, and that nothing else agrees with, is none to believe.
+    let is_chosen = arguments.reference.is_none() && subject.reference != Reference::Untouched;
+    let doubts = |of: &Diagnosis| of.doubts_reference || (is_chosen && of.only_reference);
+    let doubts_reference = diagnosis.as_ref().is_some_and(doubts);
     let is_believed = found.as_ref().is_some_and(Found::is_believed) && !doubts_reference && !wrote_nothing;
     if let Some(Diagnosis { words, .. }) = diagnosis {
         voice.progress.answer(&format!("\nWrong results: {words}."));
