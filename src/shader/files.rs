@@ -10,6 +10,7 @@ use std::time::Duration;
 use rspirv::spirv::{Decoration, Op};
 use thiserror::Error;
 
+use super::localize::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
 use crate::model::SpirvTarget;
 
@@ -161,10 +162,14 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text that is compiled: with a preamble, and without definitions that are given otherwise.
 fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, FileError> {
-    let is_given = |line: &str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| given == name));
-    // Godot's shaders begin with the kind that they are of.
-    let is_left_out = |line: &str| is_given(line) || line.trim() == GODOTS_KIND;
-    let lines: Vec<&str> = text.split('\n').map(|line| if is_left_out(line) { "" } else { line }).collect();
+    let is_given = |line: &str| defined(line).is_some_and(|name| reading.macros.iter().any(|(given, _)| is_named(given, name)));
+    let (mut lines, mut goes_on) = (Vec::new(), false);
+    for line in text.split('\n') {
+        // A definition may go on behind its line's end; Godot's shaders begin with the kind that they are of.
+        let is_left_out = goes_on || is_given(line) || line.trim() == GODOTS_KIND;
+        goes_on = is_left_out && line.trim_end_matches('\r').ends_with('\\');
+        lines.push(if is_left_out { "" } else { line });
+    }
     let Some(preamble) = &reading.preamble else { return Ok(lines.join("\n")) };
     let before = text_of(preamble, read(preamble)?)?;
     let before = before.trim_end();
@@ -176,6 +181,11 @@ fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, File
     }
     let (head, rest) = lines.split_at(version + 1);
     Ok(format!("{}\n{before}\n#line {}\n{}", head.join("\n"), version + 2, rest.join("\n")))
+}
+
+/// Whether a macro as it is given, with its parameters where it has some, bears this name.
+fn is_named(given: &str, name: &str) -> bool {
+    given.split('(').next() == Some(name)
 }
 
 /// What follows the `#` of a line that the preprocessor reads.
@@ -273,35 +283,27 @@ fn spirv_words(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u32>>, FileError>
 /// The module without strides on arrays of blocks. Some compilers write them; they mean nothing, since each block is a descriptor of
 /// its own, and drivers pass over them, but a validator refuses the module.
 fn without_strides_of_blocks(words: &[u32]) -> Vec<u32> {
-    let instructions = || {
-        let mut at = 5;
-        std::iter::from_fn(move || {
-            let (place, length) = (at, (*words.get(at)? >> 16) as usize);
-            at += length;
-            (length > 0 && at <= words.len()).then_some((place, length))
+    let decorated = |decoration: Decoration| {
+        instructions(words).filter_map(move |instruction| match (opcode(instruction), instruction) {
+            (Some(Op::Decorate), [_, target, kind, ..]) if *kind == decoration as u32 => Some(*target),
+            _ => None,
         })
     };
-    let opcode = |place: usize| Op::from_u32(words[place] & 0xffff);
-    let decorated = |decoration: Decoration| {
-        let is_it = move |(place, length): &(usize, usize)| {
-            *length >= 3 && opcode(*place) == Some(Op::Decorate) && words[place + 2] == decoration as u32
-        };
-        instructions().filter(is_it).collect::<Vec<_>>()
-    };
-    let targets = |decoration| decorated(decoration).into_iter().map(|(place, _)| words[place + 1]);
-    let blocks: BTreeSet<u32> = targets(Decoration::Block).chain(targets(Decoration::BufferBlock)).collect();
-    let is_array = |place: usize| matches!(opcode(place), Some(Op::TypeArray | Op::TypeRuntimeArray));
-    let arrays: BTreeSet<u32> = instructions()
-        .filter(|(place, length)| *length >= 3 && is_array(*place) && blocks.contains(&words[place + 2]))
-        .map(|(place, _)| words[place + 1])
-        .collect();
-    let strides = decorated(Decoration::ArrayStride).into_iter().filter(|(place, _)| arrays.contains(&words[place + 1]));
-    let strides: Vec<(usize, usize)> = strides.collect();
-    let mut rest = words.to_vec();
-    for (place, length) in strides.into_iter().rev() {
-        rest.drain(place..place + length);
+    let blocks: BTreeSet<u32> = decorated(Decoration::Block).chain(decorated(Decoration::BufferBlock)).collect();
+    let arrays = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
+        (Some(Op::TypeArray | Op::TypeRuntimeArray), [_, array, element, ..]) if blocks.contains(element) => Some(*array),
+        _ => None,
+    });
+    let arrays: BTreeSet<u32> = arrays.collect();
+    if !decorated(Decoration::ArrayStride).any(|target| arrays.contains(&target)) {
+        return words.to_vec();
     }
-    rest
+    let is_needless = |instruction: &&[u32]| {
+        opcode(instruction) == Some(Op::Decorate)
+            && matches!(instruction, [_, target, kind, ..] if *kind == Decoration::ArrayStride as u32 && arrays.contains(target))
+    };
+    let kept = instructions(words).filter(|instruction| !is_needless(instruction)).flatten();
+    words[..HEADER_WORDS].iter().chain(kept).copied().collect()
 }
 
 // ---- includes ---------------------------------------------------------------------------------------------------------------
@@ -437,6 +439,9 @@ mod tests {
         assert_eq!(width(&read_with(&shader, None, &[]).unwrap()), 64);
         assert_eq!(width(&read_with(&shader, None, &[("WIDTH", "16"), ("X", "3u")]).unwrap()), 16);
         assert_eq!(defined("#define F(x) x"), Some("F"));
+        // With all of its lines, and by its name alone where it has parameters.
+        let long = format!("#version 460\n#define WIDTH \\\n  64 \\\r\n  + 0\n#define X F(1u)\n#define F(x) x+\n{BODY}");
+        assert_eq!(width(&read_with(&long, None, &[("WIDTH", "16"), ("F(x)", "x")]).unwrap()), 16);
         for line in ["#defined X", "// #define X", "#undef X", "#define", "#define  "] {
             assert_eq!(defined(line), None, "{line}");
         }

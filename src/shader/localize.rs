@@ -16,7 +16,8 @@ use thiserror::Error;
 use super::reflect::{EntryPoint, Extent, ReflectError, Reflection};
 use crate::error::{nearest, suggestion};
 
-const HEADER_WORDS: usize = 5;
+/// Words before the first instruction.
+pub(super) const HEADER_WORDS: usize = 5;
 /// Where the header says which ids there are.
 const BOUND: usize = 3;
 /// SPIR-V's universal limit for the bound of ids.
@@ -158,7 +159,7 @@ impl LocalSizeIds {
 // ---- words ----------------------------------------------------------------------------------------------------------------
 
 /// The instructions of words that are known to be a module.
-fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
+pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
     std::iter::from_fn(move || {
         let length = (rest.first()? >> 16) as usize;
@@ -168,7 +169,7 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     })
 }
 
-fn opcode(instruction: &[u32]) -> Option<Op> {
+pub(super) fn opcode(instruction: &[u32]) -> Option<Op> {
     Op::from_u32(instruction.first()? & 0xffff)
 }
 

@@ -8,7 +8,7 @@
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
 //! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
-//! inquiry   what a driver makes of a user's shader
+//! inquiry   what a driver makes of a user's shader               bounds  whether it indexes beyond its arrays
 //! find      all devices, drivers that crash when they are asked included
 //! ```
 

@@ -204,8 +204,7 @@ impl<'r> Looker<'r> {
         if *unfollowed > 0 && !self.has_told_unfollowed {
             self.has_told_unfollowed = true;
             self.voice.progress.note(&format!(
-                "note: of {unfollowed} of the shader's accesses it can't be told how far they reach: whether they stay within \
-                 their arrays wasn't looked at"
+                "note: {unfollowed} of the shader's accesses can't be followed: whether they stay within their arrays wasn't looked at"
             ));
         }
         Ok(bounds)
