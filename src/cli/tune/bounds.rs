@@ -18,8 +18,8 @@ use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 const MOST_LOST: u32 = 3;
 
 /// What to do about an array whose length is the size as a number.
-const SIZED_BY_HAND: &str = ". The array is as long as the shader's workgroup is large: write its length as gl_WorkGroupSize.x (or \
-                             their product), and it follows";
+const SIZED_BY_HAND: &str = ". The array has as many elements as the workgroup has invocations as written: if its length were \
+                             gl_WorkGroupSize.x (or the product of the directions), it would follow the size";
 
 /// What was seen of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -56,7 +56,7 @@ impl fmt::Display for Answer {
         let failed: Vec<String> =
             failures.iter().map(|(status, count)| format!("{count} {}", status.replace('_', " "))).collect();
         if !failed.is_empty() {
-            writeln!(f, "Failed: {}.", failed.join(", "))?;
+            writeln!(f, "Without a time: {}.", failed.join(", "))?;
         }
         Ok(())
     }

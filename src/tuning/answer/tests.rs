@@ -85,7 +85,7 @@ fn an_axis_of_one_value_and_a_single_time_are_not_enlarged_upon() {
     let at = |x: u64| point(&[("x", x), ("y", 0)]);
     let trials = [trial(at(0), timing(100.0, 0.01)), failed(at(1), Status::WrongResult), failed(at(2), Status::WrongResult)];
     let shown = Answer::new(&space, &trials, None).unwrap().to_string();
-    assert!(shown.contains("1 of 3 configurations has a time.\nFailed: 2 wrong result."), "{shown}");
+    assert!(shown.contains("1 of 3 configurations has a time.\nWithout a time: 2 wrong result."), "{shown}");
     assert!(shown.contains("0 of 2, 2 failed") && !shown.contains("0 of 0") && !shown.contains("100.0 %"), "{shown}");
 }
 
@@ -368,7 +368,7 @@ fn an_answer_reads_at_a_glance() {
      order          row                                               0 of 1, 1 failed
 
     7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
-    Failed: 1 wrong result.
+    Without a time: 1 wrong result.
     ");
 }
 
