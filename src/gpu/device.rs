@@ -89,7 +89,8 @@ pub struct Device {
     generation: u64,
     // What follows is dropped in this order: users before what they use.
     ahead: Option<Ahead>,
-    cases: Vec<LoadedCase>,
+    /// By the slots' indexes; nothing where a case was released.
+    cases: Vec<Option<LoadedCase>>,
     shared: HashMap<model::Resource, Arc<Resource>>,
     staging: Staging,
     queries: Option<QueryPool>,
@@ -215,9 +216,11 @@ impl Device {
         check::case(prepared, &self.info)?;
         let resources = &prepared.case.resources;
         let sharable = sharable(prepared);
-        let loaded = (resources.iter().zip(&sharable))
-            .map(|(resource, sharable)| self.resource(resource, *sharable))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut loaded = self.resources(resources, &sharable);
+        if loaded.as_ref().is_err_and(|error| error.status() == Status::OutOfMemory) && self.drop_unused() {
+            loaded = self.resources(resources, &sharable);
+        }
+        let loaded = loaded?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.inquirer.is_some().then(Vec::new);
         for bound in BoundSource::all(prepared) {
@@ -231,13 +234,15 @@ impl Device {
         // Only now: a case that failed on the way leaves nothing behind.
         let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
+        self.drop_unused();
         let title = check::title(&prepared.case);
         let memory_types = memory::placements(resources.iter().zip(&loaded), &self.info);
         let (events, queries) = (self.events(&prepared.case)?, self.own_queries(&prepared.case)?);
         let model::Case { reset, prepare, pass, repeat, measurand, .. } = prepared.case.clone();
         let slot = Slot { index: self.cases.len(), generation: self.generation };
         let resources = loaded;
-        self.cases.push(LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources });
+        let case = LoadedCase { title, reset, prepare, pass, repeat, measurand, kernels, events, queries, resources };
+        self.cases.push(Some(case));
         Ok(Loaded { slot, pipeline_time, statistics, memory_types })
     }
 
@@ -290,6 +295,17 @@ impl Device {
             return Err(Error::new(Status::Error, "the case writes timestamps, which the queue has none of"));
         }
         QueryPool::new(&self.logical, count).map(Some)
+    }
+
+    fn resources(&mut self, resources: &[model::Resource], sharable: &[bool]) -> Result<Vec<Arc<Resource>>, Error> {
+        resources.iter().zip(sharable).map(|(resource, sharable)| self.resource(resource, *sharable)).collect()
+    }
+
+    /// Frees shared resources of which all cases were released, and tells whether there were any.
+    fn drop_unused(&mut self) -> bool {
+        let before = self.shared.len();
+        self.shared.retain(|_, resource| Arc::strong_count(resource) > 1);
+        self.shared.len() < before
     }
 
     /// A resource: one that is loaded already, or a new one with its contents.
@@ -427,6 +443,14 @@ impl Device {
         Ok(Submission { host, samples })
     }
 
+    /// Frees a case. Resources of it that others may share stay until the next case is loaded, which may be one that does.
+    pub fn release(&mut self, slot: Slot) {
+        let is_current = slot.generation == self.generation;
+        if let Some(case) = self.cases.get_mut(slot.index).filter(|_| is_current) {
+            *case = None;
+        }
+    }
+
     /// Frees all cases and their resources. Slots given out so far are void.
     pub fn unload(&mut self) {
         self.generation += 1;
@@ -472,9 +496,10 @@ fn run_after(queue: &mut Queue, case: &LoadedCase, reset: &[Step]) -> Result<Dur
 }
 
 /// The case of a slot. A function of the fields, so that the queue can be borrowed beside it.
-fn case(cases: &[LoadedCase], generation: u64, slot: Slot) -> Result<&LoadedCase, Error> {
+fn case(cases: &[Option<LoadedCase>], generation: u64, slot: Slot) -> Result<&LoadedCase, Error> {
     let current = slot.generation == generation;
-    cases.get(slot.index).filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))
+    let case = cases.get(slot.index).and_then(Option::as_ref);
+    case.filter(|_| current).ok_or_else(|| Error::new(Status::Error, "the case was unloaded"))
 }
 
 /// The queue family asked for, or the device's default.

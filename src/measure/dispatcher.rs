@@ -86,6 +86,11 @@ pub trait Dispatcher {
     /// What the device refused, or that it didn't end.
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure>;
 
+    /// Frees a case before the others, where it does that. Resources that the next one may share with it stay until that is loaded.
+    fn release(&mut self, slot: Slot) {
+        let _ = slot;
+    }
+
     /// Frees everything that was loaded.
     fn unload(&mut self);
 }
@@ -154,6 +159,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
 
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
         (**self).sample_cold(slot, samples, evictor)
+    }
+
+    fn release(&mut self, slot: Slot) {
+        (**self).release(slot);
     }
 
     fn unload(&mut self) {

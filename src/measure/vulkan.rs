@@ -108,6 +108,10 @@ impl Dispatcher for Vulkan {
         self.done(result)
     }
 
+    fn release(&mut self, slot: Slot) {
+        self.device.release(slot);
+    }
+
     fn unload(&mut self) {
         self.device.unload();
     }

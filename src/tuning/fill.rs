@@ -70,12 +70,8 @@ impl Fill {
         if *self == Self::Zero {
             return Ok(filled);
         }
-        let mut index = 0;
-        scalars::for_each(layout, bytes, &mut |at, scalar| {
-            let value = self.number(scalar, index, elements, seed);
-            index += 1;
-            let start = usize::try_from(at).unwrap_or(usize::MAX);
-            write(&mut filled[start..], scalar, value);
+        scalars::fill(layout, &mut filled, &|bytes, scalar, index| {
+            write(bytes, scalar, self.number(scalar, index, elements, seed));
         });
         Ok(filled)
     }

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use rayon::prelude::*;
+
 use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
 
 /// Calls for each number of a block in a buffer of so many bytes: its offset, and its type. A runtime array ends with the buffer, with
@@ -11,6 +13,42 @@ pub(super) fn for_each(layout: &StructLayout, bytes: u64, visit: &mut dyn FnMut(
     for part in parts(layout, bytes) {
         part.for_each(visit);
     }
+}
+
+/// Calls for each number of a block in a buffer, as [`for_each`], on all processors: with its own bytes, its type, and how many
+/// numbers are before it.
+pub(super) fn fill(layout: &StructLayout, buffer: &mut [u8], write: &(impl Fn(&mut [u8], ScalarType, u64) + Sync)) {
+    let parts = parts(layout, buffer.len() as u64);
+    // Writes what a part has; the bytes are those from `base` on. Gives how many numbers there are up to its end.
+    let filled = |part: &Part, bytes: &mut [u8], base: u64, before: u64| {
+        let mut index = before;
+        part.for_each(&mut |at, scalar| {
+            let start = usize::try_from(at - base).unwrap_or(usize::MAX);
+            write(&mut bytes[start..][..usize::try_from(scalar.bytes()).unwrap_or(usize::MAX)], scalar, index);
+            index += 1;
+        });
+        index
+    };
+    let Some((head, arrays)) = parts.split_first() else { return };
+    let before = filled(head, buffer, 0, 0);
+    let Some((element, first, stride, _)) = arrays.first().and_then(|part| part.array) else { return };
+    let (mut numbers, mut end) = (0, first);
+    of_type(element, first, buffer.len() as u64, &mut |at, scalar| {
+        numbers += 1;
+        end = end.max(at + scalar.bytes());
+    });
+    if end - first > stride.into() {
+        // Elements overlap in modules that no compiler makes.
+        arrays.iter().fold(before, |before, part| filled(part, buffer, 0, before));
+        return;
+    }
+    let (start, length) = (usize::try_from(first), usize::try_from(ELEMENTS * u64::from(stride)));
+    let (Ok(start), Ok(length)) = (start, length) else { return };
+    let chunks = buffer[start..].par_chunks_mut(length).zip(arrays).enumerate();
+    chunks.for_each(|(i, (bytes, part))| {
+        let base = first + (i * length) as u64;
+        filled(part, bytes, base, before + i as u64 * ELEMENTS * numbers);
+    });
 }
 
 /// What a buffer's array consists of, one by one: that at its end, with a length or without. What stands before it is one.
@@ -229,5 +267,28 @@ mod tests {
         assert_eq!(places, [&head[..], &[48, 52, 56, 60]].concat());
         assert_eq!(visited(&block, 48 + 16).last(), Some(&(60, U32)));
         assert_eq!(visited(&plain(F32), 11), [(0, F32), (4, F32)]);
+    }
+
+    #[test]
+    fn a_buffer_is_filled_in_its_order_on_all_processors() {
+        let member = |offset, ty| MemberLayout { name: String::new(), offset, ty };
+        let pair = || Box::new(TypeLayout::Vector { scalar: ScalarType::U32, components: 2 });
+        for stride in [4, 8, 12] {
+            let members = vec![
+                member(0, TypeLayout::Scalar { scalar: ScalarType::U32 }),
+                member(8, TypeLayout::RuntimeArray { stride, element: pair() }),
+            ];
+            let layout = StructLayout { type_name: String::new(), bytes: 8, members };
+            let bytes = 8 + (2 * ELEMENTS + 7) * u64::from(stride) + 3;
+            let (mut expected, mut filled) =
+                (vec![0xff; usize::try_from(bytes).unwrap()], vec![0xff; usize::try_from(bytes).unwrap()]);
+            let mut index = 0_u32;
+            for_each(&layout, bytes, &mut |at, _| {
+                expected[usize::try_from(at).unwrap()..][..4].copy_from_slice(&index.to_ne_bytes());
+                index += 1;
+            });
+            fill(&layout, &mut filled, &|bytes, _, index| bytes.copy_from_slice(&u32::try_from(index).unwrap().to_ne_bytes()));
+            assert!(filled == expected, "stride {stride}");
+        }
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::host::Identity;
-use crate::gpu::MessageLog;
+use crate::gpu::{MessageLog, Slot};
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
-use crate::shader::{Home, Overrun};
+use crate::shader::{Home, Noting, Overrun, Prepared};
 use crate::tuning::{Kernel, Subject};
 
 /// Which kernel is to be tried, and where.
@@ -21,6 +21,8 @@ pub struct BoundsCheck {
     pub queue: Option<u32>,
     /// How long a pass may take before the device counts as hung, where the supervisor says so.
     pub deadline: Option<Duration>,
+    /// On how many threads passes are compiled before they run; 0 to compile each when it runs.
+    pub compile_threads: usize,
     /// The kernel.
     pub subject: Box<Subject>,
 }
@@ -50,34 +52,83 @@ pub struct Bounds {
 
 /// Tries one pass after another.
 pub trait BoundsChecker {
-    /// Runs a pass that notes how far it indexes.
+    /// Runs a pass that notes how far it indexes. Some of those that come next are compiled meanwhile, where the device has threads
+    /// for that.
     ///
     /// # Errors
-    /// Why it couldn't run, or that its process died of it.
-    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure>;
+    /// Why it couldn't run, or that its process died of it, or of compiling one that comes next.
+    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure>;
 }
 
 /// A device of this process, with robust buffer access.
 pub(super) struct LocalChecker {
-    pub(super) kernel: Kernel,
+    kernel: Kernel,
     /// A simulated device indexes nothing.
-    pub(super) device: Option<(Box<dyn Dispatcher>, MessageLog)>,
+    device: Option<(Box<dyn Dispatcher>, MessageLog)>,
+    /// Passes that are compiled ahead.
+    foreseen: Vec<(Pass, Noted)>,
+    /// The last pass that ran: the next one may share its resources.
+    last: Option<Slot>,
+}
+
+/// A pass that notes how far it indexes, where it indexes anything.
+type Noted = Result<Option<(Prepared, Noting)>, Failure>;
+
+impl LocalChecker {
+    pub(super) fn new(kernel: Kernel, device: Option<(Box<dyn Dispatcher>, MessageLog)>) -> Self {
+        Self { kernel, device, foreseen: Vec::new(), last: None }
+    }
+
+    fn prepare(&mut self, pass: &Pass) -> Noted {
+        match pass {
+            Pass::Reference => self.kernel.noting_reference(),
+            Pass::Configuration(point) => self.kernel.noting(point),
+        }
+    }
+
+    /// A pass as it was prepared ahead, or now.
+    fn prepared(&mut self, pass: &Pass) -> Noted {
+        match self.foreseen.iter().position(|(known, _)| known == pass) {
+            Some(at) => self.foreseen.swap_remove(at).1,
+            None => self.prepare(pass),
+        }
+    }
+
+    fn look_ahead(&mut self, next: &[Pass]) {
+        let threads = self.device.as_ref().map_or(0, |(device, _)| device.compile_threads());
+        let window = &next[..next.len().min(2 * threads)];
+        if self.foreseen.iter().any(|(known, _)| !window.contains(known)) {
+            self.foreseen.clear();
+            self.device.iter_mut().for_each(|(device, _)| device.forget_compiled());
+        }
+        for pass in window {
+            if self.foreseen.iter().all(|(known, _)| known != pass) {
+                let noted = self.prepare(pass);
+                if let (Some((device, _)), Ok(Some((prepared, _)))) = (&mut self.device, &noted) {
+                    device.compile_ahead(prepared);
+                }
+                self.foreseen.push((pass.clone(), noted));
+            }
+        }
+    }
 }
 
 impl BoundsChecker for LocalChecker {
-    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
+        let noted = self.prepared(pass);
+        self.look_ahead(next);
         let Some((dispatcher, messages)) = &mut self.device else { return Ok(Bounds::default()) };
-        let noting = match pass {
-            Pass::Reference => self.kernel.noting_reference()?,
-            Pass::Configuration(point) => self.kernel.noting(point)?,
-        };
-        let Some((prepared, noting)) = noting else { return Ok(Bounds::default()) };
+        let Some((prepared, noting)) = noted? else { return Ok(Bounds::default()) };
         let unfollowed = noting.unfollowed;
         let Some(&notes) = prepared.case.check.outputs().first() else { return Ok(Bounds { unfollowed, ..Bounds::default() }) };
+        // What both take of memory may be more than there is.
+        if let Some(last) = self.last.take() {
+            dispatcher.release(last);
+        }
         let loaded = dispatcher.load(&prepared)?;
-        let noted = dispatcher.run_checked(loaded.slot).and_then(|_| dispatcher.read(loaded.slot, notes));
-        dispatcher.unload();
-        let noted = noted?;
+        self.last = Some(loaded.slot);
+        dispatcher.run_checked(loaded.slot)?;
+        let noted = dispatcher.read(loaded.slot, notes)?;
         let (mut overruns, loops_too_often) = (noting.overruns(&noted), noting.loops_too_often(&noted));
         // Of an array of buffers, the length is that of the first.
         let differ = |overrun: &Overrun| match overrun.array.home {

@@ -170,12 +170,17 @@ impl Host {
         let opened = match self {
             Self::Mock(_) => None,
             Self::Vulkan(instance) => {
-                let options = DeviceOptions { queue_family: check.queue, is_robust: true, ..DeviceOptions::default() };
+                let options = DeviceOptions {
+                    queue_family: check.queue,
+                    is_robust: true,
+                    compile_threads: check.compile_threads,
+                    ..DeviceOptions::default()
+                };
                 let opened: Box<dyn Dispatcher> = Box::new(opened(instance, &device, options, check.deadline)?);
                 Some((opened, instance.message_log()))
             }
         };
-        Ok(Box::new(LocalChecker { kernel: Kernel::new(*check.subject, device), device: opened }))
+        Ok(Box::new(LocalChecker::new(Kernel::new(*check.subject, device), opened)))
     }
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {

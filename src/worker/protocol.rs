@@ -34,8 +34,8 @@ pub enum Request {
     Inquire(Box<Inquiry>),
     /// Open a device for passes of a kernel that note how far they index. Answered by [`Reply::Ready`] or [`Reply::Refused`].
     OpenBounds(Box<BoundsCheck>),
-    /// Run such a pass. Answered by [`Reply::Bounds`].
-    CheckBounds(Box<Pass>),
+    /// Run such a pass, and compile those that come next meanwhile. Answered by [`Reply::Bounds`].
+    CheckBounds(Box<Pass>, Vec<Pass>),
     /// Close the device and end. Answered by [`Reply::Closed`].
     Close,
 }

@@ -143,9 +143,9 @@ pub struct RemoteChecker {
 }
 
 impl BoundsChecker for RemoteChecker {
-    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
         self.worker.turn_the_page();
-        self.worker.say(&Request::CheckBounds(Box::new(pass.clone())));
+        self.worker.say(&Request::CheckBounds(Box::new(pass.clone()), next.to_vec()));
         match self.worker.hear(self.waited) {
             Ok(Reply::Bounds(bounds)) => bounds,
             Ok(other) => Err(out_of_turn(&other)),

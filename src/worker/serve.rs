@@ -60,9 +60,9 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
                 }
                 Err(failure) => say(&Reply::Refused(failure))?,
             },
-            Request::CheckBounds(pass) => {
+            Request::CheckBounds(pass, next) => {
                 let unopened = || Err(Failure::new(Status::Error, "no device is open for that"));
-                say(&Reply::Bounds(checker.as_mut().map_or_else(unopened, |checker| checker.check(&pass))))?;
+                say(&Reply::Bounds(checker.as_mut().map_or_else(unopened, |checker| checker.check(&pass, &next))))?;
             }
             Request::Close => {
                 drop((bench.take(), checker.take()));
@@ -101,7 +101,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
                 | Request::Words(_)
                 | Request::Inquire(_)
                 | Request::OpenBounds(_)
-                | Request::CheckBounds(_)
+                | Request::CheckBounds(..)
                 | Request::Close => {}
             }
             if sender.send(request).is_err() {

@@ -461,6 +461,25 @@ fn unloading_frees_everything() {
 }
 
 #[test]
+fn what_is_released_may_be_shared_with_the_next_case_and_no_later_one() {
+    on_each_device(|device| {
+        let (first, second) = (scale(1 << 20, 64, 3).done(), scale(1 << 20, 128, 5).done());
+        let one = load(device, &first);
+        device.run_checked(one).unwrap();
+        device.release(one);
+        assert!(device.run_checked(one).unwrap_err().to_string().contains("unloaded"));
+        assert_eq!(device.footprint(&second).device, 0, "both buffers are there");
+        let two = load(device, &second);
+        device.run_checked(two).unwrap();
+        assert_eq!(words(&device.read(two, 1).unwrap())[7], INPUT.word(7).wrapping_mul(5).wrapping_add(128));
+        device.release(two);
+        let other = load(device, &scale(1 << 10, 64, 3).done());
+        device.run_checked(other).unwrap();
+        assert_eq!(device.footprint(&first).device, 8 << 20, "they were freed");
+    });
+}
+
+#[test]
 fn a_large_buffer_survives_the_way_there_and_back() {
     on_each_device(|device| {
         // Two whole staging chunks and a little of a third.

@@ -6,11 +6,13 @@ use std::io::{BufRead, BufReader};
 #[cfg(unix)]
 use std::process::Stdio;
 
-use lanescope::model::AxisValue;
+use lanescope::model::{AxisValue, Point};
 use lanescope::record::Record;
+use lanescope::worker::{Bounds, BoundsCheck, Host, Identity, Pass, Platform};
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::judge::subject;
 use crate::support::tunings::SHORT;
 use crate::support::{Folder, Ran, devices, ran, rows, tunings};
 #[cfg(unix)]
@@ -38,6 +40,52 @@ fn tuned(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, String) {
     let shader = folder.write("shader.comp", SHADER);
     let Ran { out, err, .. } = tunings::tuned(&[&[shader.as_str()], &FEW[..], arguments].concat());
     (rows(&out), err)
+}
+
+#[test]
+fn passes_that_are_compiled_ahead_note_what_others_do() {
+    const LITERAL: &str = "#version 450
+layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint FACTOR = 2;
+layout(binding = 0) readonly buffer A { float a[]; };
+layout(binding = 1) writeonly buffer B { float b[]; };
+shared float s[64];
+void main() {
+    s[gl_LocalInvocationIndex] = a[gl_GlobalInvocationID.x];
+    barrier();
+    b[gl_GlobalInvocationID.x * FACTOR] = s[gl_LocalInvocationIndex];
+}
+";
+    let folder = Folder::new();
+    let shader = folder.write("literal.comp", LITERAL);
+    let host = Host::load(&Platform::Vulkan { validation: true, driver: None }).unwrap_or_else(|error| panic!("{error}"));
+    let point = |(size, factor): (u64, u64)| {
+        Point::new([("local_size_x".into(), AxisValue::from(size)), ("spec_FACTOR".into(), AxisValue::from(factor))])
+    };
+    let points = [(16, 1), (64, 1), (128, 1), (16, 2), (256, 2), (32, 1), (64, 3)].map(point);
+    let passes: Vec<Pass> = std::iter::once(Pass::Reference).chain(points.into_iter().map(Pass::Configuration)).collect();
+    for device in host.hello().devices.iter().filter(|device| device.unusable.is_none()) {
+        let noted = |compile_threads| -> Vec<Bounds> {
+            let check = BoundsCheck {
+                device: Identity::of(device, device.index),
+                queue: None,
+                deadline: None,
+                compile_threads,
+                subject: Box::new(subject(&shader, &["-n", "4096"])),
+            };
+            let mut checker = host.bounds_checker(check).unwrap_or_else(|failure| panic!("{}", failure.reason));
+            // Some of what is announced never comes.
+            let next = |i: usize| if i % 3 == 2 { &passes[..2] } else { &passes[i + 1..] };
+            let noted =
+                |(i, pass): (usize, &Pass)| checker.check(pass, next(i)).unwrap_or_else(|failure| panic!("{}", failure.reason));
+            passes.iter().enumerate().map(noted).collect()
+        };
+        let (alone, ahead) = (noted(0), noted(2));
+        assert_eq!(alone, ahead, "{}", device.name);
+        let counts: Vec<usize> = ahead.iter().map(|bounds| bounds.overruns.len()).collect();
+        assert_eq!(counts, [1, 0, 0, 1, 1, 2, 0, 1], "{}: {ahead:?}", device.name);
+    }
+    assert_eq!(host.messages(), Vec::<String>::new());
 }
 
 fn is_flagged(rows: &[Record]) -> bool {

@@ -8,6 +8,7 @@ use anyhow::bail;
 use crate::cli::args::Run;
 use crate::cli::target::Targets;
 use crate::cli::voice::Voice;
+use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
 use crate::tuning::space::Space;
@@ -16,6 +17,9 @@ use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
 /// How many looks may fail before the others are left out.
 const MOST_LOST: u32 = 3;
+
+/// How many of the configurations that come next a process is told of: twice the most threads that compile.
+const MOST_AHEAD: usize = 32;
 
 /// What to do about an array whose length is the size as a number.
 const SIZED_BY_HAND: &str = ". The array has as many elements as the workgroup has invocations as written: if its length were \
@@ -50,6 +54,8 @@ pub struct Looker<'r> {
     has_told_cap: bool,
     /// Whether the user knows of accesses that nobody can follow.
     has_told_unfollowed: bool,
+    /// Whether a process died that was compiling others as well: each is compiled on its own from then on.
+    is_careful: bool,
     /// Looks that failed.
     lost: u32,
     /// Passes that were looked at, and how long all that took.
@@ -81,12 +87,13 @@ impl<'r> Looker<'r> {
             loop_cap: kernel.loop_cap().cloned(),
             has_told_cap: false,
             has_told_unfollowed: false,
+            is_careful: false,
             lost: 0,
             spent: (0, Duration::ZERO),
         };
         let is_run = !matches!(subject.reference, Reference::Files(_));
         let pass = if is_run { Pass::Reference } else { Pass::Configuration(configuration) };
-        let overruns = match new.check(&pass) {
+        let overruns = match new.check(&pass, &[]) {
             Ok(Bounds { overruns, loops_too_often, .. }) => {
                 if loops_too_often {
                     new.tell_cap("The reference");
@@ -122,12 +129,13 @@ impl<'r> Looker<'r> {
         self.reference.as_ref().is_some_and(|left| !left.is_empty())
     }
 
-    /// Looks at a configuration.
-    pub fn look(&mut self, point: &Point) -> Seen {
+    /// Looks at a configuration. Some of those that come next are compiled meanwhile.
+    pub fn look(&mut self, point: &Point, next: &[Point]) -> Seen {
         if self.lost >= MOST_LOST {
             return Seen::default();
         }
-        let Bounds { overruns, loops_too_often, .. } = match self.check(&Pass::Configuration(point.clone())) {
+        let next: Vec<Pass> = next.iter().take(MOST_AHEAD).cloned().map(Pass::Configuration).collect();
+        let Bounds { overruns, loops_too_often, .. } = match self.check(&Pass::Configuration(point.clone()), &next) {
             Ok(bounds) => bounds,
             Err(failure) => {
                 self.note_failure(&point.to_string(), &failure);
@@ -181,20 +189,25 @@ impl<'r> Looker<'r> {
         self.voice.progress.detail(&format!("looked at the indexes of {passes} passes in {time:.1} s"));
     }
 
-    fn check(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
         let began = Instant::now();
-        let bounds = self.checked(pass);
+        let next = if self.is_careful { &[] } else { next };
+        let mut bounds = self.checked(pass, next);
+        // One of those that were compiled meanwhile may be to blame.
+        if bounds.as_ref().is_err_and(|failure| failure.status == Status::Crashed) && !next.is_empty() {
+            self.is_careful = true;
+            bounds = self.checked(pass, &[]);
+        }
         self.spent = (self.spent.0 + 1, self.spent.1 + began.elapsed());
         bounds
     }
 
-    fn checked(&mut self, pass: &Pass) -> Result<Bounds, Failure> {
+    fn checked(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
         let mut checker = match self.checker.take() {
             Some(checker) => checker,
             None => self.open()?,
         };
-        let bounds = checker.check(pass);
-        let is_gone = |failure: &Failure| matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost);
+        let bounds = checker.check(pass, next);
         if !bounds.as_ref().is_err_and(is_gone) {
             self.checker = Some(checker);
         }
@@ -216,6 +229,7 @@ impl<'r> Looker<'r> {
             device: Identity::of(&place.info, place.index),
             queue: self.run.queue,
             deadline: (!self.run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+            compile_threads: compile_threads(&place.info),
             subject: Box::new(self.subject.clone()),
         };
         self.targets.bounds_checker(place, check)
@@ -241,6 +255,11 @@ impl<'r> Looker<'r> {
 /// allowed.
 pub fn instead_of_files(space: &Space, written: Option<usize>) -> Point {
     written.map_or_else(|| space.point(0), |_| Point::default())
+}
+
+/// Whether the process or its device is of no more use.
+fn is_gone(failure: &Failure) -> bool {
+    matches!(failure.status, Status::Crashed | Status::Timeout | Status::DeviceLost)
 }
 
 fn is_buffer(overrun: &Overrun) -> bool {

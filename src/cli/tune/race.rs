@@ -325,12 +325,12 @@ impl<'r> Race<'r> {
         self.blocks += 1;
         let champion = self.best().filter(|best| !asked.contains(best));
         let began = Instant::now();
-        for &configuration in asked {
+        for (i, &configuration) in asked.iter().enumerate() {
             let has_any = self.trials.values().any(|trial| trial.measured.is_some());
             if interrupt::is_asked() || (has_any && self.is_late()) {
                 break;
             }
-            let trial = self.prepared(configuration);
+            let trial = self.prepared(configuration, &asked[i + 1..]);
             self.trials.insert(configuration, trial);
         }
         let asked: Vec<usize> = asked.iter().filter(|asked| self.trials.contains_key(asked)).copied().collect();
@@ -350,8 +350,8 @@ impl<'r> Race<'r> {
         CaseKey { experiment: self.kernel.name(), variant: String::new(), point: self.space.point(configuration) }
     }
 
-    /// A configuration that wasn't measured yet.
-    fn prepared(&mut self, configuration: usize) -> Trial {
+    /// A configuration that wasn't measured yet, with those that come next.
+    fn prepared(&mut self, configuration: usize, next: &[usize]) -> Trial {
         let point = self.space.point(configuration);
         let when = SystemTime::now();
         let trial = Trial { point, row: None, measured: None, failure: None, when, case: None, leaves: false, quirk: None };
@@ -362,8 +362,9 @@ impl<'r> Race<'r> {
                 return Trial { row: Some(row), failure: Some(failure), ..trial };
             }
         };
+        let next: Vec<Point> = next.iter().map(|next| self.space.point(*next)).collect();
         self.bar.start(&format!("looking at {} {}", case.experiment, case.point));
-        let Seen { excluded, leaves, quirk } = self.looker.look(&trial.point);
+        let Seen { excluded, leaves, quirk } = self.looker.look(&trial.point, &next);
         let Some(reason) = excluded else { return Trial { case: Some(case), leaves, quirk, ..trial } };
         let failure = Failure::new(Status::Skipped, reason);
         let mut row = self.row(configuration, &trial.point, Ok(&case));
