@@ -19,9 +19,9 @@ use crate::error::{nearest, suggestion};
 /// Words before the first instruction.
 pub(super) const HEADER_WORDS: usize = 5;
 /// Where the header says which ids there are.
-const BOUND: usize = 3;
+pub(super) const BOUND: usize = 3;
 /// SPIR-V's universal limit for the bound of ids.
-const MOST_IDS: u32 = 0x003f_ffff;
+pub(super) const MOST_IDS: u32 = 0x003f_ffff;
 /// The directions' names.
 const DIRECTIONS: [&str; 3] = ["x", "y", "z"];
 
@@ -131,11 +131,7 @@ fn confirm(words: &[u32], entry: &str, chosen: &LocalSizeIds) -> Result<(), Loca
 
 impl LocalSizeIds {
     fn of(point: &EntryPoint, words: &[u32]) -> Result<Self, LocalizeError> {
-        let used = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
-            (Some(Op::Decorate), [_, _, decoration, id]) if *decoration == Decoration::SpecId as u32 => Some(*id),
-            _ => None,
-        });
-        let mut next = used.max().map_or(Some(0), |id| id.checked_add(1));
+        let mut next = unused_spec_id(words);
         let mut chosen = Self { ids: [0; 3], defaults: [0; 3], added: [false; 3] };
         for (i, extent) in point.local_size.into_iter().enumerate() {
             chosen.defaults[i] = extent.default_value();
@@ -158,6 +154,15 @@ impl LocalSizeIds {
 
 // ---- words ----------------------------------------------------------------------------------------------------------------
 
+/// The first `constant_id` above all that the module uses; nothing where it uses the last one.
+pub(super) fn unused_spec_id(words: &[u32]) -> Option<u32> {
+    let used = instructions(words).filter_map(|instruction| match (opcode(instruction), instruction) {
+        (Some(Op::Decorate), [_, _, decoration, id]) if *decoration == Decoration::SpecId as u32 => Some(*id),
+        _ => None,
+    });
+    used.max().map_or(Some(0), |id| id.checked_add(1))
+}
+
 /// The instructions of words that are known to be a module.
 pub(super) fn instructions(words: &[u32]) -> impl Iterator<Item = &[u32]> {
     let mut rest = words.get(HEADER_WORDS..).unwrap_or_default();
@@ -174,7 +179,7 @@ pub(super) fn opcode(instruction: &[u32]) -> Option<Op> {
 }
 
 /// An instruction of few operands.
-fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
+pub(super) fn instruction(op: Op, operands: &[u32]) -> Vec<u32> {
     let length = u32::try_from(operands.len() + 1).unwrap_or(u32::MAX);
     [&[(length << 16) | op as u32], operands].concat()
 }
@@ -412,14 +417,14 @@ fn strange(point: &EntryPoint, reason: &'static str) -> LocalizeError {
 
 /// The parts of a module that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+pub(super) enum Place {
     Head,
     Types,
     Functions,
 }
 
 /// The instructions, each with its place. A source line goes with what follows it.
-fn with_places(words: &[u32]) -> Vec<(Place, &[u32])> {
+pub(super) fn with_places(words: &[u32]) -> Vec<(Place, &[u32])> {
     let mut place = Place::Head;
     let mut placed = Vec::new();
     let mut lines = 0;

@@ -178,6 +178,24 @@ impl Kernel {
         shared.chain(named).map(value_of).collect()
     }
 
+    /// The values of all constants of a configuration, the workgroup size and lengths that follow it included, with what expressions
+    /// may use.
+    fn values(&self, source: &Source, point: &Point) -> Result<(SpecValues, Variables), Failure> {
+        let mut values = self.constants(source, point)?;
+        let variables = self.variables_of(source, point, &values);
+        values.extend(source.size_values(local_size(source, point)));
+        for ((array, texts), ids) in self.subject.lengths.iter().zip(&source.lengths) {
+            for (text, id) in texts.iter().zip(ids) {
+                let length = variables.integer(text, "--shared")?;
+                if !(1..=i32::MAX as u64).contains(&length) {
+                    return Err(skipped(format!("--shared: `{array}` can't have {length} elements")));
+                }
+                values.insert(*id, length);
+            }
+        }
+        Ok((values, variables))
+    }
+
     /// Compiles a configuration.
     ///
     /// # Errors
@@ -219,8 +237,7 @@ impl Kernel {
         let (set, binding) = noting.place;
         case.kernels[0].bindings.push(Binding::new(set, binding, notes));
         let entry = module.reflection.entry_points.first().ok_or_else(|| refused("the entry point is gone"))?;
-        let mut values = self.constants(&source, point)?;
-        values.extend(source.size_values(local_size(&source, point)));
+        let (values, _) = self.values(&source, point)?;
         let specialized = specialize_kernel(module, entry, &case.kernels[0], values);
         let kernels = vec![specialized.map_err(|error| refused(&error.to_string()))?];
         Ok(Some((Prepared { case, kernels }, noting.clone())))
@@ -264,12 +281,10 @@ impl Kernel {
     fn make(&mut self, point: &Point) -> Result<Made, Failure> {
         let source = self.source(point)?;
         let local_size = local_size(&source, point);
-        let mut values = self.constants(&source, point)?;
-        let mut variables = self.variables_of(&source, point, &values);
+        let (values, mut variables) = self.values(&source, point)?;
         if let Some(threads) = self.threads(&source, &variables)? {
             variables.set_threads(threads);
         }
-        values.extend(source.size_values(local_size));
         let reflection = source.reflection();
         let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
         let infos = reflection.bindings_under(&values).map_err(described)?;
@@ -433,14 +448,16 @@ impl Kernel {
         if !source.can_be(size) {
             return Ok(Some(Refusal::Coupled { size }));
         }
-        let mut values = self.constants(&source, point)?;
-        let variables = self.variables_of(&source, point, &values);
+        let (values, variables) = match self.values(&source, point) {
+            // Its own row says so.
+            Err(failure) if failure.status == Status::Skipped => return Ok(None),
+            other => other?,
+        };
         for restriction in restrictions {
             if !variables.truth(restriction, "--restrict")? {
                 return Ok(Some(Refusal::Restricted(restriction)));
             }
         }
-        values.extend(source.size_values(size));
         let limit = self.device.limits.shared_bytes;
         Ok(match source.reflection().shared_bytes(&values) {
             Ok(bytes) if bytes <= limit.into() => None,

@@ -7,7 +7,7 @@ use crate::error::nearest;
 use crate::model::{Failure, Status};
 use crate::shader::{
     EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
-    specializable,
+    specializable, with_lengths,
 };
 
 /// A module under some macros.
@@ -21,6 +21,8 @@ pub(super) struct Source {
     pub(super) directions: [bool; 3],
     /// What doesn't follow where that is changed.
     pub(super) note: Option<String>,
+    /// The `constant_id`s of the lengths of arrays in shared memory that expressions give, as the subject lists those.
+    pub(super) lengths: Vec<Vec<u32>>,
     /// See [`Source::noting`].
     noting: OnceLock<Result<(Noting, Arc<Module>), String>>,
 }
@@ -50,13 +52,15 @@ impl Source {
         let is_own = |i: usize| matches!(point.local_size[i], Extent::Specialized { .. });
         let directions = std::array::from_fn(|i| local_size[i] > 1 || is_own(i));
         let (words, note) = Self::following(subject, reading, &written, &name, (words, size))?;
+        let arrays: Vec<(&str, usize)> = subject.lengths.iter().map(|(array, texts)| (array.as_str(), texts.len())).collect();
+        let (words, lengths) = with_lengths(&words, &arrays).map_err(|error| refused(format!("--shared: {error}")))?;
         let mut reflection = Reflection::of_entry(&words, &name).map_err(|error| said(error.to_string()))?;
         reflection.bindings = reflection.used_bindings().to_vec();
         let entry = reflection.entry_points.iter().position(|entry| entry.name == name).unwrap_or_default();
         let Module { source_hash, spirv_hash, compile_time, .. } = &*written;
         let (source_hash, spirv_hash, compile_time) = (source_hash.clone(), spirv_hash.clone(), *compile_time);
         let module = Arc::new(Module { words, source_hash, spirv_hash, compile_time, reflection });
-        Ok(Self { module, entry, local_size, directions, note, noting: OnceLock::new() })
+        Ok(Self { module, entry, local_size, directions, note, lengths, noting: OnceLock::new() })
     }
 
     /// The words in which every use of the workgroup size follows. In SPIR-V, uses of a literal size are plain numbers that nobody can
@@ -117,10 +121,10 @@ impl Source {
         &self.reflection().entry_points[self.entry]
     }
 
-    /// The constants that a user may give values: those that aren't the workgroup size.
+    /// The constants that a user may give values: those that are neither the workgroup size nor a length that follows it.
     pub(super) fn constants(&self) -> impl Iterator<Item = &SpecConstant> {
-        let sizes: Vec<u32> = self.size_constants().collect();
-        self.reflection().spec_constants.iter().filter(move |constant| !sizes.contains(&constant.id))
+        let others: Vec<u32> = self.size_constants().chain(self.lengths.iter().flatten().copied()).collect();
+        self.reflection().spec_constants.iter().filter(move |constant| !others.contains(&constant.id))
     }
 
     fn size_constants(&self) -> impl Iterator<Item = u32> {

@@ -27,6 +27,8 @@ pub struct Subject {
     pub preamble: Option<PathBuf>,
     /// Specialization constants by name or id with the values that all configurations share, the shader as it is written included.
     pub constants: Vec<(String, String)>,
+    /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
+    pub lengths: Vec<(String, Vec<String>)>,
     /// What GLSL is compiled for.
     pub target: SpirvTarget,
     /// The entry point; `None` for the only one.

@@ -20,6 +20,7 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
         macros: Vec::new(),
         preamble: None,
         constants: Vec::new(),
+        lengths: Vec::new(),
         target: SpirvTarget::Vulkan1_1,
         entry: None,
         n: 1 << 20,
@@ -44,6 +45,10 @@ pub fn subject(shader: &str, flags: &[&str]) -> Subject {
             "-c" => {
                 let (name, value) = value.split_once('=').unwrap();
                 subject.constants.push((name.to_owned(), value.to_owned()));
+            }
+            "--shared" => {
+                let (name, lengths) = value.split_once('=').unwrap();
+                subject.lengths.push((name.to_owned(), lengths.split(',').map(str::to_owned).collect()));
             }
             "-b" => subject.buffers.push(BufferSpec::parse(value).unwrap()),
             "--image" => subject.images.push(ImageSpec::parse(value).unwrap()),

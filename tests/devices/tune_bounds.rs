@@ -174,10 +174,33 @@ fn configurations_that_leave_shared_memory_are_skipped() {
         }
         let last = rows.iter().find(|row| row.axis_values["local_size_x"] == AxisValue::from(256_u64)).unwrap();
         assert_eq!(last.reason, "`tile` (shared memory) has 64 elements, and is indexed up to 255");
-        assert!(ran.err.contains("if its length were gl_WorkGroupSize.x"), "{}", ran.err);
+        assert!(ran.err.contains("as a number: --shared tile=local_size_x lets it follow"), "{}", ran.err);
         // One word for all of them.
         assert_eq!(ran.err.matches("warning: ").count(), 1, "{}", ran.err);
         assert!(ran.err.contains("local_size_x=128: `tile`") || ran.err.contains("local_size_x=256: `tile`"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_array_in_shared_memory_follows_the_size_where_the_user_says_so() {
+    let folder = Folder::new();
+    for device in devices() {
+        let of = |length: &str| {
+            let axes = ["-a", "local_size_x=16,64,128", "--push", "at=3", "--shared", length];
+            tuned_literal(&folder, &[&["-d", &device.index][..], &axes].concat())
+        };
+        let (rows, ran) = of("tile=local_size_x");
+        assert_eq!((rows.len(), ran.code), (3, Some(0)), "{}", ran.err);
+        assert!(rows.iter().all(|row| row.status == "ok" && !row.flags.contains("out_of_bounds")), "{}", ran.err);
+        let mut bytes: Vec<_> = rows.iter().map(|row| row.shared_bytes).collect();
+        bytes.sort();
+        assert_eq!(bytes, [16, 64, 128].map(|size| Some(4 * size)));
+        // What is too short for every size is too short for the reference.
+        let (rows, ran) = of("tile=local_size_x / 2");
+        assert_eq!((rows.len(), ran.code), (0, Some(1)), "{}", ran.err);
+        assert!(ran.err.contains("`tile` (shared memory) has 32 elements"), "{}", ran.err);
+        let (_, ran) = of("tiles=local_size_x");
+        assert!(ran.code == Some(2) && ran.err.contains("--shared: there is no array `tiles`"), "{}", ran.err);
     }
 }
 

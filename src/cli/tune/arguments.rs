@@ -42,6 +42,11 @@ pub struct Tune {
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub constant: Vec<String>,
 
+    /// Give an array in shared memory other lengths than the numbers that the shader says, as in tile=local_size_x or
+    /// tile=local_size_y,local_size_x + 1
+    #[arg(long, value_name = "NAME=LENGTH[,LENGTH...]")]
+    pub shared: Vec<String>,
+
     /// Define a macro for GLSL (NAME alone is 1); several values, as in UNROLL=1,2,4, are an axis
     #[arg(short = 'D', long, value_name = "NAME[=VALUES]")]
     pub define: Vec<String>,
@@ -352,7 +357,7 @@ fn said_by(error: &clap::Error) -> String {
 /// Keys whose values are paths that count from the manifest's folder.
 const PATHS: [&str; 6] = ["shader", "include", "preamble", "output", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
-const NAMED: [&str; 8] = ["axis", "constant", "define", "buffer", "image", "sampler", "push", "check"];
+const NAMED: [&str; 9] = ["axis", "constant", "shared", "define", "buffer", "image", "sampler", "push", "check"];
 
 /// A manifest as flags. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {

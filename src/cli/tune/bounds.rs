@@ -12,7 +12,7 @@ use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
 use crate::tuning::space::Space;
-use crate::tuning::{Kernel, Reference, Subject};
+use crate::tuning::{Kernel, LOCAL_SIZE_AXES, Reference, Subject};
 use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
 /// How many looks may fail before the others are left out.
@@ -20,10 +20,6 @@ const MOST_LOST: u32 = 3;
 
 /// How many of the configurations that come next a process is told of: twice the most threads that compile.
 const MOST_AHEAD: usize = 32;
-
-/// What to do about an array whose length is the size as a number.
-const SIZED_BY_HAND: &str = ". The array has as many elements as the workgroup has invocations as written: if its length were \
-                             gl_WorkGroupSize.x (or the product of the directions), it would follow the size";
 
 /// What was seen of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,8 +147,13 @@ impl<'r> Looker<'r> {
         };
         if let Some(overrun) = overruns.iter().find(|overrun| !is_known(overrun)) {
             if self.told.insert(array_of(overrun)) {
-                let why = if self.is_sized_by_hand(overrun) { SIZED_BY_HAND } else { "" };
-                self.warn(&format!("{point}: {}; such configurations are skipped{why}", told(overrun)));
+                let why = self.length_by_hand(overrun).map(|length| {
+                    format!(
+                        ". The shader gives it the workgroup size as a number: --shared {length} lets it follow the size, if code \
+                         doesn't use that number elsewhere"
+                    )
+                });
+                self.warn(&format!("{point}: {}; such configurations are skipped{}", told(overrun), why.unwrap_or_default()));
             }
             let more = if is_buffer(overrun) { ", which the reference doesn't do" } else { "" };
             return Seen { excluded: Some(format!("{}{more}", told(overrun))), leaves: false, quirk };
@@ -165,12 +166,27 @@ impl<'r> Looker<'r> {
         Seen { excluded: None, leaves: !overruns.is_empty(), quirk }
     }
 
-    /// Whether an array in shared memory has as many elements as the workgroup has invocations as it is written, in one direction or
-    /// in all.
-    fn is_sized_by_hand(&self, overrun: &Overrun) -> bool {
-        let [x, y, z] = self.written_size;
-        let sizes = [x, y, z, x.saturating_mul(y).saturating_mul(z)];
-        overrun.array.home == Home::Shared && overrun.length > 1 && sizes.contains(&overrun.length)
+    /// What `--shared` would say of an array in shared memory whose length is the workgroup size as the shader is written, in one
+    /// direction or in all; nothing of other arrays.
+    fn length_by_hand(&self, Overrun { array: NotedArray { home, path, .. }, length, .. }: &Overrun) -> Option<String> {
+        let sizes = || LOCAL_SIZE_AXES.into_iter().zip(self.written_size).filter(|(_, size)| *size > 1);
+        let name = path.trim_end_matches("[]");
+        let is_one = !name.is_empty() && !name.contains(['[', '.']);
+        if *home != Home::Shared || !is_one {
+            return None;
+        }
+        let all = sizes().map(|(_, size)| size).fold(1, u32::saturating_mul);
+        let directions: Vec<&str> = sizes().map(|(axis, _)| axis).collect();
+        // A tile has a row for each y.
+        let one = || sizes().filter(|(_, size)| size == length).map(|(axis, _)| axis).next_back();
+        let lengths = match path.len() - name.len() {
+            0 if *length == all && all > 1 => directions.join(" * "),
+            0 => one()?.to_owned(),
+            2 if sizes().any(|(_, size)| size == *length) => "local_size_y,local_size_x".to_owned(),
+            _ => return None,
+        };
+        let text = format!("{name}={lengths}");
+        Some(if text.contains(' ') { format!("'{text}'") } else { text })
     }
 
     /// Says once that the driver ends loops.

@@ -50,6 +50,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         macros: macros.collect(),
         preamble: arguments.preamble.clone(),
         constants: Vec::new(),
+        lengths: lengths(arguments)?,
         target: arguments.target_env.target(),
         entry: arguments.entry.clone(),
         n: arguments.n,
@@ -67,6 +68,21 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         is_idempotent: arguments.idempotent,
         seed: arguments.seed,
     })
+}
+
+/// Arrays in shared memory with their lengths. Of several of one name the last one counts: the command line's stand behind the
+/// manifest's.
+fn lengths(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for text in &arguments.shared {
+        let said = text.split_once('=').map(|(name, lengths)| (name.trim(), listed(lengths)));
+        let Some((name, lengths)) = said.filter(|(_, lengths)| lengths.iter().all(|length| !length.is_empty())) else {
+            return Err(Error::Usage(format!("--shared: `{text}`: NAME=LENGTH is needed, as in tile=local_size_x")));
+        };
+        all.retain(|(known, _)| known != name);
+        all.push((name.to_owned(), lengths.into_iter().map(str::to_owned).collect()));
+    }
+    Ok(all)
 }
 
 /// A file's name without its ending, in what a row's name may have.

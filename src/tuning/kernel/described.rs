@@ -109,11 +109,13 @@ impl Kernel {
 
     /// What the user says of the problem, beside its size: two configurations alike that solve different ones are no same case.
     pub fn problem(&self) -> String {
-        let Subject { buffers, images, samplers, members, threads, groups, is_idempotent, .. } = &self.subject;
+        let Subject { buffers, images, samplers, members, lengths, threads, groups, is_idempotent, .. } = &self.subject;
         let buffers: Vec<String> = buffers.iter().map(ToString::to_string).collect();
         let images = images.iter().map(|spec| format!(" {spec}"));
         let further: String = images.chain(samplers.iter().map(|spec| format!(" {spec}"))).collect();
-        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}")
+        // Nothing where there are none, so that rows of earlier versions stay the same cases.
+        let lengths: String = lengths.iter().map(|(array, texts)| format!(" {array}={}", texts.join(","))).collect();
+        format!("{buffers:?} {members:?} {threads:?} {groups:?} {is_idempotent}{further}{lengths}")
     }
 
     /// What is assumed of members of push constants and uniform blocks of which the user says nothing.

@@ -76,6 +76,7 @@ impl Kernel {
             macros: if is_spirv { Vec::new() } else { self.subject.macros.clone() },
             preamble: self.subject.preamble.clone().filter(|_| !is_spirv),
             include_folders: if is_spirv { Vec::new() } else { self.subject.include_folders.clone() },
+            lengths: Vec::new(),
             // Its entry point has a name of its own, unless it has several.
             entry: None,
             reference: Reference::Untouched,
