@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::args::Run;
 use super::host::last_level_cache;
 use super::interrupt;
+use super::journal::Journal;
 use super::relations::Relations;
 use super::sink::Sink;
 use super::target::Targets;
@@ -18,7 +19,7 @@ use crate::measure::{
 use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, PipelineDetail, Preset};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
-use crate::record::Record;
+use crate::record::{Record, Standing};
 use crate::units::Bytes;
 use crate::worker::{Identity, Opening, Place};
 
@@ -58,6 +59,8 @@ pub struct DeviceRun<'r> {
     pub template: &'r Record,
     /// Where rows go.
     pub sink: &'r Sink,
+    /// Where visits are noted, and the device's place in the run.
+    pub journal: Option<(&'r Journal, usize)>,
     /// How far it is.
     pub bar: Bar,
     /// What is known of the rows so far, those that were kept of an earlier run included.
@@ -113,7 +116,11 @@ impl<'r> DeviceRun<'r> {
 
     fn session(&self) -> Result<Session<'r>, Failure> {
         let slots = self.arguments.processes();
-        let session = Session::new(Pool::new(slots, self.opener(self.place))?, self.options());
+        let pool = Pool::new(slots, self.opener(self.place))?;
+        let mut session = Session::new(pool, self.options()).keeping_few_rounds();
+        if let Some((journal, _)) = self.journal {
+            session.number_processes_behind(journal.last_process());
+        }
         match self.pairing {
             Pairing::Device(base, _) => Ok(session.with_base(Pool::new(slots, self.opener(base)))),
             Pairing::None | Pairing::Bases => Ok(session),
@@ -212,7 +219,20 @@ impl<'r> DeviceRun<'r> {
         let runnable = block.iter().filter_map(|planned| Some((planned, planned.case.as_ref().ok()?)));
         let tasks: Vec<Task> = runnable.map(|(planned, case)| self.task(planned, case)).collect();
         self.bar.advance((block.len() - tasks.len()) as u64);
+        let case_id_of = |case: &Case| {
+            let is_it =
+                |of: &&Planned| of.point == case.point && of.variant == case.variant && of.experiment.name() == case.experiment;
+            block.iter().find(is_it).map(|planned| planned.case_id.as_str())
+        };
+        if let Some((journal, device)) = self.journal {
+            for planned in block {
+                journal.take(device, &planned.case_id).into_iter().for_each(|earlier| session.recall(key(planned), earlier));
+            }
+        }
         let outcomes = session.measure(&tasks, &mut |event| {
+            if let (Event::Visited(made), Some((journal, device))) = (&event, self.journal) {
+                case_id_of(made.case).into_iter().for_each(|case_id| journal.note(device, case_id, made));
+            }
             show(&self.bar, &self.sink.voice, event);
             if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -239,7 +259,10 @@ impl<'r> DeviceRun<'r> {
         for (planned, row) in &rows {
             self.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
         }
+        let mut settled = Vec::new();
         for (planned, mut row) in rows {
+            // What was broken off is to go on, and so is what the device was given up at.
+            settled.extend(matches!(Standing::of(&row), Standing::Failed | Standing::Finished).then(|| row.case_id.clone()));
             if let Some(base) = &planned.base {
                 self.relations.compare(&base.case_id, &mut row);
                 // A merge compares with what another shard, or another try, has measured.
@@ -250,6 +273,9 @@ impl<'r> DeviceRun<'r> {
             let measured = measured.remove(&row.case_id);
             let beside = planned.case.as_ref().ok().zip(measured.as_ref());
             self.sink.write_with(row, beside)?;
+        }
+        if let Some((journal, device)) = self.journal {
+            journal.settle(device, settled.iter().map(String::as_str));
         }
         Ok(())
     }
@@ -376,6 +402,7 @@ pub(super) fn show(bar: &Bar, voice: &Voice, event: Event) {
             "warning: a worker process crashed at {} {}: {}; the case is measured once more, alone, to tell whether it is to blame",
             case.experiment, case.point, failure.reason
         )),
+        Event::Visited(_) => {}
         Event::Ended(_) => bar.advance(1),
     }
 }

@@ -8,6 +8,7 @@ mod devices;
 mod host;
 mod inspect;
 mod interrupt;
+mod journal;
 mod lanes;
 mod lock;
 mod merge;

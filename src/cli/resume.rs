@@ -287,7 +287,7 @@ fn has_twins(targets: &Targets) -> bool {
 }
 
 /// What must be alike for figures to be of one run.
-fn identity(row: &Record) -> Vec<(&'static str, String)> {
+pub(super) fn identity(row: &Record) -> Vec<(&'static str, String)> {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     let word = |is_on: Option<bool>| is_on.map_or_else(String::new, |is_on| is_on.to_string());
     vec![

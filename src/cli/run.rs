@@ -1,12 +1,14 @@
 //! `lanescope run`: the pipeline from plan to rows.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::args::Run;
 use super::device_run::{DeviceRun, Pairing, evict_bytes};
 use super::host::{describe_host, describe_mock_host};
+use super::journal::{Journal, Journals};
 use super::lock::Lock;
-use super::resume::{Kept, output_targets};
+use super::resume::{Kept, identity, output_targets};
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::voice::Voice;
@@ -30,16 +32,24 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let _locks = locks(arguments, &targets)?;
     let templates = templates(arguments, &targets, &plans);
+    let mut journals = Journals::claim(arguments.resume.iter().chain(&arguments.output).map(PathBuf::as_path))?;
     let mut kept = Kept::read(arguments, &targets, &plans, &templates, &header)?;
     kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let (output_targets, staged) = output_targets(arguments, &kept)?;
+    if !arguments.dry_run {
+        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), arguments.resume.is_some());
+    }
+    journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let code = arguments.isa.as_deref().map(CodeFolder::create).transpose()?;
     let mut samples = arguments.samples.as_deref().map(Samples::open).transpose()?;
     let mut outputs = output::open(&output_targets, &header)?;
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, Beside { samples, code }, arguments, voice, targets.are_mock());
-    let measured = run_devices(arguments, &targets, &plans, &templates, &mut kept, &sink);
+    let measured = run_devices(arguments, &targets, &plans, &templates, &mut kept, &sink, &journals);
+    if let Some(failure) = journals.journal().and_then(Journal::failure) {
+        sink.voice.progress.note(&format!("note: {failure}"));
+    }
     // Whatever ended the run, the rows so far are written whole.
     let code = sink.finish();
     let code = measured.and(code)?;
@@ -51,7 +61,14 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
         // In the plan's order, and rows that were kept compared with bases that are new.
         merge::renew(file)?;
     }
+    journals.finish();
     Ok(code)
+}
+
+/// What the rows of a device have in common as far as visits of another run count for them.
+fn in_common(template: &Record) -> Vec<(&'static str, String)> {
+    let own = [("tool_version", template.tool_version.clone()), ("plan_id", template.plan_id.clone())];
+    own.into_iter().chain(identity(template)).collect()
 }
 
 /// Samples need a file of their own.
@@ -106,6 +123,7 @@ fn run_devices(
     templates: &[Record],
     kept: &mut Kept,
     sink: &Sink,
+    journals: &Journals,
 ) -> anyhow::Result<()> {
     let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
     let kept = &*kept;
@@ -130,6 +148,7 @@ fn run_devices(
             pairing: pairing(arguments, targets, plans, index),
             template: &templates[index],
             sink,
+            journal: journals.journal().map(|journal| (journal, index)),
             bar,
             relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
             is_wanted: &is_wanted,

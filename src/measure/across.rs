@@ -129,6 +129,7 @@ impl Block<'_, '_, '_> {
         let left = self.session.options.max_time.saturating_sub(entry.spent);
         match self.try_across(slot, entry, left) {
             Ok(visited) => {
+                entry.announce(process, &visited, &mut self.observing);
                 entry.visited(slot, process, visited);
                 let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
                 pools.into_iter().flatten().for_each(|pool| pool.succeeded(Stage::Timing));

@@ -58,7 +58,8 @@ impl Block<'_, '_, '_> {
     /// Measures as many of the cases as memory holds at one time, at least one unless nothing can go on. `None` for the others.
     pub(super) fn measure(&mut self, tasks: &[&Task]) -> Vec<Option<Outcome>> {
         let slots = self.session.pool.len();
-        let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, slots)).collect();
+        let earlier = |task: &Task| self.session.earlier.get(&task.key).cloned();
+        let mut entries: Vec<Entry> = tasks.iter().map(|task| Entry::new(task, slots, earlier(task))).collect();
         if let Some(failure) = &self.session.base_failure {
             entries.iter_mut().filter(|entry| entry.is_paired_across()).for_each(|entry| entry.part_from_base(failure.clone()));
         }
@@ -406,6 +407,7 @@ impl Block<'_, '_, '_> {
             match visited {
                 Ok(visited) => {
                     any = true;
+                    entries[i].announce(process, &visited, observing);
                     entries[i].visited(slot, process, visited);
                 }
                 Err(failure) => {

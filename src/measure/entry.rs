@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
+use super::block::Observing;
+use super::earlier::Earlier;
 use super::flags::{self, Pass, Subject, flags};
 use super::local::REPEATS;
 use super::pool::{Pool, Stage};
 use super::rig::Conditions;
-use super::session::{Base, Session, Task};
+use super::session::{Base, Event, Session, Task, VisitMade};
 use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
 use super::{Measured, Rounds, Timer};
@@ -65,17 +67,19 @@ pub(super) struct Entry<'c> {
     /// Whether its end was told. One whose rival turns out to be wrong goes on, and ends twice.
     pub(super) is_told: bool,
     has_pipeline: bool,
+    /// What an earlier run measured of it, until it is loaded.
+    earlier: Option<Earlier>,
 }
 
 impl<'c> Entry<'c> {
-    /// A case that is to be loaded.
-    pub(super) fn new(task: &'c Task<'c>, slots: usize) -> Self {
+    /// A case that is to be loaded, with what an earlier run measured of it.
+    pub(super) fn new(task: &'c Task<'c>, slots: usize, earlier: Option<Earlier>) -> Self {
         Self {
             task,
             places: vec![None; slots],
             base_places: vec![None; slots],
             shader: None,
-            sizes: None,
+            sizes: earlier.as_ref().map(|earlier| earlier.sizes),
             unpaired: None,
             pipeline_time: Duration::ZERO,
             statistics: None,
@@ -95,6 +99,7 @@ impl<'c> Entry<'c> {
             beaten_by: None,
             is_told: false,
             has_pipeline: false,
+            earlier,
         }
     }
 
@@ -163,6 +168,7 @@ impl<'c> Entry<'c> {
         }
         match loading.result {
             Ok(loaded) => {
+                self.take_up();
                 self.places[slot] = Some(Place { process, index: loading.place });
                 // Later processes may find the driver's own cache filled by the first.
                 if !self.has_pipeline {
@@ -175,6 +181,35 @@ impl<'c> Entry<'c> {
             }
             Err(failure) => self.fail(failure),
         }
+    }
+
+    /// Takes up what an earlier run measured, if it was of the same module; else it is sized anew.
+    fn take_up(&mut self) {
+        let Some(earlier) = self.earlier.take() else { return };
+        if !earlier.is_of(self.shader.as_ref(), self.is_paired()) {
+            self.sizes = None;
+            return;
+        }
+        for (process, Visited { visit, conditions, spent }) in earlier.visits {
+            self.visits.push(visit);
+            self.conditions.push(conditions);
+            self.processes.push(process);
+            self.spent += spent;
+        }
+        // It was judged before, but for the last time: that comes after its next visit.
+        while JUDGED_ROUNDS.get(self.noise.len() + 1).is_some_and(|next| self.visits.len() >= *next as usize) {
+            let judged = JUDGED_ROUNDS[self.noise.len()] as usize;
+            let noise = self.noise_of(&self.visits[..judged], &self.processes[..judged]);
+            self.noise.push(noise);
+        }
+    }
+
+    /// Tells of a visit that is about to be taken.
+    pub(super) fn announce(&self, process: u32, visited: &Visited, observing: &mut Observing) {
+        let Some(sizes) = self.sizes else { return };
+        let spirv_hash = self.shader.as_ref().map_or("", |shader| shader.spirv_hash.as_str());
+        let before = self.visits.len();
+        observing.see(Event::Visited(VisitMade { case: self.case(), spirv_hash, sizes, before, process, visited }));
     }
 
     /// Takes a visit.
@@ -249,13 +284,25 @@ impl<'c> Entry<'c> {
     }
 
     pub(super) fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
-        Rounds { samples: self.visits.iter().map(|visit| of(visit).clone()).collect(), processes: self.processes.clone() }
+        rounds(&self.visits, &self.processes, of)
     }
 
     /// Noise of what the case is measured for: in a pair, of the ratio.
     pub(super) fn noise_now(&self) -> f64 {
-        if self.is_paired() { self.rounds(|visit| &visit.ratios) } else { self.rounds(|visit| &visit.samples) }.noise()
+        self.noise_of(&self.visits, &self.processes)
     }
+
+    fn noise_of(&self, visits: &[Visit], processes: &[u32]) -> f64 {
+        match self.is_paired() {
+            true => rounds(visits, processes, |visit| &visit.ratios),
+            false => rounds(visits, processes, |visit| &visit.samples),
+        }
+        .noise()
+    }
+}
+
+fn rounds(visits: &[Visit], processes: &[u32], of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
+    Rounds { samples: visits.iter().map(|visit| of(visit).clone()).collect(), processes: processes.to_vec() }
 }
 
 impl Session<'_> {

@@ -75,6 +75,12 @@ impl<'a> Pool<'a> {
         Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
     }
 
+    /// Numbers processes from behind this number on. Before anything is loaded.
+    pub(super) fn number_behind(&mut self, last: u32) {
+        self.opened += last;
+        self.slots.iter_mut().filter(|slot| slot.bench.is_some()).for_each(|slot| slot.process += last);
+    }
+
     /// How many benches there are.
     pub(super) fn len(&self) -> usize {
         self.slots.len()

@@ -1,15 +1,17 @@
 //! Measuring on the benches of one device: what is asked for, and what comes of it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::bench::{CaseKey, ShaderFacts};
+use super::bench::{CaseKey, ShaderFacts, Visited};
 use super::block::{Block, Observing};
+use super::earlier::Earlier;
 use super::pool::Pool;
+use super::visit::Sizes;
 use super::{Instrument, Measured};
 use crate::model::{Case, Failure, Status};
 use crate::validate::Learned;
@@ -90,10 +92,29 @@ pub enum Event<'a> {
     Working(&'a Case),
     /// A case is timed.
     Timing(&'a Case, u32),
+    /// A visit to a case was made.
+    Visited(VisitMade<'a>),
     /// A process crashed at a case, so, and had had others: the case is measured once more, alone.
     Suspected(&'a Case, &'a Failure),
     /// A case has an outcome.
     Ended(&'a Case),
+}
+
+/// A visit to a case, with all that a later run needs to go on from it ([`Earlier`]).
+#[derive(Clone, Copy, Debug)]
+pub struct VisitMade<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The hash of its first kernel's SPIR-V; empty for a case without kernels.
+    pub spirv_hash: &'a str,
+    /// Its sizes, and those of the base of a pair.
+    pub sizes: (Sizes, Option<Sizes>),
+    /// How many visits there were before that still count. Where it is fewer than were made, the others were dropped.
+    pub before: usize,
+    /// The number of the process that made it.
+    pub process: u32,
+    /// What it gave.
+    pub visited: &'a Visited,
 }
 
 /// Takes events, and says whether to go on: where not, measuring ends after the current visit.
@@ -117,6 +138,8 @@ pub struct Session<'a> {
     pub(super) is_careful: bool,
     /// Whether a case with too few rounds for an interval has an outcome where measuring is broken off.
     pub(super) keeps_few: bool,
+    /// What earlier runs measured of cases that are yet to come.
+    pub(super) earlier: HashMap<CaseKey, Earlier>,
 }
 
 impl<'a> Session<'a> {
@@ -132,11 +155,12 @@ impl<'a> Session<'a> {
             anticipated: Vec::new(),
             is_careful: false,
             keeps_few: false,
+            earlier: HashMap::new(),
         }
     }
 
     /// The same session, where a case that was visited has an outcome even if measuring is broken off before it has as many rounds
-    /// as an interval needs: a search goes by it, and is told that it is rough. Of a run, which can be resumed, it would be none.
+    /// as an interval needs. It says that it is rough.
     #[must_use]
     pub fn keeping_few_rounds(self) -> Self {
         Self { keeps_few: true, ..self }

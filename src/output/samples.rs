@@ -14,6 +14,7 @@ const COLUMNS: [&str; 9] = ["run_id", "device_uuid", "driver_uuid", "case_id", "
 
 /// Writes samples to a file, those of a case at a time.
 pub struct Samples {
+    path: String,
     out: WholeLines,
 }
 
@@ -23,21 +24,25 @@ impl Samples {
     /// # Errors
     /// [`Error::Output`] where it can't be written.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Output { path: path.display().to_string(), source };
-        let file = File::options().create(true).read(true).write(true).truncate(false).open(path).map_err(failed)?;
-        Ok(Self { out: WholeLines::new(file) })
+        let opened = File::options().create(true).read(true).write(true).truncate(false).open(path);
+        let path = path.display().to_string();
+        match opened {
+            Ok(file) => Ok(Self { path, out: WholeLines::new(file) }),
+            Err(source) => Err(Error::Output { path, source }),
+        }
     }
 
     /// Begins a new file; with `continues`, goes on after the last whole line.
     ///
     /// # Errors
-    /// Where it can't be written.
-    pub fn begin(&mut self, continues: bool) -> io::Result<()> {
-        self.out.keep(continues)?;
-        if self.out.is_empty() {
-            self.out.write_all(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
-        }
-        Ok(())
+    /// [`Error::Output`] where it can't be written.
+    pub fn begin(&mut self, continues: bool) -> Result<(), Error> {
+        let head = format!("{}\n", COLUMNS.join(","));
+        let begun = self.out.keep(continues).and_then(|()| match self.out.is_empty() {
+            true => self.out.write_all(head.as_bytes()),
+            false => Ok(()),
+        });
+        begun.map_err(|source| Error::Output { path: self.path.clone(), source })
     }
 
     /// Writes the samples of a row: of each round, the samples and the process that took them.
@@ -60,6 +65,6 @@ impl Samples {
             let lines = lines.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
             self.out.write_all(&lines)
         })
-        .map_err(|error| io::Error::new(error.kind(), format!("can't write samples: {error}")))
+        .map_err(|error| io::Error::new(error.kind(), format!("can't write {}: {error}", self.path)))
     }
 }

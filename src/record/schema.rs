@@ -152,7 +152,7 @@ columns! {
         rounds: integer, "Visits of the case; each gives one median.";
         samples: integer, "Samples kept, over all rounds.";
         batch: integer in "passes", "Passes per sample.";
-        stop: text, "Why measuring ended: precise, stable, budget; in a search beaten (by a faster one), glanced (one look was enough) or broken_off (the search ended before it had six rounds).";
+        stop: text, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
         clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::Record;
 use super::row::NOT_RUN;
+use crate::measure::Stop;
 use crate::model::{Flag, Status};
 
 /// How far a case got. More supersedes less.
@@ -15,6 +16,8 @@ pub enum Standing {
     NotRun,
     /// It failed in a way that another try may mend.
     Failed,
+    /// Its measuring was broken off before it had as many rounds as an interval needs.
+    Begun,
     /// It has figures, or can have none.
     Finished,
 }
@@ -27,6 +30,7 @@ impl Standing {
             // Whatever kept the device from being opened or calibrated.
             Some(status) if status != Status::Ok && row.reason.starts_with(NOT_RUN) => Self::NotRun,
             Some(Status::Timeout | Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error) => Self::Failed,
+            Some(Status::Ok) if row.stop == Stop::BrokenOff.as_str() => Self::Begun,
             // A status that only a newer version knows stands as it is.
             Some(Status::Ok | Status::Skipped | Status::WrongResult | Status::CompileError) | None => Self::Finished,
         }
@@ -96,6 +100,7 @@ mod tests {
             row("planned", "", "4"),
             row("error", "not run: no device", "3"),
             row("timeout", "after 5 s", "2"),
+            Record { stop: "broken_off".to_owned(), ..row("ok", "", "5") },
             row("ok", "", "1"),
         ];
         for (i, less) in ladder.iter().enumerate() {
@@ -105,7 +110,7 @@ mod tests {
         }
         assert_eq!(Standing::of(&row("device_lost", "not run: no device", "")), Standing::NotRun);
         assert_eq!(Standing::of(&row("device_lost", "the case was not run: x", "")), Standing::Failed);
-        assert!(ladder.iter().map(|row| Standing::of(row).is_tried()).eq([false, false, true, true]));
+        assert!(ladder.iter().map(|row| Standing::of(row).is_tried()).eq([false, false, true, true, true]));
     }
 
     #[test]

@@ -77,6 +77,28 @@ impl Folder {
         self.run(device, more).output().unwrap().into()
     }
 
+    /// Visits to cases that have no row yet.
+    fn visits(&self) -> usize {
+        fs::read_to_string(self.path("rows.csv.progress")).map_or(0, |text| text.lines().count().saturating_sub(1))
+    }
+
+    /// Starts a run, and signals it while a block is measured: the visits so far are in its journal. What is too late is tried again.
+    fn broken_off(signal: Signal) -> (Self, Ran) {
+        for _ in 0..20 {
+            let folder = Self::new();
+            let mut family = Family::start(&mut folder.run(MOCK, &[]));
+            family.wait_until("a case is visited", |_| folder.visits() > 0);
+            if family.is_running() {
+                family.signal(signal);
+            }
+            let (_, ran) = family.end();
+            if folder.visits() > 0 {
+                return (folder, ran);
+            }
+        }
+        panic!("no run was broken off while it measured");
+    }
+
     fn names(&self) -> BTreeSet<String> {
         fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
@@ -231,6 +253,87 @@ fn an_interrupted_run_ends_between_rows_and_can_be_resumed() {
         let resumed = folder.resume(MOCK, &[]);
         assert!(resumed.code == Some(0) && resumed.err.contains(&format!("{there} rows are kept\n")), "{}", resumed.err);
         folder.is_whole();
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_goes_on_from_its_visits() {
+    let (folder, _) = Folder::broken_off(Signal::KILL);
+    let visits = folder.visits();
+    folder.has_whole_rows();
+    let resumed = folder.resume(MOCK, &[]);
+    assert!(
+        resumed.code == Some(0) && resumed.err.contains("that were broken off") | resumed.err.contains("that was broken off"),
+        "{visits}: {}",
+        resumed.err
+    );
+    folder.is_whole();
+    // Visits of both runs are in one row.
+    let rows = rows_of(&folder.file());
+    assert!(rows.iter().any(|row| row.processes > Some(2)), "two processes in each run");
+}
+
+#[test]
+fn every_case_that_an_interrupted_run_visited_has_a_row() {
+    let (folder, ran) = Folder::broken_off(Signal::INT);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    let rows = rows_of(&folder.file());
+    let begun: Vec<&Record> = rows.iter().filter(|row| row.stop == "broken_off").collect();
+    assert!(!begun.is_empty(), "{ran:?}");
+    for row in &begun {
+        let (has_figure, has_interval) = (row.value.is_some(), row.ci_low_ns.is_some() || row.ci_high_ns.is_some());
+        assert!(row.status == "ok" && row.rounds < Some(6) && has_figure && !has_interval, "{row:?}");
+    }
+    // The journal has what is broken off, and nothing else.
+    let journal = fs::read_to_string(folder.path("rows.csv.progress")).unwrap();
+    let cases: BTreeSet<String> = journal
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["case_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
+    let resumed = folder.resume(MOCK, &[]);
+    assert!(resumed.code == Some(0) && resumed.err.contains(" broken off"), "{}", resumed.err);
+    folder.is_whole();
+    assert!(rows_of(&folder.file()).iter().all(|row| row.stop != "broken_off"));
+}
+
+/// Visits count for no other device, driver or plan, nor does a file that is something else's.
+#[test]
+fn a_journal_of_another_run_is_not_used() {
+    let (folder, _) = Folder::broken_off(Signal::KILL);
+    let journal = folder.path("rows.csv.progress");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replacen("[\"driver_version\",\"", "[\"driver_version\",\"1", 1)).unwrap();
+    let other = folder.resume(MOCK, &[]);
+    assert!(other.code == Some(0) && other.err.contains("is of another plan or driver, and isn't used"), "{}", other.err);
+    folder.is_whole();
+    let folder = Folder::new();
+    fs::write(folder.path("rows.csv.progress"), "my notes\n").unwrap();
+    let refused = folder.resume(MOCK, &[]);
+    assert!(refused.code == Some(2) && refused.err.contains("move it away"), "{}", refused.err);
+    assert_eq!(fs::read_to_string(folder.path("rows.csv.progress")).unwrap(), "my notes\n");
+}
+
+#[test]
+fn two_runs_never_write_to_one_file() {
+    for format in ["rows.csv", "rows.jsonl"] {
+        let folder = Folder::new();
+        let file = folder.path(format);
+        let run = |device: &str| {
+            let mut command = lanescope(&[&RUN[..], &["-q", "--timeout=60s", "-d", device]].concat());
+            command.arg("-o").arg(&file);
+            command
+        };
+        let mut family = Family::start(&mut run("mock:hang=workgroup/linear local_size_x=64;n=400"));
+        family.wait_until("it has begun", |_| fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
+        let second: Ran = run(MOCK).output().unwrap().into();
+        assert!(second.code == Some(75) && second.err.contains("another run writes to"), "{second:?}");
+        family.signal(Signal::KILL);
+        family.end();
+        let third: Ran = run(MOCK).output().unwrap().into();
+        assert_eq!(third.code, Some(0), "{third:?}");
+        assert_eq!(folder.names(), [format.to_owned()].into());
     }
 }
 
@@ -469,7 +572,7 @@ fn a_shard_has_its_name_once_it_is_whole() {
     });
     family.signal(Signal::KILL);
     family.end();
-    assert_eq!(folder.names(), ["rows.csv.part".to_owned()].into());
+    assert_eq!(folder.names(), ["rows.csv.part", "rows.csv.progress"].map(str::to_owned).into());
     let kept = rows_of(&part).len();
     let ran = folder.resume(MOCK, &shard);
     assert!(ran.code == Some(0) && ran.err.contains(&format!("rows.csv.part: {kept} rows are kept")), "{}", ran.err);

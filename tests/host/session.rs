@@ -1,6 +1,7 @@
 //! A session on devices that fail in the middle: nothing that can't be trusted comes out as a figure.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use lanescope::experiments::{Setting, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
 use lanescope::measure::{
-    CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime, Rule, Session,
-    Source, Task, ToolCases,
+    CaseKey, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime,
+    Rule, Session, Source, Stop, Task, ToolCases, VisitMade,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -175,6 +176,12 @@ fn outcomes(device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
 
 /// The same of the last of several blocks in one session, a block for each rule. The device has naps in the first one alone.
 fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) -> Vec<Outcome> {
+    let (tools, prepared) = prepared(device, filter, axes);
+    measure(rules, device, &tools, &prepared)
+}
+
+/// The compiled cases of a request, and the instrument's own.
+fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prepared>) {
     let info = device.info().clone();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let mut compiler = Compiler::new(Library::embedded()).expect("the compiler starts");
@@ -187,16 +194,12 @@ fn outcomes_by(rules: &[Rule], device: &mut Flaky, filter: &str, axes: &[&str]) 
     };
     let tools =
         ToolCases { empty: cases("calibration/empty", &[]).remove(0), sentinel: cases(SENTINEL, &[]).remove(0), evictor: None };
-    let prepared = cases(filter, axes);
-    measure(rules, device, &tools, &prepared)
+    (tools, cases(filter, axes))
 }
 
 fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
-    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
     let nap = Rc::clone(&device.nap);
-    let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
-    let pool = Pool::of(bench.expect("the mock can be calibrated"));
-    let mut session = Session::new(pool, Options { rule: rules[0], max_noise: 0.05, max_time: MAX_TIME, seed: 1 });
+    let mut session = session(rules[0], device, tools, prepared);
     let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let mut outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
@@ -212,6 +215,13 @@ fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Pr
         (None, None) => panic!("a case was left out"),
     };
     outcomes.into_iter().map(result).collect()
+}
+
+fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &'d [Prepared]) -> Session<'d> {
+    let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
+    let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
+    let pool = Pool::of(bench.expect("the mock can be calibrated"));
+    Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })
 }
 
 /// How a case ended.
@@ -244,6 +254,51 @@ const LINEAR: (&str, &[&str]) = ("workgroup/linear", &["n=4096", "local_size_x=3
 fn a_sound_device_measures_every_case() {
     let outcomes = outcomes(&mut Flaky::new(None, 100), LINEAR.0, LINEAR.1);
     assert!(outcomes.len() == 5 && outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|m| m.overhead.is_some())));
+}
+
+/// What is broken off after some visits goes on in another process: each counts, unless the module is another one by then.
+#[test]
+fn what_was_visited_goes_on_in_a_later_session() {
+    let mut device = Flaky::new(None, 100);
+    let (tools, prepared) = prepared(&device, LINEAR.0, LINEAR.1);
+    let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: CaseKey::of(&p.case), case: &p.case, base: None }).collect();
+    let mut earlier: HashMap<CaseKey, Earlier> = HashMap::new();
+    let mut visits = 0;
+    let mut first = session(Rule::Each, &mut device, &tools, &prepared).keeping_few_rounds();
+    let broken_off = first.measure(&tasks, &mut |event| {
+        if let Event::Visited(VisitMade { case, spirv_hash, sizes, before, process, visited }) = event {
+            let (spirv_hash, visit) = (spirv_hash.to_owned(), (process, visited.clone()));
+            let of = earlier.entry(CaseKey::of(case)).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
+            assert_eq!(before, of.visits.len());
+            of.visits.push(visit);
+            visits += 1;
+        }
+        // Two rounds, and three cases of the third.
+        if visits < 13 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    drop(first);
+    let stops = broken_off.into_iter().map(|outcome| outcome.expect("each was visited").result.expect("it is right").stop);
+    assert!(stops.eq([Stop::BrokenOff; 5]));
+
+    let mut other = earlier.clone();
+    other.values_mut().for_each(|earlier| earlier.spirv_hash = "v0".to_owned());
+    for (recalled, counts) in [(&earlier, true), (&other, false)] {
+        let mut device = Flaky::new(None, 100);
+        let mut second = session(Rule::Each, &mut device, &tools, &prepared);
+        second.number_processes_behind(1);
+        recalled.iter().for_each(|(key, earlier)| second.recall(key.clone(), earlier.clone()));
+        let outcomes = second.measure(&tasks, &mut |_| ControlFlow::Continue(()));
+        for (task, outcome) in tasks.iter().zip(outcomes) {
+            let Measured { rounds, batch, overhead, .. } = outcome.expect("it is measured").result.expect("it is right");
+            let before = if counts { &earlier[&task.key].visits[..] } else { &[] };
+            assert_eq!(rounds.processes.iter().filter(|process| **process == 1).count(), before.len());
+            assert!(
+                rounds.processes[before.len()..].iter().all(|process| *process == 2) && rounds.processes.len() > before.len()
+            );
+            assert!(before.iter().zip(&rounds.samples).all(|((_, visited), samples)| visited.visit.samples == *samples));
+            assert!(overhead.is_some() && (!counts || batch == earlier[&task.key].sizes.0.batch));
+        }
+    }
 }
 
 /// A device whose timestamps show more time than the host saw pass, which no clock within 1 % of the other can.

@@ -1,0 +1,368 @@
+//! `FILE.progress`, beside a file of rows as long as that isn't whole: keeps other runs off the file, and has a line for each visit to
+//! a case that has no row yet, so that whatever ends the run, `--resume` goes on from there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fs4::fs_std::FileExt;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::measure::{Earlier, Sizes, VisitMade, Visited};
+use crate::output::Format;
+
+/// What follows the name of the file of rows.
+const ENDING: &str = ".progress";
+
+/// Says what the file is, and which form its lines have.
+const VERSION: &str = "lanescope progress 1";
+
+/// How often a file is opened anew that another run has removed meanwhile.
+const TRIES: u32 = 5;
+
+/// The files of rows that a run writes to: no other run does, as long as this lives.
+pub struct Journals {
+    /// The first of them that can be resumed has visits.
+    visits: Option<Journal>,
+    others: Vec<Claim>,
+    /// Whether no case is without a row.
+    is_whole: bool,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Journals {
+    /// Claims these files. What is no file, such as `/dev/null` or a pipe, may have several writers.
+    ///
+    /// # Errors
+    /// That another run writes to one of them, or that what lies beside it is something else's.
+    pub fn claim<'f>(files: impl IntoIterator<Item = &'f Path>) -> Result<Self, Error> {
+        let mut new = Self { visits: None, others: Vec::new(), is_whole: false, notes: Vec::new() };
+        for file in files {
+            let Some(path) = beside(file).filter(|path| new.paths().all(|known| known != path)) else { continue };
+            match Claim::take(file, path) {
+                Ok(claim) if new.visits.is_none() && Format::from_path(file).is_ok_and(|format| format == Format::Csv) => {
+                    new.visits = Some(Journal::of(claim));
+                }
+                Ok(claim) => new.others.push(claim),
+                Err(ClaimError::Taken(error)) => return Err(error),
+                // As where the file may be written to, but nothing new may lie beside it.
+                Err(ClaimError::System(path, error)) => {
+                    new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.display()))
+                }
+            }
+        }
+        Ok(new)
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.visits.iter().map(|journal| &journal.claim).chain(&self.others).map(|claim| claim.path.as_path())
+    }
+
+    /// Begins the journal of a run whose rows have this in common, going on from what an earlier one left if that is asked for.
+    pub fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) {
+        let Some(journal) = &mut self.visits else { return };
+        match journal.begin(common, resumes) {
+            Ok(note) => self.notes.extend(note),
+            Err(error) => {
+                self.notes.push(format!("can't write {}: {error}", journal.claim.path.display()));
+                self.others.extend(self.visits.take().map(|journal| journal.claim));
+            }
+        }
+    }
+
+    /// Where visits are noted.
+    pub fn journal(&self) -> Option<&Journal> {
+        self.visits.as_ref()
+    }
+
+    /// Ends them where no case is without a row: nobody is to go on from the visits.
+    pub fn finish(mut self) {
+        self.is_whole = true;
+    }
+}
+
+/// What ends otherwise leaves the visits, if there are any.
+impl Drop for Journals {
+    fn drop(&mut self) {
+        if let Some(journal) = self.visits.take().filter(|journal| self.is_whole || journal.is_empty()) {
+            journal.claim.remove();
+        }
+        self.others.drain(..).for_each(Claim::remove);
+    }
+}
+
+/// The name of what lies beside a file; nothing for what is no file.
+fn beside(file: &Path) -> Option<PathBuf> {
+    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let is_file = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
+    let mut name = target.file_name().filter(|_| is_file)?.to_owned();
+    name.push(ENDING);
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Two names of one folder are one place.
+    Some(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()).join(name))
+}
+
+// ---- one writer -----------------------------------------------------------------------------------------------------------
+
+/// A file of rows that nobody else writes to. The system lets it go however the process ends.
+struct Claim {
+    path: PathBuf,
+    file: File,
+}
+
+enum ClaimError {
+    Taken(Error),
+    System(PathBuf, io::Error),
+}
+
+impl Claim {
+    fn take(rows: &Path, path: PathBuf) -> Result<Self, ClaimError> {
+        for _ in 0..TRIES {
+            let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+            let locked = opened.and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
+            match locked {
+                Ok((true, file)) if is_at(&path, &file) => {
+                    let mut new = Self { path, file };
+                    return match new.is_own() {
+                        Ok(true) => Ok(new),
+                        Ok(false) => Err(ClaimError::Taken(Error::Usage(format!(
+                            "{} is no file of lanescope's, and lies where the progress of {} is kept: move it away",
+                            new.path.display(),
+                            rows.display()
+                        )))),
+                        Err(error) => Err(ClaimError::System(new.path, error)),
+                    };
+                }
+                // Whoever had it has removed it.
+                Ok((true, _)) => {}
+                Ok((false, _)) => {
+                    return Err(ClaimError::Taken(Error::Busy(format!(
+                        "another run writes to {} (it holds {}): wait for it, or name another file",
+                        rows.display(),
+                        path.display()
+                    ))));
+                }
+                Err(error) => return Err(ClaimError::System(path, error)),
+            }
+        }
+        Err(ClaimError::System(path, io::Error::other("other runs keep removing it")))
+    }
+
+    /// Whether it is new, or what a run left. Then what it begins with is what every journal begins with.
+    fn is_own(&mut self) -> io::Result<bool> {
+        let mut begin = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        let expected = serde_json::to_vec(&Head { what: VERSION.to_owned(), common: Vec::new() })?;
+        let common = expected.iter().position(|byte| *byte == b',').unwrap_or(0);
+        Read::by_ref(&mut self.file).take(common as u64).read_to_end(&mut begin)?;
+        Ok(expected.starts_with(&begin))
+    }
+
+    /// What can't be removed is empty, or what the next run goes on from.
+    fn remove(self) {
+        let Self { path, file } = self;
+        // Before anybody else can have it; where that can't be, after.
+        if fs::remove_file(&path).is_err() {
+            drop(file);
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether a file still bears its name.
+fn is_at(path: &Path, file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        fs::metadata(path).ok().map(place) == file.metadata().ok().map(place)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+// ---- visits ---------------------------------------------------------------------------------------------------------------
+
+/// The first line.
+#[derive(Serialize, Deserialize, PartialEq)]
+struct Head {
+    what: String,
+    /// What the rows of each device have in common: visits count for no others.
+    common: Vec<Vec<(String, String)>>,
+}
+
+/// A visit.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    /// The device's place in the run.
+    device: usize,
+    case_id: String,
+    spirv_hash: String,
+    sizes: (Sizes, Option<Sizes>),
+    /// How many visits before this one still count.
+    before: usize,
+    process: u32,
+    visited: Visited,
+}
+
+type Place = (usize, String);
+
+/// The visits to cases that have no row yet.
+pub struct Journal {
+    claim: Claim,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The first line, with its end.
+    head: String,
+    /// Those of each case, as they are in the file.
+    lines: BTreeMap<Place, Vec<String>>,
+    earlier: HashMap<Place, Earlier>,
+    /// Why nothing is noted any more.
+    failed: Option<io::Error>,
+}
+
+impl Journal {
+    fn of(claim: Claim) -> Self {
+        Self { claim, state: Mutex::default() }
+    }
+
+    fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) -> io::Result<Option<String>> {
+        let common = common.iter().map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+        let head = Head { what: VERSION.to_owned(), common: common.collect() };
+        let mut state = State { head: format!("{}\n", serde_json::to_string(&head)?), ..State::default() };
+        let mut text = String::new();
+        let mut file = &self.claim.file;
+        file.seek(SeekFrom::Start(0))?;
+        // What was torn where a machine lost its power is no text.
+        let is_text = file.read_to_string(&mut text).is_ok();
+        let mut note = None;
+        if resumes && is_text && !text.is_empty() {
+            match text.strip_prefix(state.head.as_str()) {
+                Some(lines) => state.take_up(lines),
+                None => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
+            }
+        }
+        if !state.earlier.is_empty() {
+            let count = state.earlier.len();
+            let cases = if count == 1 { "1 case that was".to_owned() } else { format!("{count} cases that were") };
+            note = Some(format!("{}: going on with {cases} broken off", self.claim.path.display()));
+        }
+        state.rewrite(file)?;
+        self.state = Mutex::new(state);
+        Ok(note)
+    }
+
+    /// What earlier runs measured of a case that has no row.
+    pub fn take(&self, device: usize, case_id: &str) -> Option<Earlier> {
+        self.state().earlier.remove(&(device, case_id.to_owned()))
+    }
+
+    /// The highest number of a process that made a visit.
+    pub fn last_process(&self) -> u32 {
+        let state = self.state();
+        state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process).max().unwrap_or(0)
+    }
+
+    /// Notes a visit.
+    pub fn note(&self, device: usize, case_id: &str, made: &VisitMade) {
+        let mut state = self.state();
+        if state.failed.is_some() {
+            return;
+        }
+        let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
+        let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
+        let line = Line { device, case_id: case_id.clone(), spirv_hash, sizes, before, process, visited };
+        let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|line| {
+            let line = format!("{line}\n");
+            // At once, so that what is killed leaves whole lines.
+            (&self.claim.file).write_all(line.as_bytes())?;
+            state.lines.entry((device, case_id)).or_default().push(line);
+            Ok(())
+        });
+        if let Err(error) = written {
+            state.give_up(&self.claim.file, error);
+        }
+    }
+
+    /// Forgets the visits to cases that have rows now.
+    pub fn settle<'c>(&self, device: usize, case_ids: impl IntoIterator<Item = &'c str>) {
+        let mut state = self.state();
+        let mut any = false;
+        for case_id in case_ids {
+            any |= state.lines.remove(&(device, case_id.to_owned())).is_some();
+        }
+        if any && state.failed.is_none() {
+            if let Err(error) = state.rewrite(&self.claim.file) {
+                state.give_up(&self.claim.file, error);
+            }
+        }
+    }
+
+    /// Why visits are no longer noted, where that is so.
+    pub fn failure(&self) -> Option<String> {
+        let path = self.claim.path.display();
+        self.state().failed.as_ref().map(|error| format!("can't write {path}: {error}; what is broken off is measured anew"))
+    }
+
+    /// Whether it holds no visits; what was never begun is as an earlier run left it.
+    fn is_empty(&self) -> bool {
+        let state = self.state();
+        match state.head.is_empty() {
+            true => self.claim.file.metadata().is_ok_and(|metadata| metadata.len() == 0),
+            false => state.lines.is_empty(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Leaves what room there is to the rows.
+    fn give_up(&mut self, file: &File, error: io::Error) {
+        self.lines.clear();
+        self.failed = Some(error);
+        // What can't be emptied either holds whole lines, but for the last.
+        let _ = file.set_len(0);
+    }
+
+    /// Takes the lines of an earlier run, up to one that was torn.
+    fn take_up(&mut self, text: &str) {
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            let Ok(read) = serde_json::from_str::<Line>(line) else { return };
+            let Line { device, case_id, spirv_hash, sizes, before, process, visited } = read;
+            let place = (device, case_id);
+            let lines = self.lines.entry(place.clone()).or_default();
+            let earlier = self.earlier.entry(place).or_insert_with(|| Earlier {
+                spirv_hash: spirv_hash.clone(),
+                sizes,
+                visits: Vec::new(),
+            });
+            let goes_on = earlier.spirv_hash == spirv_hash && earlier.sizes == sizes && before <= earlier.visits.len();
+            let kept = if goes_on { before } else { 0 };
+            earlier.visits.truncate(kept);
+            lines.truncate(kept);
+            (earlier.spirv_hash, earlier.sizes) = (spirv_hash, sizes);
+            earlier.visits.push((process, visited));
+            lines.push(line.to_owned());
+        }
+    }
+
+    fn rewrite(&self, mut file: &File) -> io::Result<()> {
+        let lines: String = self.lines.values().flatten().map(String::as_str).collect();
+        file.set_len(0)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(format!("{}{lines}", self.head).as_bytes())
+    }
+}

@@ -1,0 +1,39 @@
+//! What an earlier run that didn't come to its end measured of a case: a later one goes on from there.
+
+use serde::{Deserialize, Serialize};
+
+use super::bench::{CaseKey, ShaderFacts, Visited};
+use super::session::Session;
+use super::visit::Sizes;
+
+/// The visits of a case so far, all of one module in one choice of sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The hash of its first kernel's SPIR-V; empty for a case without kernels.
+    pub spirv_hash: String,
+    /// The sizes in which it was sampled, and those of the base of a pair.
+    pub sizes: (Sizes, Option<Sizes>),
+    /// What each visit gave, and the number of the process that made it.
+    pub visits: Vec<(u32, Visited)>,
+}
+
+impl Earlier {
+    /// Whether they were visits of this module, and in pairs if those to come are.
+    pub(super) fn is_of(&self, shader: Option<&ShaderFacts>, is_paired: bool) -> bool {
+        let is_same = shader.map_or("", |shader| shader.spirv_hash.as_str()) == self.spirv_hash;
+        is_same && self.visits.iter().all(|(_, visited)| visited.visit.ratios.is_empty() != is_paired)
+    }
+}
+
+impl Session<'_> {
+    /// Goes on from what was measured of a case when it is measured next: if its module is still the same, its visits count, and each
+    /// case gets at least one more, after which its results are compared. Numbers of processes are made to differ from those here.
+    pub fn recall(&mut self, key: CaseKey, earlier: Earlier) {
+        self.earlier.insert(key, earlier);
+    }
+
+    /// Numbers its processes from behind this number on. Before anything is measured.
+    pub fn number_processes_behind(&mut self, last: u32) {
+        self.pool.number_behind(last);
+    }
+}
