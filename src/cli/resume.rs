@@ -1,6 +1,7 @@
 //! `--resume FILE`: what an earlier run left, as far as this one can keep it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -107,8 +108,9 @@ impl Kept {
         judge: &mut Judge,
         header: &Header,
     ) -> anyhow::Result<()> {
+        check_columns(&rows, header).map_err(|why| Error::Usage(format!("{}: {why}", source.display())))?;
         let mut outputs = output::open(&[(Target::File(staged.path().to_owned()), Format::Csv)], header)?;
-        let (mut kept, mut again) = (0_u64, 0_u64);
+        let (mut kept, mut again, mut dropped) = (0_u64, 0_u64, 0_u64);
         while let Some(row) = rows.next() {
             let row = row.map_err(|error| Error::Usage(error.to_string()))?;
             if row.is_derived() {
@@ -125,11 +127,18 @@ impl Kept {
                     let _ = outputs.write(&row)?;
                     kept += 1;
                 }
-                None => again += 1,
+                None => {
+                    again += 1;
+                    dropped += u64::from(Standing::of(&row) == Standing::Finished);
+                }
             }
         }
         let _ = outputs.finish()?;
         let name = source.display();
+        if dropped > 0 {
+            let beside = keep_beside(source)?;
+            self.notes.push(format!("{name}: as it was, it is kept in {}", beside.display()));
+        }
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
         let reasons = "they failed, or their sources are others by now";
         let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
@@ -252,6 +261,11 @@ impl<'r> Judge<'r> {
                 "it was measured by another plan: give the same filters, axes, preset and seed, or a new file".to_owned()
             );
         };
+        let mut expected = self.templates[device].clone();
+        expected.describe_case(&planned, &self.targets.device(device).info);
+        if let Some((column, why)) = row.departure(&expected).or_else(|| row.flaw()) {
+            return Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"));
+        }
         let is_new = !kept[device].places.contains(&place);
         let is_kept = Standing::of(row) == Standing::Finished && is_new && self.is_current(row, &planned);
         Ok(is_kept.then_some((device, planned)))
@@ -278,6 +292,37 @@ impl<'r> Judge<'r> {
         });
         hash.clone()
     }
+}
+
+/// A file to be resumed has the columns that its new rows have.
+fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
+    let own: Vec<&str> = there.difference(&wanted).copied().collect();
+    if !own.is_empty() {
+        return Err(format!(
+            "this run has no column {}: take it out, since new rows would have nothing there, or name a new file",
+            listed(&own)
+        ));
+    }
+    let missing: Vec<&str> = wanted.difference(&there).copied().collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("it lacks the column {}: put it back, or name a new file", listed(&missing)))
+    }
+}
+
+/// Copies a file to a name beside it that nothing bears.
+fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
+    let named = |number: u32| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(if number == 1 { ".bak".to_owned() } else { format!(".bak{number}") });
+        PathBuf::from(name)
+    };
+    let free = (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1));
+    std::fs::copy(file, &free).with_context(|| format!("can't keep {} as {}", file.display(), free.display()))?;
+    Ok(free)
 }
 
 /// Whether a device is in the run twice.

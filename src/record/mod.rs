@@ -11,6 +11,7 @@ mod reader;
 mod recover;
 mod row;
 pub mod schema;
+mod sound;
 mod standing;
 mod statistics;
 

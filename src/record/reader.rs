@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use csv::StringRecord;
@@ -76,9 +76,30 @@ pub struct Reader<R> {
     file: String,
     names: StringRecord,
     roles: Vec<Role>,
-    rows: csv::StringRecordsIntoIter<R>,
+    rows: csv::StringRecordsIntoIter<Watched<R>>,
     /// The line of the row that was read last.
     line: u64,
+}
+
+/// An input of which it is known how its first line ended.
+struct Watched<R> {
+    input: R,
+    last: u8,
+    /// Whether it ended by a carriage return and a line feed; nothing before its end.
+    has_both: Option<bool>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(out)?;
+        if self.has_both.is_none() {
+            let end = out[..count].iter().position(|byte| *byte == b'\n');
+            let before = end.map(|end| end.checked_sub(1).map_or(self.last, |place| out[place]));
+            self.has_both = before.map(|byte| byte == b'\r');
+            self.last = out[..count].last().copied().unwrap_or(self.last);
+        }
+        Ok(count)
+    }
 }
 
 impl Reader<File> {
@@ -102,7 +123,7 @@ impl<R: Read> Reader<R> {
     /// Where the input can't be read, a column comes twice, or it isn't a file of rows at all.
     pub fn new(file: impl Into<String>, input: R) -> Result<Self, ReadError> {
         let file = file.into();
-        let mut csv = csv::Reader::from_reader(input);
+        let mut csv = csv::Reader::from_reader(Watched { input, last: 0, has_both: None });
         let names = csv.headers().cloned().map_err(|error| csv_error(&file, &error))?;
         let wrong = |column: &str, problem: &str| ReadError {
             file: file.clone(),
@@ -124,6 +145,11 @@ impl<R: Read> Reader<R> {
         Ok(Self { file, names, roles, rows: csv.into_records(), line: 1 })
     }
 
+    /// The names of all columns, in the file's order.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.names.iter()
+    }
+
     /// The line of the row that was given last.
     pub fn line(&self) -> u64 {
         self.line
@@ -133,31 +159,46 @@ impl<R: Read> Reader<R> {
     pub(super) fn next_row(&mut self) -> Option<csv::Result<StringRecord>> {
         let row = self.rows.next()?;
         let position = row.as_ref().map_or_else(csv::Error::position, StringRecord::position);
-        self.line = position.map_or(self.line, csv::Position::line);
+        self.line = position.map_or(self.line, |position| self.line_of(position));
         Some(row)
     }
 
     /// What the rows are read from.
     pub(super) fn input(&self) -> &R {
-        self.rows.reader().get_ref()
+        &self.rows.reader().get_ref().input
+    }
+
+    /// Bytes of a line's end that the CSV reader counts to the row behind it: it takes the first of two for the end.
+    fn left_over(&self) -> u64 {
+        u64::from(self.rows.reader().get_ref().has_both == Some(true))
+    }
+
+    fn line_of(&self, position: &csv::Position) -> u64 {
+        position.line() + if position.byte() > 0 { self.left_over() } else { 0 }
+    }
+
+    /// The line and the byte at which a row begins.
+    pub(super) fn beginning(&self, position: &csv::Position) -> (u64, u64) {
+        (self.line_of(position), position.byte() + if position.byte() > 0 { self.left_over() } else { 0 })
     }
 
     /// Something wrong with the row at a position.
     pub(super) fn error(&self, position: Option<&csv::Position>, problem: &str) -> ReadError {
-        let place = Place { line: position.map(csv::Position::line), column: None };
+        let place = Place { line: position.map(|position| self.line_of(position)), column: None };
         ReadError { place, ..ReadError::of_file(self.file.clone(), problem.to_owned()) }
     }
 
     /// What the CSV reader says, in our words.
     pub(super) fn csv_error(&self, error: &csv::Error) -> ReadError {
-        csv_error(&self.file, error)
+        let line = error.position().map(|position| self.line_of(position));
+        ReadError { place: Place { line, column: None }, ..csv_error(&self.file, error) }
     }
 
     /// The row that cells stand for.
     pub(super) fn record(&self, row: &StringRecord) -> Result<Record, ReadError> {
         let wrong = |column: &str, problem: String| ReadError {
             file: self.file.clone(),
-            place: Place { line: row.position().map(csv::Position::line), column: Some(column.to_owned()) },
+            place: Place { line: row.position().map(|position| self.line_of(position)), column: Some(column.to_owned()) },
             problem,
             holds_no_rows: false,
         };
@@ -247,6 +288,19 @@ mod tests {
         assert_eq!(records[0].axis_values["n"], AxisValue::Integer(8));
         assert_eq!(records[0].axis_values["op"], AxisValue::Choice("copy".into()));
         assert_eq!((records[1].time_ns, records[1].axis_values.len()), (None, 0));
+    }
+
+    #[test]
+    fn lines_are_counted_however_they_end() {
+        for ends in ["\n", "\r\n"] {
+            let text = "schema,case_id,axes,time_ns|v1.0,c1,,1|v1.0,c2,,2|v1.0,c3,,inf|".replace('|', ends);
+            let mut reader = Reader::new("rows.csv", text.as_bytes()).unwrap();
+            assert_eq!((reader.next().unwrap().unwrap().case_id.as_str(), reader.line()), ("c1", 2));
+            assert!(reader.next().is_some() && reader.line() == 3);
+            assert!(reader.next().unwrap().unwrap_err().to_string().starts_with("rows.csv, line 4, column `time_ns`"));
+            let short = "schema,case_id,axes|v1.0,c1,|v1.0|".replace('|', ends);
+            assert!(read(&short).unwrap_err().starts_with("rows.csv, line 3: the row has 1 cells"));
+        }
     }
 
     #[test]

@@ -71,12 +71,21 @@ impl<R: Read> Recovery<R> {
         if rows.whole == 0 && is_torn_header(rows.tail()) {
             return Err(ReadError::without_rows(file, "holds no rows: it ends within its header line"));
         }
+        if rows.whole == 0 && rows.tail().contains(&b'\r') {
+            let words = "its lines end in carriage returns alone: convert them to line feeds, as `tr '\\r' '\\n'` does";
+            return Err(ReadError::of_file(file, words.to_owned()));
+        }
         Ok(Self { reader: Reader::new(file, rows)?, cut: None, ended: false })
     }
 
     /// The line of the row that was given last.
     pub fn line(&self) -> u64 {
         self.reader.line()
+    }
+
+    /// The names of all columns, in the file's order.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.reader.columns()
     }
 
     /// What was dropped at the end, once every row was given.
@@ -101,7 +110,8 @@ impl<R: Read> Recovery<R> {
         };
         match (self.reader.next_row(), self.reader.input().cut(), position) {
             (None, None, Some(position)) => {
-                self.cut = Some(Cut { line: position.line(), whole_bytes: position.byte() });
+                let (line, whole_bytes) = self.reader.beginning(&position);
+                self.cut = Some(Cut { line, whole_bytes });
                 None
             }
             _ => Some(Err(error)),
@@ -123,12 +133,14 @@ impl<R: Read> Iterator for Recovery<R> {
     }
 }
 
-/// Whether all there is can be the beginning of a header line that never got its end.
+/// Whether all there is can be the beginning of a header line that never got its end: the fixed columns' names, and those of axes.
 fn is_torn_header(tail: &[u8]) -> bool {
     let names = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
     let written = tail.iter().position(|byte| *byte == 0).unwrap_or(tail.len());
     let (written, zeros) = tail.split_at(written);
-    zeros.iter().all(|byte| *byte == 0) && (names.as_bytes().starts_with(written) || written.starts_with(names.as_bytes()))
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',');
+    let has_axes = |written: &[u8]| written.strip_prefix(names.as_bytes()).is_some_and(|axes| axes.iter().all(is_name));
+    zeros.iter().all(|byte| *byte == 0) && (names.as_bytes().starts_with(written) || has_axes(written))
 }
 
 /// Where in a row the scan is, as the CSV reader sees it.
@@ -383,11 +395,15 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_rows_is_never_taken_for_an_empty_one() {
+        let names = Header::new([""; 0]).names().collect::<Vec<_>>().join(",");
         for (bytes, holds_no_rows) in [
             (&b""[..], true),
             (b"\0\0\0\0", true),
             (b"schema,tool_ver", true),
             (b"schema,tool_ver\0\0\0", true),
+            (format!("{names},n,local").as_bytes(), true),
+            (format!("{names},n\rv1.3,1\r").as_bytes(), false),
+            (format!("{names},n;more").as_bytes(), false),
             (b"notes", false),
             (b"notes\nmore\n", false),
             (b"{\"schema\":\"v1.1\"}\n", false),

@@ -453,6 +453,64 @@ fn what_is_no_file_of_rows_is_refused() {
     refuses(&folder, &[], &["line 7, column `time_ns`: `fast` is not of type real"]);
 }
 
+/// Whoever edited a file may have done it by mistake: what no run writes is neither kept nor overwritten.
+#[test]
+fn rows_that_no_run_wrote_are_refused() {
+    for (column, new, said) in [
+        ("time_ns", "", "column `time_ns`: there is none"),
+        ("time_ns", "-5.5", "column `time_ns`: -5.5 ns can't be measured"),
+        ("time_ns", "1e300", "ns can't be measured"),
+        ("value", "", "column `value`: there is none"),
+        ("unit", "seconds", "column `unit`: it is `seconds`, and the plan says"),
+        ("local_size_x", "63", "column `local_size_x`: it is `63`, and the plan says `64`"),
+        ("experiment", "memory/stream", "column `experiment`"),
+    ] {
+        let folder = whole();
+        rewrite(&folder.file(), column, |row, cell| if row == 5 { new.to_owned() } else { cell.to_owned() });
+        refuses(&folder, &[], &["rows.csv, line 7: ", said]);
+    }
+    // A quote that makes one cell of two moves those behind it.
+    let folder = whole();
+    let text = fs::read_to_string(folder.file()).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[9] = lines[9].replacen("measured,workgroup/linear,", "\"measured,workgroup/linear\",,", 1);
+    fs::write(folder.file(), format!("{}\n", lines.join("\n"))).unwrap();
+    refuses(&folder, &[], &["rows.csv, line 10"]);
+}
+
+/// Other line ends are read as they are, and lines are counted by them; those of old Macs are told.
+#[test]
+fn line_ends_are_told_apart() {
+    let text = fs::read_to_string(whole().file()).unwrap();
+    let with = |ends: &str| {
+        let folder = Folder::new();
+        fs::write(folder.file(), text.replace('\n', ends)).unwrap();
+        folder
+    };
+    refuses(&with("\r"), &[], &["rows.csv: its lines end in carriage returns alone"]);
+    let folder = with("\r\n");
+    let wrong = fs::read_to_string(folder.file()).unwrap().replacen(",GB/s,", ",MB/s,", 3);
+    let line = 1 + wrong.lines().position(|line| line.contains(",MB/s,")).unwrap();
+    fs::write(folder.file(), wrong).unwrap();
+    refuses(&folder, &[], &[&format!("rows.csv, line {line}: column `unit`")]);
+    let folder = with("\r\n");
+    assert_eq!(folder.resume(MOCK, &["-q"]).code, Some(0));
+    folder.is_whole();
+}
+
+#[test]
+fn columns_of_the_users_own_are_never_dropped() {
+    let folder = whole();
+    let text = fs::read_to_string(folder.file()).unwrap();
+    let with: Vec<String> =
+        text.lines().enumerate().map(|(i, line)| format!("{line},{}", if i == 0 { "note" } else { "mine" })).collect();
+    fs::write(folder.file(), format!("{}\n", with.join("\n"))).unwrap();
+    refuses(&folder, &[], &["this run has no column `note`: take it out"]);
+    let without: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
+    fs::write(folder.file(), format!("{}\n", without.join("\n"))).unwrap();
+    refuses(&folder, &[], &["it lacks the column `"]);
+}
+
 #[test]
 fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
     let folder = whole();
@@ -474,6 +532,10 @@ fn rows_of_other_sources_and_rows_that_failed_are_measured_again() {
     let statuses: Vec<&str> = rows.iter().map(|row| row.status.as_str()).collect();
     assert_eq!(statuses.iter().position(|status| *status == "wrong_result"), Some(25));
     assert!(rows[5].source_hash == WHOLE.0[5].source_hash && statuses[20..25] == ["ok"; 5]);
+    // What was finished by other sources is gone from the file, and is kept beside it.
+    assert!(ran.err.contains("rows.csv: as it was, it is kept in "), "{}", ran.err);
+    let beside = rows_of(&folder.path("rows.csv.bak"));
+    assert!(beside.len() == WHOLE.0.len() && beside[5].source_hash == "sother");
 }
 
 #[test]
