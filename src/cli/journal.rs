@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::measure::{Earlier, Sizes, VisitMade, Visited};
-use crate::output::Format;
+use crate::output::{Format, is_at};
 
 /// What follows the name of the file of rows.
 const ENDING: &str = ".progress";
@@ -50,6 +50,8 @@ impl Journals {
                 Ok(claim) => new.others.push(claim),
                 Err(ClaimError::Taken(error)) => return Err(error),
                 // As where the file may be written to, but nothing new may lie beside it.
+                // As is its folder: whoever opens it will say so.
+                Err(ClaimError::System(_, error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(ClaimError::System(path, error)) => {
                     new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.display()))
                 }
@@ -170,21 +172,6 @@ impl Claim {
             drop(file);
             let _ = fs::remove_file(&path);
         }
-    }
-}
-
-/// Whether a file still bears its name.
-fn is_at(path: &Path, file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        fs::metadata(path).ok().map(place) == file.metadata().ok().map(place)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        path.exists()
     }
 }
 

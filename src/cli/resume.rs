@@ -315,12 +315,7 @@ fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), Str
 
 /// Copies a file to a name beside it that nothing bears.
 fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
-    let named = |number: u32| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(if number == 1 { ".bak".to_owned() } else { format!(".bak{number}") });
-        PathBuf::from(name)
-    };
-    let free = (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1));
+    let free = output::free_name(file, ".bak");
     std::fs::copy(file, &free).with_context(|| format!("can't keep {} as {}", file.display(), free.display()))?;
     Ok(free)
 }

@@ -160,11 +160,15 @@ pub enum WriteOutcome {
 
 struct Sink {
     name: String,
+    /// Where the file is to be, where it is one.
+    path: Option<PathBuf>,
     /// Whether it held rows when it was opened.
     is_continued: bool,
     writer: Box<dyn Writer + Send>,
-    /// The file, where each row is a line of it: rows that hold for now can go again.
+    /// The file, or what stands for one.
     file: Option<Shared>,
+    /// Whether each row is a line of it: rows that hold for now can go again.
+    has_lines: bool,
 }
 
 /// All outputs of a command.
@@ -203,6 +207,10 @@ impl<'t> Reserved<'t> {
         }
         let mut reserved = Self { targets, files: Vec::new(), made: Vec::new() };
         for (target, _) in targets {
+            if *target == Target::Stdout && is_stdout_closed() {
+                let source = io::Error::other("it is closed; name a file with --output");
+                return Err(Error::Output { path: target.name(), source });
+            }
             let (Target::File(path) | Target::Continued(path)) = target else {
                 reserved.files.push(None);
                 continue;
@@ -236,8 +244,13 @@ impl<'t> Reserved<'t> {
             };
             match opened {
                 Ok((writer, file)) => {
-                    let file = file.filter(|file| format.has_a_line_for_each() && file.lock().length.is_some());
-                    outputs.sinks.push(Sink { name: target.name(), is_continued, writer, file });
+                    let path = match target {
+                        Target::File(path) | Target::Continued(path) => Some(path.clone()),
+                        Target::Stdout => None,
+                    };
+                    let can_be_cut = file.as_ref().is_some_and(|file| file.lock().length.is_some());
+                    let has_lines = can_be_cut && format.has_a_line_for_each();
+                    outputs.sinks.push(Sink { name: target.name(), path, is_continued, writer, file, has_lines });
                 }
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
                 Err(source) => return Err(Error::Output { path: target.name(), source }),
@@ -257,10 +270,15 @@ impl Drop for Reserved<'_> {
 
 /// The file, and whether it was made just now.
 fn open_file(path: &Path) -> io::Result<(File, bool)> {
-    match OpenOptions::new().write(true).create_new(true).open(path) {
+    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
         // Created nevertheless where a link leads nowhere yet.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Ok((OpenOptions::new().write(true).create(true).truncate(false).open(path)?, false))
+            let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            // What is read is only what was written, and only to save it.
+            let opened = options.clone().read(is_file).open(path).or_else(|_| options.open(path));
+            Ok((opened?, false))
         }
         made => Ok((made?, true)),
     }
@@ -296,12 +314,14 @@ struct WholeLines {
     held_from: Option<u64>,
     /// Such lines on their way to the file, which takes them all at once.
     gathered: Option<Vec<u8>>,
+    /// How many bytes it had, and how many it was found to have, once something else had changed it.
+    changed: Option<(u64, u64)>,
 }
 
 impl WholeLines {
     fn new(file: File) -> Self {
         let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
-        Self { file, length, held_from: None, gathered: None }
+        Self { file, length, held_from: None, gathered: None, changed: None }
     }
 
     /// What is written from now on is to hold until it is dropped.
@@ -345,6 +365,13 @@ impl WholeLines {
         Ok(())
     }
 
+    /// Looks whether it has what was written, and nothing else.
+    fn look(&mut self) {
+        if let (Some(length), Ok(metadata), None) = (self.length, self.file.metadata(), self.changed) {
+            self.changed = (metadata.len() != length).then_some((length, metadata.len()));
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.length.is_none_or(|length| length == 0)
     }
@@ -375,6 +402,8 @@ impl Write for WholeLines {
             lines.extend_from_slice(line);
             return Ok(line.len());
         }
+        // What is cut now and written to later has its length again, with a hole in it.
+        self.look();
         let written = self.file.write_all(line);
         if let Some(length) = &mut self.length {
             match &written {
@@ -435,7 +464,7 @@ impl Outputs {
     /// # Errors
     /// As [`Outputs::write`].
     pub fn hold(&mut self, records: &[Record]) -> io::Result<WriteOutcome> {
-        self.each(|sink| match &sink.file {
+        self.each(|sink| match sink.file.as_ref().filter(|_| sink.has_lines) {
             None => Ok(()),
             Some(file) => {
                 file.lock().gather();
@@ -461,9 +490,12 @@ impl Outputs {
     /// Writes what is held back. Nothing may be written after it.
     ///
     /// # Errors
-    /// As [`Outputs::write`].
+    /// As [`Outputs::write`]; and where a file isn't where it was, or was cut: then where its rows are.
     pub fn finish(&mut self) -> io::Result<WriteOutcome> {
-        self.each(|sink| sink.settled()?.finish())
+        self.each(|sink| {
+            sink.settled()?.finish()?;
+            sink.find_again()
+        })
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut Sink) -> io::Result<()>) -> io::Result<WriteOutcome> {
@@ -498,6 +530,76 @@ impl Sink {
         }
         Ok(self.writer.as_mut())
     }
+
+    /// Looks whether its file is still where it was, with all that was written. What bears no name any more is saved.
+    fn find_again(&self) -> io::Result<()> {
+        let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
+        let mut file = file.lock();
+        if file.length.is_none() {
+            return Ok(());
+        }
+        file.look();
+        if let Some((length, there)) = file.changed {
+            let how = format!("it had {length} bytes, and has {there}: something else has changed it; its rows are not whole");
+            return Err(io::Error::other(how));
+        }
+        if is_at(path, &file.file) {
+            return Ok(());
+        }
+        let saved = free_name(path, ".saved");
+        let copied = file.file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file.file, &mut File::create_new(&saved)?));
+        Err(io::Error::other(match copied {
+            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.display()),
+            Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
+        }))
+    }
+}
+
+/// Whether a file still bears this name.
+pub fn is_at(path: &Path, file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let (named, own) = (std::fs::metadata(path).ok().map(place), file.metadata().ok().map(place));
+        named.is_some() && named == own
+    }
+    #[cfg(not(unix))]
+    {
+        // What is open keeps its name there, unless it was opened to be deleted.
+        let length = |metadata: Metadata| metadata.len();
+        std::fs::metadata(path).ok().map(length) == file.metadata().ok().map(length)
+    }
+}
+
+/// A name beside a file that nothing bears: with this ending, or one that is numbered.
+pub fn free_name(file: &Path, ending: &str) -> PathBuf {
+    let named = |number: u32| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        if number > 1 {
+            name.push(number.to_string());
+        }
+        PathBuf::from(name)
+    };
+    (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1))
+}
+
+/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
+/// well, as nobody does who means it.
+fn is_stdout_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
+        let stdout = io::stdout();
+        let is_null = fstat(&stdout)
+            .ok()
+            .zip(stat("/dev/null").ok())
+            .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
+        is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+    }
+    #[cfg(not(unix))]
+    false
 }
 
 #[cfg(test)]
@@ -519,7 +621,7 @@ mod tests {
 
     fn sink(out: impl Write + Send + 'static) -> Sink {
         let writer = Box::new(Jsonl::new(out, &Header::new(["n"])));
-        Sink { name: "rows".to_owned(), is_continued: false, writer, file: None }
+        Sink { name: "rows".to_owned(), path: None, is_continued: false, writer, file: None, has_lines: false }
     }
 
     #[test]

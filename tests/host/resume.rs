@@ -337,6 +337,63 @@ fn two_runs_never_write_to_one_file() {
     }
 }
 
+/// What happens to a file under a run is told at its end, with where the rows are.
+#[test]
+fn a_file_that_is_taken_away_under_a_run_is_told() {
+    type Harm = fn(&Path);
+    let harms: [(Harm, &str, bool); 4] = [
+        (|file| fs::remove_file(file).unwrap(), "it was deleted or replaced meanwhile; its rows are in ", true),
+        (
+            |file| {
+                fs::write(file.with_extension("new"), "other\n")
+                    .and_then(|()| fs::rename(file.with_extension("new"), file))
+                    .unwrap()
+            },
+            "replaced meanwhile; its rows are in ",
+            true,
+        ),
+        (|file| fs::File::options().write(true).open(file).unwrap().set_len(0).unwrap(), "its rows are not whole", false),
+        (|file| fs::write(file, "").unwrap(), "its rows are not whole", false),
+    ];
+    for (harm, said, is_saved) in harms {
+        let folder = Folder::new();
+        let files = ["rows.csv", "rows.jsonl", "rows.md"].map(|name| folder.path(name));
+        let device = "mock:noise=0,hang=workgroup/linear local_size_x=64;n=400";
+        let mut command = lanescope(&[&RUN[..], &["-q", "--timeout=1s", "-d", device]].concat());
+        for file in &files {
+            command.arg("-o").arg(file);
+        }
+        let mut family = Family::start(&mut command);
+        family.wait_until("a block is written", |_| fs::metadata(&files[0]).is_ok_and(|metadata| metadata.len() > 2000));
+        files.iter().for_each(|file| harm(file));
+        let (_, ran) = family.end();
+        assert!(ran.code == Some(1) && ran.err.contains(said), "{ran:?}");
+        for file in &files {
+            let saved = PathBuf::from(format!("{}.saved", file.display()));
+            assert_eq!(saved.exists(), is_saved, "{}", saved.display());
+        }
+        if is_saved {
+            let rows = rows_of(&folder.path("rows.csv.saved"));
+            assert_eq!(rows.iter().filter(|row| row.row_kind == "measured").count(), CASES);
+        }
+    }
+}
+
+/// The standard library puts another file in its place, where rows would vanish.
+#[test]
+fn a_closed_standard_output_is_told_before_anything_is_measured() {
+    let run = |redirection: &str| -> Ran {
+        let script = format!("exec \"$0\" \"$@\" {redirection}");
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_lanescope")]).args(RUN).args(["-q", "-d", MOCK]);
+        command.output().unwrap().into()
+    };
+    let closed = run(">&-");
+    assert!(closed.code == Some(2) && closed.err.contains("standard output; nothing was measured: it is closed"), "{closed:?}");
+    // Who sends them there means it.
+    assert_eq!(run(">/dev/null").code, Some(0));
+}
+
 #[test]
 fn a_second_interrupt_ends_a_run_that_hangs_at_once() {
     let folder = Folder::new();

@@ -7,11 +7,13 @@ mod race;
 mod subject;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use sha2::{Digest, Sha256};
 
 use super::args::Run;
+use super::journal::Journals;
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::voice::Voice;
@@ -63,6 +65,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
+    let _files = Journals::claim(run.output.iter().map(PathBuf::as_path))?;
     let output_targets = outputs::targets(&run.output, run.format, true)?;
     let reserved = output::Reserved::new(&output_targets)?;
     let template = template(&run, &targets, &kernel, &space);
