@@ -224,6 +224,10 @@ pub struct Run {
     #[arg(short, long, value_name = "NAME=VALUES")]
     pub axis: Vec<String>,
 
+    /// Measure only the cases that this file lists: rows with a column case_id, or one such id on each line
+    #[arg(long, value_name = "FILE")]
+    pub cases: Option<PathBuf>,
+
     /// File to write, its format by its ending (.csv, .jsonl, .md, .txt); `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,

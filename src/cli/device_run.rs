@@ -59,6 +59,8 @@ pub struct DeviceRun<'r> {
     pub template: &'r Record,
     /// Where rows go.
     pub sink: &'r Sink,
+    /// How many of the plan's cases are to be measured, where they are listed.
+    pub listed: Option<u64>,
     /// Where visits are noted, and the device's place in the run.
     pub journal: Option<(&'r Journal, usize)>,
     /// How far it is.
@@ -107,7 +109,9 @@ impl<'r> DeviceRun<'r> {
         let cases = self.plan.len();
         let part = self.arguments.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
         let plural = if cases == 1 { "" } else { "s" };
-        self.progress().note(&format!("{name} ({}): {cases} case{plural}{part}", driver.label()));
+        let listed = self.listed.map(|count| format!(", of which {count} {} listed", if count == 1 { "is" } else { "are" }));
+        let listed = listed.unwrap_or_default();
+        self.progress().note(&format!("{name} ({}): {cases} case{plural}{listed}{part}", driver.label()));
     }
 
     fn goes_on(&self) -> bool {
@@ -202,7 +206,7 @@ impl<'r> DeviceRun<'r> {
 
     fn options(&self) -> Options {
         let (max_noise, max_time) = match self.arguments.preset() {
-            Preset::Quick => (0.05, quick_time(self.plan.len())),
+            Preset::Quick => (0.05, quick_time(self.listed.unwrap_or(self.plan.len()))),
             Preset::Default => (0.01, Duration::from_secs(2)),
             Preset::Thorough => (0.005, Duration::from_secs(10)),
         };
@@ -344,9 +348,9 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
-    /// Writes the figures that follow from the rows of this device. A shard has not all of them.
+    /// Writes the figures that follow from the rows of this device. A shard has not all of them, nor have cases that are listed.
     fn derive(self) -> anyhow::Result<()> {
-        if self.arguments.shard.is_some() || interrupt::is_asked() {
+        if self.arguments.shard.is_some() || self.listed.is_some() || interrupt::is_asked() {
             return Ok(());
         }
         let cache = if self.arguments.cold { Cache::Cold } else { Cache::Warm };

@@ -1,6 +1,7 @@
 //! The commands: what the stages are composed into. One small file each.
 
 mod args;
+mod cases;
 mod catalogue;
 mod defines;
 mod device_run;

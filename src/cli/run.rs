@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::args::Run;
+use super::cases::Cases;
 use super::device_run::{DeviceRun, Pairing, evict_bytes};
 use super::host::{describe_host, describe_mock_host};
 use super::journal::{Journal, Journals};
@@ -17,7 +18,7 @@ use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::{Cache, DeviceInfo};
 use crate::output::{self, CodeFolder, Samples};
-use crate::plan::{Plan, Planned, Request};
+use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Header, Record};
 use crate::shader::glsl_compiler;
 use crate::worker::check_evictor;
@@ -29,6 +30,11 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let voice = Voice::new(arguments.mode());
     let targets = Targets::resolve(arguments, &voice)?;
     let plans = plans(arguments, &targets)?;
+    for left_out in plans.first().map(Plan::left_out).unwrap_or_default() {
+        voice.progress.note(&format!("note: {left_out}"));
+    }
+    let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
+    cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
     let _locks = locks(arguments, &targets)?;
     let templates = templates(arguments, &targets, &plans);
@@ -46,7 +52,16 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, Beside { samples, code }, arguments, voice, targets.are_mock());
-    let measured = run_devices(arguments, &targets, &plans, &templates, &mut kept, &sink, &journals);
+    let shared = Shared {
+        arguments,
+        listed: cases.as_ref(),
+        targets: &targets,
+        plans: &plans,
+        templates: &templates,
+        sink: &sink,
+        journals: &journals,
+    };
+    let measured = shared.run_devices(&mut kept);
     if let Some(failure) = journals.journal().and_then(Journal::failure) {
         sink.voice.progress.note(&format!("note: {failure}"));
     }
@@ -82,7 +97,8 @@ fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'
     let cache = if arguments.cold { Cache::Cold } else { Cache::Warm };
     let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone(), cache };
     let setting = |device| Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed };
-    let plans = targets.devices().map(|device| Plan::new(&request, setting(device))).collect::<Result<Vec<_>, _>>()?;
+    let mut plans = targets.devices().map(|device| Plan::new(&request, setting(device))).collect::<Result<Vec<_>, _>>()?;
+    tell_what_others_do(&mut plans);
     if arguments.cold {
         targets.devices().try_for_each(|device| check_evictor(device, evict_bytes(arguments, device)))?;
     }
@@ -116,51 +132,62 @@ pub(super) fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Err
     Ok(locks)
 }
 
-fn run_devices(
-    arguments: &Run,
-    targets: &Targets,
-    plans: &[Plan],
-    templates: &[Record],
-    kept: &mut Kept,
-    sink: &Sink,
-    journals: &Journals,
-) -> anyhow::Result<()> {
-    let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
-    let kept = &*kept;
-    let measure = |index: usize| {
-        if sink.is_closed() || interrupt::is_asked() {
-            return Ok(());
-        }
-        let (place, plan) = (targets.device(index), &plans[index]);
-        let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
-        // About so many: telling exactly would take making them all.
-        let cases = arguments.shard.map_or(plan.len(), |shard| plan.len() / shard.count());
-        let cases = cases.saturating_sub(kept.count(index));
-        let is_wanted = |planned: &Planned| {
-            arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id)) && !kept.holds(index, planned)
+/// What the devices of a run share.
+struct Shared<'r> {
+    arguments: &'r Run,
+    /// The cases that are measured, where that isn't all.
+    listed: Option<&'r Cases>,
+    targets: &'r Targets,
+    plans: &'r [Plan<'r>],
+    templates: &'r [Record],
+    sink: &'r Sink,
+    journals: &'r Journals,
+}
+
+impl Shared<'_> {
+    fn run_devices(&self, kept: &mut Kept) -> anyhow::Result<()> {
+        let Self { arguments, listed, targets, plans, templates, sink, journals } = *self;
+        let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
+        let kept = &*kept;
+        let measure = |index: usize| {
+            if sink.is_closed() || interrupt::is_asked() {
+                return Ok(());
+            }
+            let (place, plan) = (targets.device(index), &plans[index]);
+            let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
+            // About so many: telling exactly would take making them all.
+            let cases = listed.map_or(plan.len(), Cases::count);
+            let cases = arguments.shard.map_or(cases, |shard| cases / shard.count());
+            let cases = cases.saturating_sub(kept.count(index));
+            let is_wanted = |planned: &Planned| {
+                arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id))
+                    && listed.is_none_or(|listed| listed.holds(&planned.case_id))
+                    && !kept.holds(index, planned)
+            };
+            let bar = sink.voice.progress.bar(name, cases);
+            let share = DeviceRun {
+                arguments,
+                targets,
+                place,
+                plan,
+                pairing: pairing(arguments, targets, plans, index),
+                template: &templates[index],
+                sink,
+                listed: listed.map(Cases::count),
+                journal: journals.journal().map(|journal| (journal, index)),
+                bar,
+                relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
+                is_wanted: &is_wanted,
+            };
+            if arguments.dry_run { dry_run(&share) } else { share.run() }?;
+            // Those of a case are in its row; these came when the device was closed.
+            for message in targets.messages() {
+                sink.voice.fault(&format!("validation: {message}"));
+            }
+            Ok(())
         };
-        let bar = sink.voice.progress.bar(name, cases);
-        let share = DeviceRun {
-            arguments,
-            targets,
-            place,
-            plan,
-            pairing: pairing(arguments, targets, plans, index),
-            template: &templates[index],
-            sink,
-            journal: journals.journal().map(|journal| (journal, index)),
-            bar,
-            relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
-            is_wanted: &is_wanted,
-        };
-        if arguments.dry_run { dry_run(&share) } else { share.run() }?;
-        // Those of a case are in its row; these came when the device was closed.
-        for message in targets.messages() {
-            sink.voice.fault(&format!("validation: {message}"));
-        }
-        Ok(())
-    };
-    lanes::run(targets.devices(), jobs(arguments), measure)
+        lanes::run(targets.devices(), jobs(arguments), measure)
+    }
 }
 
 /// How many devices are measured on at a time. In one process, and in pairs, one after the other.

@@ -1,5 +1,6 @@
 //! From what a user asks for to the list of cases: complete and countable before the first dispatch, held nowhere.
 
+mod axes;
 mod limits;
 mod shard;
 mod values;
@@ -14,6 +15,7 @@ use crate::error::{Error, nearest};
 use crate::experiments::{CATALOGUE, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
+pub use axes::{LeftOut, tell_what_others_do};
 pub use limits::check_limits;
 pub use shard::Shard;
 pub use values::{parse_number, parse_values};
@@ -35,6 +37,7 @@ pub struct Plan<'a> {
     selections: Vec<Selection>,
     cache: Cache,
     id: String,
+    left_out: Vec<LeftOut>,
 }
 
 /// One experiment's share of a plan, or that of those of its variants that have the same axes.
@@ -154,16 +157,21 @@ impl<'a> Plan<'a> {
     /// Unknown experiments, axes and values, with the nearest valid names.
     pub fn new(request: &Request, setting: Setting<'a>) -> Result<Self, Error> {
         let mut selections = select(&request.filters, &setting)?;
-        let mut set = HashSet::new();
+        let (mut set, mut left_out) = (HashSet::new(), Vec::new());
         for text in &request.axes {
-            let name = set_axis(&mut selections, text)?;
+            let name = axes::set(&mut selections, text, &mut left_out)?;
             if !set.insert(name) {
                 return Err(Error::Usage(format!("axis `{name}` is given twice: join its values by commas")));
             }
         }
         selections.iter_mut().for_each(Selection::bases_first);
         let id = plan_id(&selections, request.cache, setting.seed);
-        Ok(Self { setting, selections, cache: request.cache, id })
+        Ok(Self { setting, selections, cache: request.cache, id, left_out })
+    }
+
+    /// What filters name, but has none of the values that are asked for on an axis.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// Identifies the list of cases: all shards of a run have the same.
@@ -364,32 +372,6 @@ pub fn unknown_experiment(given: &str) -> Error {
         return Error::Usage(format!("unknown experiment `{given}`: names are FAMILY/NAME, as `lanescope list` shows them"));
     }
     Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
-}
-
-/// Replaces an axis's values in every selected experiment that has it. Gives the axis's name.
-fn set_axis<'t>(selections: &mut [Selection], text: &'t str) -> Result<&'t str, Error> {
-    let Some((name, values)) = text.split_once('=') else {
-        return Err(Error::Usage(format!("`{text}` is not NAME=VALUES, such as local_size_x=32..1024:*2")));
-    };
-    let name = name.trim();
-    let mut known: Vec<String> =
-        selections.iter().flat_map(|selection| &selection.axes).map(|axis| axis.name.to_string()).collect();
-    known.sort_unstable();
-    known.dedup();
-    let mut found = false;
-    for axis in selections.iter_mut().flat_map(|selection| &mut selection.axes).filter(|axis| axis.name == name) {
-        axis.defaults = parse_values(axis, values)?;
-        found = true;
-    }
-    if found {
-        return Ok(name);
-    }
-    let nearest = nearest(name, known.iter().map(String::as_str));
-    if nearest.is_empty() {
-        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Error::Usage(format!("unknown axis `{name}`: the selected experiments have {there}")));
-    }
-    Err(Error::Unknown { what: "axis (of the selected experiments)", given: name.to_owned(), nearest })
 }
 
 /// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, the axes that are not at

@@ -150,6 +150,37 @@ fn without_the_loader_the_error_says_what_to_install() {
     }
 }
 
+// ---- listed cases ---------------------------------------------------------------------------------------------------------
+
+#[test]
+fn only_the_cases_of_a_file_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = ["run", "workgroup/linear", "memory/stream", "-d", "mock", "--preset", "quick", "--max-time", "20ms"];
+    let all = rows(&succeeded(&[&run[..], &["--format", "csv"]].concat()).out);
+    let measured: Vec<&Record> = all.iter().filter(|row| row.row_kind == "measured").collect();
+    let wanted = [measured[1], measured[measured.len() - 1]];
+    fs::write(path("ids"), format!("# two\n{}\n{}\n", wanted[1].case_id, wanted[0].case_id)).unwrap();
+    let header = "note,case_id,experiment\n";
+    let line = |row: &Record| format!("\"mine, too\",{},{}\n", row.case_id, row.experiment);
+    fs::write(path("rows.csv"), format!("{header}{}{}", line(wanted[1]), line(wanted[0]))).unwrap();
+    for file in ["ids", "rows.csv"] {
+        let ran = succeeded(&[&run[..], &["--format", "csv", "--cases", &path(file)]].concat());
+        let found = rows(&ran.out);
+        assert_eq!(found.iter().map(|row| &row.case_id).collect::<Vec<_>>(), wanted.map(|row| &row.case_id).to_vec(), "{file}");
+        assert!(found.iter().all(|row| row.status == "ok" && row.plan_id == wanted[0].plan_id), "{file}");
+        assert!(ran.err.contains("of which 2 are listed"), "{}", ran.err);
+    }
+    let elsewhere = ran(&["run", "calibration/empty", "-d", "mock", "--cases", &path("rows.csv")]);
+    assert_eq!(elsewhere.code, Some(2));
+    assert!(
+        elsewhere.err.contains("2 of 2 cases (of memory/stream, workgroup/linear) are none of this run's"),
+        "{}",
+        elsewhere.err
+    );
+    assert_eq!(elsewhere.out, "");
+}
+
 // ---- closed pipes ---------------------------------------------------------------------------------------------------------
 
 /// Runs a command whose reader goes away after some lines; it has to end quietly.

@@ -318,6 +318,7 @@ impl Tune {
             device: self.device.iter().cloned().collect(),
             queue: self.queue,
             axis: Vec::new(),
+            cases: None,
             output: self.output.clone(),
             format: self.format,
             preset: Some(self.preset),

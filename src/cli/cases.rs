@@ -1,0 +1,136 @@
+//! `run --cases FILE`: of a plan, the cases that a file lists.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::plan::Plan;
+
+/// The columns that count in a CSV file.
+const CASE: &str = "case_id";
+const EXPERIMENT: &str = "experiment";
+const KIND: &str = "row_kind";
+
+/// How a row begins that is no case.
+const DERIVED: &str = "derived";
+
+/// How many names a message lists.
+const MOST_NAMED: usize = 5;
+
+/// The cases that a file lists.
+pub struct Cases {
+    file: String,
+    /// Each with its experiment, where the file tells that.
+    ids: BTreeMap<String, String>,
+}
+
+impl Cases {
+    /// Reads a file: CSV with a column `case_id`, or an id on each line; blank lines and those that begin with `#` are passed over.
+    ///
+    /// # Errors
+    /// Where it can't be read, lists no case, or something else than cases.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let file = path.display().to_string();
+        let usage = |words: String| Error::Usage(format!("--cases: {file}: {words}"));
+        let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+        let first = text.lines().next().unwrap_or_default();
+        let ids = if first.split(',').any(|name| name.trim() == CASE) { of_rows(&text) } else { of_lines(&text) };
+        let ids = ids.map_err(usage)?;
+        if ids.is_empty() {
+            return Err(usage("it lists no case".to_owned()));
+        }
+        Ok(Self { file, ids })
+    }
+
+    /// Whether a case is listed.
+    pub fn holds(&self, case_id: &str) -> bool {
+        self.ids.contains_key(case_id)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    /// Demands that every case is one of the plans'.
+    ///
+    /// # Errors
+    /// How many aren't, with what to do.
+    pub fn check(&self, plans: &[Plan]) -> Result<(), Error> {
+        let there: HashSet<String> = plans.iter().flat_map(Plan::iter).map(|planned| planned.case_id).collect();
+        let missing: Vec<(&String, &String)> = self.ids.iter().filter(|(id, _)| !there.contains(*id)).collect();
+        let Some((first, _)) = missing.first() else { return Ok(()) };
+        let experiments: BTreeSet<&str> =
+            missing.iter().map(|(_, experiment)| experiment.as_str()).filter(|name| !name.is_empty()).collect();
+        let mut named = experiments.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+        if experiments.len() > MOST_NAMED {
+            named.push_str(", ...");
+        }
+        let named = if named.is_empty() { named } else { format!(" (of {named})") };
+        let (file, count, all) = (&self.file, missing.len(), self.ids.len());
+        Err(Error::Usage(format!(
+            "--cases: {file}: {count} of {all} cases{named} are none of this run's, {first} for one: give the filters, axes, preset and \
+             --cold of the run that they are from"
+        )))
+    }
+}
+
+fn of_rows(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| error.to_string())?.clone();
+    let place = |name: &str| header.iter().position(|column| column.trim() == name);
+    let (case, experiment, kind) = (place(CASE), place(EXPERIMENT), place(KIND));
+    let mut ids = BTreeMap::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| error.to_string())?;
+        let cell = |place: Option<usize>| place.and_then(|place| row.get(place)).unwrap_or_default().trim().to_owned();
+        if cell(kind) != DERIVED && !cell(case).is_empty() {
+            ids.insert(cell(case), cell(experiment));
+        }
+    }
+    Ok(ids)
+}
+
+fn of_lines(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let listed = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let id = |(number, line): (usize, &str)| {
+        let is_id =
+            line.strip_prefix('c').is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match is_id {
+            true => Ok((line.to_owned(), String::new())),
+            false => Err(format!(
+                "line {number}: `{line}` is no case_id (such as c0123456789abcdef), and the file has no column {CASE}"
+            )),
+        }
+    };
+    listed.map(id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<String>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        Cases::read(file.path()).map(|cases| cases.ids.into_keys().collect()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn ids_come_by_line_or_by_column() {
+        let id = "c0123456789abcdef";
+        assert_eq!(read(&format!("# suspects\n\n {id} \r\n{id}\n")).unwrap(), [id]);
+        let rows = format!("row_kind,note,case_id\nmeasured,\"a, b\",{id}\nderived,,c2\nmeasured,,\n");
+        assert_eq!(read(&rows).unwrap(), [id]);
+    }
+
+    #[test]
+    fn what_is_no_list_is_told() {
+        assert!(read("# nothing\n").unwrap_err().contains("it lists no case"));
+        assert!(read("case_id,value\n").unwrap_err().contains("it lists no case"));
+        assert!(read("c0123456789abcdef\nmemory/stream\n").unwrap_err().contains("line 2: `memory/stream` is no case_id"));
+        assert!(Cases::read(Path::new("no/such")).is_err());
+    }
+}
