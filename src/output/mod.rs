@@ -543,7 +543,8 @@ impl Sink {
             let how = format!("it had {length} bytes, and has {there}: something else has changed it; its rows are not whole");
             return Err(io::Error::other(how));
         }
-        if is_at(path, &file.file) {
+        // Some file systems give one file several numbers.
+        if is_at(path, &file.file) || has_same_bytes(path, &mut file.file).unwrap_or(false) {
             return Ok(());
         }
         let saved = free_name(path, ".saved");
@@ -569,6 +570,25 @@ pub fn is_at(path: &Path, file: &File) -> bool {
         // What is open keeps its name there, unless it was opened to be deleted.
         let length = |metadata: Metadata| metadata.len();
         std::fs::metadata(path).ok().map(length) == file.metadata().ok().map(length)
+    }
+}
+
+/// Whether what bears this name now holds what an open file does.
+fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
+    let mut named = File::open(path)?;
+    if named.metadata()?.len() != file.metadata()?.len() {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    loop {
+        one.clear();
+        other.clear();
+        Read::by_ref(&mut named).take(64 << 10).read_to_end(&mut one)?;
+        Read::by_ref(file).take(64 << 10).read_to_end(&mut other)?;
+        if one != other || one.is_empty() {
+            return Ok(one == other);
+        }
     }
 }
 
