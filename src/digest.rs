@@ -1,5 +1,7 @@
 //! Short names of long things, as rows carry them.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +20,13 @@ pub fn fingerprint(outputs: &[Vec<u8>]) -> Fingerprint {
         parts.iter().for_each(|part| all.update(part));
     }
     all.finalize().into()
+}
+
+/// A hash that stands for a name where names would take too much room. It is the same in every process of one build, and no longer.
+pub fn hash64(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A letter and the first 64 bits of a SHA-256 in hex. The letter comes first so that no reader takes the name for a number:

@@ -2,8 +2,9 @@
 //!
 //! Works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::digest::hash64;
 use crate::experiments::{self, Experiment, is_source};
 use crate::measure::Monotone;
 use crate::model::{Derived, Finished, Flag};
@@ -17,8 +18,8 @@ const DISTURBED: [Flag; 3] = [Flag::Noisy, Flag::Throttled, Flag::Contended];
 /// What is known of the rows so far.
 #[derive(Default)]
 pub struct Relations {
-    /// The figures of rows that others may be compared with.
-    values: HashMap<String, f64>,
+    /// The figures of rows that others may be compared with, by a hash of their case_id: a sweep has as many as rows.
+    values: BTreeMap<u64, f64>,
     monotone: Monotone,
     /// Finished rows of experiments from which figures are derived, by the experiment's name; with none, where it was tried in vain.
     finished: BTreeMap<&'static str, Vec<Finished>>,
@@ -41,7 +42,7 @@ impl Relations {
     /// Keeps what later rows and derived ones need of a row. `is_base`: whether others are compared with it.
     pub fn keep(&mut self, row: &Record, is_base: bool) {
         if let Some(value) = row.value.filter(|_| is_base && !row.is_implausible()) {
-            self.values.insert(row.case_id.clone(), value);
+            self.values.insert(hash64(&row.case_id), value);
         }
         if let Some(experiment) = experiments::find(&row.experiment).filter(|experiment| is_source(experiment.name())) {
             self.finished.entry(experiment.name()).or_default().extend(row.finished());
@@ -50,7 +51,7 @@ impl Relations {
 
     /// Compares a row with its base, if that has a figure.
     pub fn compare(&self, base: &str, row: &mut Record) {
-        if let Some(value) = self.values.get(base) {
+        if let Some(value) = self.values.get(&hash64(base)) {
             row.compare_with(base, *value);
         }
     }

@@ -1,9 +1,9 @@
 //! Who is faster with more work, all else alike, can't be right.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 
+use crate::digest::hash64;
 use crate::plan::Amount;
 use crate::stats::Interval;
 use crate::units::Nanos;
@@ -44,9 +44,7 @@ impl Monotone {
     pub fn judge(&mut self, work: &Amount, time: f64, interval: Interval) -> Option<String> {
         let Amount { axis, amount, alike } = work;
         let time = Time::new(time, interval);
-        let mut hasher = DefaultHasher::new();
-        alike.hash(&mut hasher);
-        let key = hasher.finish();
+        let key = hash64(alike);
         let mut less = self.known.range((key, 0)..(key, *amount)).rev().take(NEIGHBOURS);
         let above = (Bound::Excluded((key, *amount)), Bound::Included((key, u64::MAX)));
         let mut more = self.known.range(above).take(NEIGHBOURS);
