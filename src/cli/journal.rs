@@ -1,24 +1,28 @@
 //! `FILE.progress`, beside a file of rows as long as that isn't whole: keeps other runs off the file, and has a line for each visit to
-//! a case that has no row yet, so that whatever ends the run, `--resume` goes on from there.
+//! a case that has no row yet, so that whatever ends the run, `--resume` goes on from there. A search, whose rows are final only when
+//! it has ended, has a line for each outcome as well.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::measure::{Earlier, Sizes, VisitMade, Visited};
+use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
+use crate::model::Quirk;
 use crate::output::{Format, is_at};
 
 /// What follows the name of the file of rows.
 const ENDING: &str = ".progress";
 
-/// Says what the file is, and which form its lines have.
-const VERSION: &str = "lanescope progress 1";
+/// Says what the file is, and behind it which form its lines have.
+const KIND: &str = "lanescope progress ";
+const VERSION: &str = "lanescope progress 2";
 
 /// How often a file is opened anew that another run has removed meanwhile.
 const TRIES: u32 = 5;
@@ -76,6 +80,18 @@ impl Journals {
         }
     }
 
+    /// What lies there, for a run whose rows have this in common.
+    pub fn left(&self, common: &[Vec<(&str, String)>]) -> Left {
+        // What can't be read is nobody's to overwrite.
+        self.visits.as_ref().map_or(Left::Nothing, |journal| journal.left(common).unwrap_or(Left::ByOthers))
+    }
+
+    /// How to go on from what is left, in words.
+    pub fn hint(&self) -> Option<String> {
+        let journal = self.visits.as_ref()?;
+        Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.display()))
+    }
+
     /// Where visits are noted.
     pub fn journal(&self) -> Option<&Journal> {
         self.visits.as_ref()
@@ -85,6 +101,17 @@ impl Journals {
     pub fn finish(mut self) {
         self.is_whole = true;
     }
+}
+
+/// What an earlier run left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It came to its end, or there was none.
+    Nothing,
+    /// It can be gone on from.
+    ToGoOn,
+    /// It is of other rows.
+    ByOthers,
 }
 
 /// What ends otherwise leaves the visits, if there are any.
@@ -112,6 +139,8 @@ fn beside(file: &Path) -> Option<PathBuf> {
 
 /// A file of rows that nobody else writes to. The system lets it go however the process ends.
 struct Claim {
+    /// The file of rows, as it was named.
+    rows: PathBuf,
     path: PathBuf,
     file: File,
 }
@@ -128,7 +157,7 @@ impl Claim {
             let locked = opened.and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
             match locked {
                 Ok((true, file)) if is_at(&path, &file) => {
-                    let mut new = Self { path, file };
+                    let mut new = Self { rows: rows.to_owned(), path, file };
                     return match new.is_own() {
                         Ok(true) => Ok(new),
                         Ok(false) => Err(ClaimError::Taken(Error::Usage(format!(
@@ -158,15 +187,14 @@ impl Claim {
     fn is_own(&mut self) -> io::Result<bool> {
         let mut begin = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
-        let expected = serde_json::to_vec(&Head { what: VERSION.to_owned(), common: Vec::new() })?;
-        let common = expected.iter().position(|byte| *byte == b',').unwrap_or(0);
-        Read::by_ref(&mut self.file).take(common as u64).read_to_end(&mut begin)?;
-        Ok(expected.starts_with(&begin))
+        let expected = format!("{{\"what\":\"{KIND}");
+        Read::by_ref(&mut self.file).take(expected.len() as u64).read_to_end(&mut begin)?;
+        Ok(expected.as_bytes().starts_with(&begin))
     }
 
     /// What can't be removed is empty, or what the next run goes on from.
     fn remove(self) {
-        let Self { path, file } = self;
+        let Self { path, file, .. } = self;
         // Before anybody else can have it; where that can't be, after.
         if fs::remove_file(&path).is_err() {
             drop(file);
@@ -185,9 +213,38 @@ struct Head {
     common: Vec<Vec<(String, String)>>,
 }
 
+/// Any other line.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Visit(Box<VisitLine>),
+    Outcome(Box<OutcomeLine>),
+}
+
+/// What came of a case. Its visits until then no longer count.
+#[derive(Serialize, Deserialize)]
+struct OutcomeLine {
+    device: usize,
+    case_id: String,
+    ended: Ended,
+}
+
+/// What a search knows of a configuration.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When that was.
+    pub when: SystemTime,
+    /// Whether it leaves buffers, as the reference does.
+    pub leaves: bool,
+    /// A fault of the driver's that it comes to.
+    pub quirk: Option<Quirk>,
+}
+
 /// A visit.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct VisitLine {
     /// The device's place in the run.
     device: usize,
     case_id: String,
@@ -201,7 +258,7 @@ struct Line {
 
 type Place = (usize, String);
 
-/// The visits to cases that have no row yet.
+/// The visits to cases that have no row yet, and what came of those whose rows aren't final.
 pub struct Journal {
     claim: Claim,
     state: Mutex<State>,
@@ -214,6 +271,7 @@ struct State {
     /// Those of each case, as they are in the file.
     lines: BTreeMap<Place, Vec<String>>,
     earlier: HashMap<Place, Earlier>,
+    ended: HashMap<Place, Ended>,
     /// Why nothing is noted any more.
     failed: Option<io::Error>,
 }
@@ -223,10 +281,20 @@ impl Journal {
         Self { claim, state: Mutex::default() }
     }
 
+    fn left(&self, common: &[Vec<(&str, String)>]) -> io::Result<Left> {
+        let mut file = &self.claim.file;
+        file.seek(SeekFrom::Start(0))?;
+        let (mut lines, mut first) = (BufReader::new(file), String::new());
+        lines.read_line(&mut first)?;
+        Ok(match lines.fill_buf()? {
+            [] => Left::Nothing,
+            _ if first == head(common)? => Left::ToGoOn,
+            _ => Left::ByOthers,
+        })
+    }
+
     fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) -> io::Result<Option<String>> {
-        let common = common.iter().map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
-        let head = Head { what: VERSION.to_owned(), common: common.collect() };
-        let mut state = State { head: format!("{}\n", serde_json::to_string(&head)?), ..State::default() };
+        let mut state = State { head: head(common)?, ..State::default() };
         let mut text = String::new();
         let mut file = &self.claim.file;
         file.seek(SeekFrom::Start(0))?;
@@ -239,10 +307,15 @@ impl Journal {
                 None => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
             }
         }
-        if !state.earlier.is_empty() {
-            let count = state.earlier.len();
-            let cases = if count == 1 { "1 case that was".to_owned() } else { format!("{count} cases that were") };
-            note = Some(format!("{}: going on with {cases} broken off", self.claim.path.display()));
+        let cases = |count: usize, what: &str| match count {
+            0 => None,
+            1 => Some(format!("1 case that was {what}")),
+            _ => Some(format!("{count} cases that were {what}")),
+        };
+        let both = [cases(state.ended.len(), "measured"), cases(state.earlier.len(), "broken off")];
+        let both: Vec<String> = both.into_iter().flatten().collect();
+        if !both.is_empty() {
+            note = Some(format!("{}: going on with {}", self.claim.path.display(), both.join(" and ")));
         }
         state.rewrite(file)?;
         self.state = Mutex::new(state);
@@ -254,26 +327,53 @@ impl Journal {
         self.state().earlier.remove(&(device, case_id.to_owned()))
     }
 
+    /// What came of a case in an earlier run.
+    pub fn take_ended(&self, device: usize, case_id: &str) -> Option<Ended> {
+        self.state().ended.remove(&(device, case_id.to_owned()))
+    }
+
+    /// How many cases have ended in an earlier run, and weren't taken yet.
+    pub fn count_ended(&self) -> usize {
+        self.state().ended.len()
+    }
+
     /// The highest number of a process that made a visit.
     pub fn last_process(&self) -> u32 {
         let state = self.state();
-        state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process).max().unwrap_or(0)
+        let visits = state.earlier.values().flat_map(|earlier| &earlier.visits).map(|(process, _)| *process);
+        let measured = state.ended.values().filter_map(|ended| ended.outcome.result.as_ref().ok());
+        visits.chain(measured.flat_map(|measured| measured.rounds.processes.clone())).max().unwrap_or(0)
     }
 
     /// Notes a visit.
     pub fn note(&self, device: usize, case_id: &str, made: &VisitMade) {
+        let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
+        let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
+        let place = (device, case_id.clone());
+        self.add(place, &Line::Visit(Box::new(VisitLine { device, case_id, spirv_hash, sizes, before, process, visited })));
+    }
+
+    /// Notes what came of a case whose row may change yet.
+    pub fn note_ended(&self, device: usize, case_id: &str, ended: Ended) {
+        let case_id = case_id.to_owned();
+        let place = (device, case_id.clone());
+        self.add(place, &Line::Outcome(Box::new(OutcomeLine { device, case_id, ended })));
+    }
+
+    fn add(&self, place: Place, line: &Line) {
         let mut state = self.state();
         if state.failed.is_some() {
             return;
         }
-        let VisitMade { spirv_hash, sizes, before, process, visited, .. } = *made;
-        let (case_id, spirv_hash, visited) = (case_id.to_owned(), spirv_hash.to_owned(), visited.clone());
-        let line = Line { device, case_id: case_id.clone(), spirv_hash, sizes, before, process, visited };
-        let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|line| {
-            let line = format!("{line}\n");
+        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|text| {
+            let text = format!("{text}\n");
             // At once, so that what is killed leaves whole lines.
-            (&self.claim.file).write_all(line.as_bytes())?;
-            state.lines.entry((device, case_id)).or_default().push(line);
+            (&self.claim.file).write_all(text.as_bytes())?;
+            let lines = state.lines.entry(place).or_default();
+            if matches!(line, Line::Outcome(_)) {
+                lines.clear();
+            }
+            lines.push(text);
             Ok(())
         });
         if let Err(error) = written {
@@ -315,6 +415,12 @@ impl Journal {
     }
 }
 
+fn head(common: &[Vec<(&str, String)>]) -> io::Result<String> {
+    let common = common.iter().map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+    let head = Head { what: VERSION.to_owned(), common: common.collect() };
+    Ok(serde_json::to_string(&head)? + "\n")
+}
+
 impl State {
     /// Leaves what room there is to the rows.
     fn give_up(&mut self, file: &File, error: io::Error) {
@@ -327,10 +433,22 @@ impl State {
     /// Takes the lines of an earlier run, up to one that was torn.
     fn take_up(&mut self, text: &str) {
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-            let Ok(read) = serde_json::from_str::<Line>(line) else { return };
-            let Line { device, case_id, spirv_hash, sizes, before, process, visited } = read;
+            let read = match serde_json::from_str::<Line>(line) {
+                Ok(Line::Visit(read)) => read,
+                Ok(Line::Outcome(read)) => {
+                    let place = (read.device, read.case_id);
+                    self.earlier.remove(&place);
+                    self.lines.insert(place.clone(), vec![line.to_owned()]);
+                    self.ended.insert(place, read.ended);
+                    continue;
+                }
+                Err(_) => return,
+            };
+            let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
             let place = (device, case_id);
             let lines = self.lines.entry(place.clone()).or_default();
+            // Of what has ended, a search may want to know more.
+            let outcome = usize::from(self.ended.contains_key(&place));
             let earlier = self.earlier.entry(place).or_insert_with(|| Earlier {
                 spirv_hash: spirv_hash.clone(),
                 sizes,
@@ -339,7 +457,7 @@ impl State {
             let goes_on = earlier.spirv_hash == spirv_hash && earlier.sizes == sizes && before <= earlier.visits.len();
             let kept = if goes_on { before } else { 0 };
             earlier.visits.truncate(kept);
-            lines.truncate(kept);
+            lines.truncate(outcome + kept);
             (earlier.spirv_hash, earlier.sizes) = (spirv_hash, sizes);
             earlier.visits.push((process, visited));
             lines.push(line.to_owned());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::args::Run;
+use super::journal::Left;
 use super::outputs;
 use super::relations::Relations;
 use super::target::Targets;
@@ -188,6 +189,46 @@ impl DeviceKept {
         self.relations.judge(&planned.work, &mut row.clone());
         self.relations.keep(row, planned.base.as_ref().is_some_and(|base| base.case_id == planned.case_id));
     }
+}
+
+/// Looks at the file of a search that is to go on: what its journal doesn't know isn't overwritten. Gives what the user should know.
+///
+/// # Errors
+/// A file of rows that no journal of this search goes with.
+pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left) -> anyhow::Result<Option<String>> {
+    if Format::from_path(file)? != Format::Csv {
+        return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.display())).into());
+    }
+    let name = file.display();
+    if left == Left::ByOthers {
+        let words =
+            "is of a search with another shader or device, or with other flags: give what that was given, or name a new file";
+        return Err(Error::Usage(format!("what is left beside {name} {words}")).into());
+    }
+    if !file.exists() && left == Left::Nothing {
+        return Ok(Some(format!("{name} is not there: searching from the beginning")));
+    }
+    let rows = match Recovery::open(file) {
+        Ok(rows) => rows,
+        Err(_) if !file.exists() => return Ok(None),
+        Err(error) if error.holds_no_rows() => return Ok(None),
+        Err(error) => return Err(Error::Usage(error.to_string()).into()),
+    };
+    let has_own_columns = check_columns(&rows, header).is_ok();
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Ok(None);
+    }
+    if left == Left::Nothing {
+        let words = "has the rows of a search that came to its end: name a new file";
+        return Err(Error::Usage(format!("{name} {words}")).into());
+    }
+    // What this search wrote, its journal has as well.
+    if has_own_columns && rows.all(|row| row.is_ok_and(|row| row.plan_id == template.plan_id)) {
+        return Ok(None);
+    }
+    let beside = keep_beside(file)?;
+    Ok(Some(format!("{name} has more than this search wrote: as it was, it is kept in {}", beside.display())))
 }
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.

@@ -52,6 +52,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, Beside { samples, code }, arguments, voice, targets.are_mock());
+    let progress = sink.voice.progress.clone();
     let shared = Shared {
         arguments,
         listed: cases.as_ref(),
@@ -69,6 +70,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
     let code = sink.finish();
     let code = measured.and(code)?;
     if interrupt::is_asked() {
+        journals.hint().into_iter().for_each(|hint| progress.note(&hint));
         return Ok(EXIT_INTERRUPTED);
     }
     outputs::finish(staged)?;
@@ -81,7 +83,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
 }
 
 /// What the rows of a device have in common as far as visits of another run count for them.
-fn in_common(template: &Record) -> Vec<(&'static str, String)> {
+pub(super) fn in_common(template: &Record) -> Vec<(&'static str, String)> {
     let own = [("tool_version", template.tool_version.clone()), ("plan_id", template.plan_id.clone())];
     own.into_iter().chain(identity(template)).collect()
 }

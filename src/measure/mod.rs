@@ -32,7 +32,9 @@ mod vulkan;
 
 use std::time::Duration;
 
-use crate::model::{Failure, Flag, PipelineStatistics};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Failure, Flag, PipelineStatistics, real};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
@@ -53,9 +55,10 @@ pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;
 
 /// What was measured in rounds, each by one process.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Of each round, the samples.
+    #[serde(with = "real::lists")]
     pub samples: Vec<Vec<f64>>,
     /// Of each round, the process that took them.
     pub processes: Vec<u32>,
@@ -93,7 +96,7 @@ impl Rounds {
 }
 
 /// What was measured of one case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The samples: nanoseconds per pass (or, for a clock rate, the ratio).
     pub rounds: Rounds,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use super::bench::{CaseKey, ShaderFacts, Visited};
 use super::block::{Block, Observing};
@@ -75,7 +76,7 @@ pub enum Base {
 }
 
 /// How a case ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What compiling told, if it got that far.
     pub shader: Option<ShaderFacts>,
@@ -236,14 +237,18 @@ impl<'a> Session<'a> {
             if tried.is_some() {
                 self.pool.renew();
             }
-            let tasks: Vec<&Task> = those.iter().map(|&i| &tasks[i]).collect();
+            let together: Vec<&Task> = those.iter().map(|&i| &tasks[i]).collect();
             let mut block = Block { session: self, observing: Observing { observe, goes_on }, suspect: None };
-            let ended = block.measure(&tasks);
+            let ended = block.measure(&together);
             goes_on = block.observing.goes_on;
             let suspect = block.suspect.map(|at| those[at]);
             for (outcome, i) in ended.into_iter().zip(those) {
                 match outcome {
-                    Some(outcome) => outcomes[i] = Some(outcome),
+                    Some(outcome) => {
+                        // Whoever measures it once more begins anew.
+                        self.earlier.remove(&tasks[i].key);
+                        outcomes[i] = Some(outcome);
+                    }
                     None if suspect == Some(i) => alone.push_back(i),
                     None => pending.push_back(i),
                 }

@@ -95,7 +95,8 @@ impl Failure {
 }
 
 /// A reason to doubt a measured row; the column `flags` joins them by `;`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Flag {
     /// A sample is shorter than 20 timer floors.
     NearFloor,

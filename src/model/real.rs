@@ -89,6 +89,32 @@ pub mod list {
     }
 }
 
+/// Lists of lists of numbers.
+pub mod lists {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// One of them.
+    #[derive(Serialize, Deserialize)]
+    struct List(#[serde(with = "super::list")] Vec<f64>);
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// As the serializer.
+    pub fn serialize<S: Serializer>(lists: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(lists.iter().map(|list| List(list.clone())))
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Where there are none.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
+        let lists = Vec::<List>::deserialize(deserializer)?;
+        Ok(lists.into_iter().map(|List(list)| list).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -37,3 +37,4 @@ mod structure;
 mod support;
 mod tune;
 mod tune_images;
+mod tune_resume;

@@ -289,7 +289,7 @@ fn every_case_that_an_interrupted_run_visited_has_a_row() {
     let cases: BTreeSet<String> = journal
         .lines()
         .skip(1)
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["case_id"].as_str().unwrap().to_owned())
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["visit"]["case_id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(cases, begun.iter().map(|row| row.case_id.clone()).collect());
     let resumed = folder.resume(MOCK, &[]);

@@ -161,6 +161,10 @@ pub struct Tune {
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
+    /// Go on with a search that was interrupted or killed: give what it was given, with this in the place of -o
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+
     /// Format of standard output, and of files whose ending doesn't tell (default: table on a terminal, else csv)
     #[arg(long, value_enum)]
     pub format: Option<Format>,
@@ -337,7 +341,7 @@ impl Tune {
             first_timeout: self.first_timeout,
             processes: Some(self.processes),
             no_isolate: self.no_isolate,
-            resume: None,
+            resume: self.resume.clone(),
             shard: None,
             samples: None,
             jobs: None,
@@ -356,7 +360,7 @@ fn said_by(error: &clap::Error) -> String {
 }
 
 /// Keys whose values are paths that count from the manifest's folder.
-const PATHS: [&str; 6] = ["shader", "include", "preamble", "output", "save-table", "t4"];
+const PATHS: [&str; 7] = ["shader", "include", "preamble", "output", "resume", "save-table", "t4"];
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
 const NAMED: [&str; 9] = ["axis", "constant", "shared", "define", "buffer", "image", "sampler", "push", "check"];
 

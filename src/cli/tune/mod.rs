@@ -13,11 +13,12 @@ use anyhow::anyhow;
 use sha2::{Digest, Sha256};
 
 use super::args::Run;
-use super::journal::Journals;
+use super::journal::{Journal, Journals};
+use super::resume::Kept;
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::voice::Voice;
-use super::{interrupt, outputs, run};
+use super::{interrupt, resume, run};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::model::{DeviceInfo, Failure, Point};
@@ -26,7 +27,7 @@ use crate::record::{Header, Record};
 use crate::shader::size_macros;
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
-use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, LOCAL_SIZE_AXES, Reference};
+use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, LOCAL_SIZE_AXES, Reference, Subject};
 use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
@@ -65,10 +66,14 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let _locks = run::locks(&run, &targets)?;
-    let _files = Journals::claim(run.output.iter().map(PathBuf::as_path))?;
-    let output_targets = outputs::targets(&run.output, run.format, true)?;
-    let reserved = output::Reserved::new(&output_targets)?;
+    let mut journals = Journals::claim(run.resume.iter().chain(&run.output).map(PathBuf::as_path))?;
     let template = template(&run, &targets, &kernel, &space);
+    let hash = kernel.hash().map_err(|failure| usage(&failure))?;
+    let common = [in_common(&arguments, &template, &subject, &hash)?];
+    let note = run.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
+    note.transpose()?.flatten().into_iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
+    let (output_targets, _) = resume::output_targets(&run, &Kept::nothing(1))?;
+    let reserved = output::Reserved::new(&output_targets)?;
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
     let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
@@ -83,16 +88,26 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })?;
     let outputs = reserved.begin(&header)?;
+    journals.begin(&common, run.resume.is_some());
+    journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock()).telling_few(MOST_TOLD);
     let strategy = strategy(&arguments, &space);
-    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, &sink);
+    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, (&sink, journals.journal()));
     let raced = race.run(session);
     let (found, diagnosis, wrote_nothing) = (Found::of(&race), found::diagnosis(&race), race.is_unchecked());
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
     drop(race);
     let finished = sink.finish();
-    raced.and(finished.map(drop)).and(kept)?;
+    if let Some(failure) = journals.journal().and_then(Journal::failure) {
+        voice.progress.note(&format!("note: {failure}"));
+    }
+    let is_whole = raced.and_then(|is_whole| finished.map(|_| is_whole)).and_then(|is_whole| kept.map(|_| is_whole))?;
+    if is_whole {
+        journals.finish();
+    } else {
+        journals.hint().into_iter().for_each(|hint| voice.progress.note(&hint));
+    }
     // A reference that nobody named, and that nothing else agrees with, is none to believe.
     let is_chosen = arguments.reference.is_none() && subject.reference != Reference::Untouched;
     let doubts = |of: &Diagnosis| of.doubts_reference || (is_chosen && of.only_reference);
@@ -188,6 +203,19 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space
         voice.progress.note(&format!("held at their defaults: {}; --axis NAME=VALUES tunes them", held.join(", ")));
     }
     Ok(())
+}
+
+/// What two searches have in common that may go on from one another: the same shader and problem, on the same device, and as precise.
+fn in_common(
+    arguments: &Tune,
+    template: &Record,
+    subject: &Subject,
+    hash: &str,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let subject = label('s', Sha256::new_with_prefix(serde_json::to_vec(subject)?));
+    let precision = format!("{:?} {} {:?}", race::max_noise(arguments), arguments.no_race, arguments.max_time);
+    let own = [("shader", hash.to_owned()), ("subject", subject), ("precision", precision)];
+    Ok(run::in_common(template).into_iter().chain(own).collect())
 }
 
 /// A row with all that is the same in this device's rows.

@@ -11,6 +11,7 @@ use super::bounds::{Looker, Seen};
 use crate::cli::args::Run;
 use crate::cli::device_run::{show, warm_up};
 use crate::cli::interrupt;
+use crate::cli::journal::{Ended, Journal};
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
@@ -18,7 +19,7 @@ use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Option
 use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Preset, Quirk, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
-use crate::record::{Described, Record};
+use crate::record::{Described, Record, Standing};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
 use crate::tuning::{Doubt, Kernel, Subject};
@@ -60,6 +61,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    fn new(point: Point, case: Option<Case>) -> Self {
+        let when = SystemTime::now();
+        Self { point, row: None, measured: None, failure: None, when, case, leaves: false, quirk: None }
+    }
+
     /// The time that a search compares.
     pub fn cost(&self) -> Option<f64> {
         self.measured.as_ref().map(Measured::value)
@@ -92,6 +98,8 @@ pub struct Race<'r> {
     budget: Budget,
     template: &'r Record,
     sink: &'r Sink,
+    /// What a later search goes on from.
+    journal: Option<&'r Journal>,
     bar: Bar,
     started: Instant,
     /// What was tried, by configuration.
@@ -114,6 +122,8 @@ pub struct Race<'r> {
     has_searched: bool,
     /// Samples so far, those of measurements that were replaced included.
     samples: usize,
+    /// Whether an earlier search has measured a part.
+    is_resumed: bool,
 }
 
 impl<'r> Race<'r> {
@@ -125,7 +135,7 @@ impl<'r> Race<'r> {
         (space, strategy): (&'r Space, Strategy),
         looker: Looker<'r>,
         template: &'r Record,
-        sink: &'r Sink,
+        (sink, journal): (&'r Sink, Option<&'r Journal>),
     ) -> Self {
         let budget = arguments.budget.unwrap_or(Budget::usual(strategy, space.len()));
         let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
@@ -144,6 +154,7 @@ impl<'r> Race<'r> {
             budget,
             template,
             sink,
+            journal,
             bar,
             started,
             trials,
@@ -156,15 +167,18 @@ impl<'r> Race<'r> {
             pace: None,
             has_searched: false,
             samples: 0,
+            is_resumed: false,
         }
     }
 
     /// Searches until everything was tried, or the budget is spent; then measures those that may be the best beside each other.
+    /// Tells whether it came to its end.
     ///
     /// # Errors
     /// Where rows can't be written.
-    pub fn run(&mut self, mut session: Session) -> anyhow::Result<()> {
+    pub fn run(&mut self, mut session: Session) -> anyhow::Result<bool> {
         self.introduce(&session);
+        self.go_on(&mut session)?;
         // Blocks only tell who gets into the finals.
         if self.room(0) < self.total() {
             session.set_max_noise(max_noise(self.arguments).max(ROUGH));
@@ -186,7 +200,10 @@ impl<'r> Race<'r> {
                 ahead = search.ask(self.room(asked.len()));
                 session.anticipate(ahead.iter().map(|configuration| self.key(*configuration)).collect());
             }
-            self.block(&mut session, &asked)?;
+            let new: Vec<usize> = asked.iter().filter(|asked| !self.trials.contains_key(asked)).copied().collect();
+            if !new.is_empty() {
+                self.block(&mut session, &new)?;
+            }
             for configuration in asked {
                 // What isn't there was broken off, and so is the search.
                 if let Some(trial) = self.trials.get(&configuration) {
@@ -201,7 +218,7 @@ impl<'r> Race<'r> {
             if is_glancing {
                 session.set_rule(Rule::Race);
             }
-            if self.blocks > 1 || is_glancing {
+            if self.blocks > 1 || is_glancing || self.is_resumed {
                 self.finals(&mut session)?;
             }
             self.compare_written(&mut session)?;
@@ -209,7 +226,8 @@ impl<'r> Race<'r> {
         if let Some(Failure { status, reason }) = session.given_up() {
             self.sink.voice.fault(&format!("given up: {status}: {reason}"));
         }
-        self.write_rest()
+        self.write_rest()?;
+        Ok(!interrupt::is_asked() && session.given_up().is_none())
     }
 
     /// What was tried, by configuration.
@@ -320,6 +338,27 @@ impl<'r> Race<'r> {
         self.sink.voice.progress.detail(&said);
     }
 
+    /// Takes what an earlier search has measured. Its rows are there again before anything else is measured.
+    fn go_on(&mut self, session: &mut Session) -> anyhow::Result<()> {
+        let Some(journal) = self.journal else { return Ok(()) };
+        session.number_processes_behind(journal.last_process());
+        for configuration in 0..self.space.len() {
+            if journal.count_ended() == 0 {
+                break;
+            }
+            let point = self.space.point(configuration);
+            let Some(ended) = journal.take_ended(0, &self.case_id(&point)) else { continue };
+            // It was described before it was measured.
+            let Ok(case) = self.kernel.describe(&point) else { continue };
+            let trial = Trial { leaves: ended.leaves, quirk: ended.quirk.clone(), ..Trial::new(point, Some(case.clone())) };
+            self.trials.insert(configuration, trial);
+            self.take(configuration, &case, &ended.outcome, ended.when);
+            self.bar.advance(1);
+            self.is_resumed = true;
+        }
+        if self.is_resumed { self.write_beaten() } else { Ok(()) }
+    }
+
     /// Measures configurations beside the best so far. Rows of those that aren't in the running any more are written.
     fn block(&mut self, session: &mut Session, asked: &[usize]) -> anyhow::Result<()> {
         self.blocks += 1;
@@ -352,9 +391,7 @@ impl<'r> Race<'r> {
 
     /// A configuration that wasn't measured yet, with those that come next.
     fn prepared(&mut self, configuration: usize, next: &[usize]) -> Trial {
-        let point = self.space.point(configuration);
-        let when = SystemTime::now();
-        let trial = Trial { point, row: None, measured: None, failure: None, when, case: None, leaves: false, quirk: None };
+        let trial = Trial::new(self.space.point(configuration), None);
         let case = match self.kernel.describe(&trial.point) {
             Ok(case) => case,
             Err(failure) => {
@@ -373,12 +410,20 @@ impl<'r> Race<'r> {
         Trial { row: Some(row), failure: Some(failure), ..trial }
     }
 
+    /// A row says what size its time is for.
+    fn with_size(&self, point: &Point) -> Point {
+        let size = (SIZE.into(), AxisValue::from(self.kernel.subject().n));
+        Point::new(point.iter().map(|(name, value)| (name.to_owned().into(), value.clone())).chain([size]))
+    }
+
+    fn case_id(&self, point: &Point) -> String {
+        case_id(&self.kernel.name(), &self.kernel.problem(), &[], &self.with_size(point), Cache::Warm)
+    }
+
     /// A row before anything is measured.
     fn row(&self, configuration: usize, point: &Point, case: Result<&Case, &Failure>) -> Record {
         let name = self.kernel.name();
-        // A row says what size its time is for.
-        let size = (SIZE.into(), AxisValue::from(self.kernel.subject().n));
-        let point = &Point::new(point.iter().map(|(name, value)| (name.to_owned().into(), value.clone())).chain([size]));
+        let point = &self.with_size(point);
         let case_id = case_id(&name, &self.kernel.problem(), &[], point, Cache::Warm);
         let skip = case.err().map(|failure| Skip::new(failure.reason.clone()));
         let described = Described {
@@ -406,6 +451,14 @@ impl<'r> Race<'r> {
         let cases: Vec<(usize, Case)> = those.iter().filter_map(|i| Some((*i, self.trials[i].case.clone()?))).collect();
         let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
+        if let Some(journal) = self.journal {
+            // What has an outcome is measured anew: others are to stand beside it.
+            for (configuration, case) in cases.iter().filter(|(configuration, _)| self.trials[configuration].measured.is_none())
+            {
+                let earlier = journal.take(0, &self.case_id(&self.trials[configuration].point));
+                earlier.into_iter().for_each(|earlier| session.recall(CaseKey::of(case), earlier));
+            }
+        }
         // A search that is late is broken off once there is anything to tell: the second visit shows that there was a first.
         let has_any = self.trials.values().any(|trial| trial.measured.is_some());
         let (began, mut visits, mut first_round) = (Instant::now(), 0, None);
@@ -413,6 +466,9 @@ impl<'r> Race<'r> {
             if let Event::Timing(_, round) = event {
                 visits += 1;
                 first_round = first_round.or((round > 1).then(|| began.elapsed()));
+            }
+            if let (Event::Visited(made), Some(journal)) = (&event, self.journal) {
+                journal.note(0, &self.case_id(&made.case.point), made);
             }
             show(&self.bar, &self.sink.voice, event);
             let ends = interrupt::is_asked() || ((has_any || visits > 1) && self.is_late());
@@ -422,30 +478,42 @@ impl<'r> Race<'r> {
         self.pace = Some(first_round.unwrap_or_else(|| began.elapsed()) / tasks);
         for ((configuration, case), outcome) in cases.into_iter().zip(outcomes) {
             if let Some(outcome) = outcome {
-                self.take(configuration, &case, outcome);
+                if self.take(configuration, &case, &outcome, SystemTime::now()) {
+                    self.note_ended(configuration, outcome);
+                }
             }
         }
     }
 
-    /// Takes what came of a configuration.
-    fn take(&mut self, configuration: usize, case: &Case, Outcome { shader, result }: Outcome) {
-        let Some(known) = self.trials.get(&configuration) else { return };
+    /// Notes what came of a configuration, if that won't be measured once more by a search that goes on.
+    fn note_ended(&self, configuration: usize, outcome: Outcome) {
+        let (Some(journal), Some(trial)) = (self.journal, self.trials.get(&configuration)) else { return };
+        if trial.row.as_ref().is_some_and(|row| Standing::of(row) == Standing::Finished) {
+            let Trial { leaves, quirk, when, .. } = trial;
+            let ended = Ended { outcome, when: *when, leaves: *leaves, quirk: quirk.clone() };
+            journal.note_ended(0, &self.case_id(&trial.point), ended);
+        }
+    }
+
+    /// Takes what came of a configuration, unless more is known of it. Tells whether it did.
+    fn take(&mut self, configuration: usize, case: &Case, Outcome { shader, result }: &Outcome, when: SystemTime) -> bool {
+        let Some(known) = self.trials.get(&configuration) else { return false };
         // The best so far was measured before: a try that failed is no reason to doubt that, unless it was wrong.
-        if let (Some(_), Err(failure)) = (&known.measured, &result) {
+        if let (Some(_), Err(failure)) = (&known.measured, result) {
             if failure.status != Status::WrongResult {
-                return;
+                return false;
             }
         }
         // Nor is one that was broken off.
         if known.is_finalist() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
-            return;
+            return false;
         }
         let mut row = self.row(configuration, &known.point, Ok(case));
         if known.leaves {
             row.add_flag(Flag::OutOfBounds);
         }
         known.quirk.iter().for_each(|quirk| row.add_quirk(quirk));
-        if let Some(shader) = &shader {
+        if let Some(shader) = shader {
             row.describe_shader(shader);
             if self.targets.are_mock() {
                 row.compile_ms = None; // the one figure that the simulation doesn't simulate
@@ -454,20 +522,21 @@ impl<'r> Race<'r> {
         let (measured, failure) = match result {
             Ok(measured) => {
                 self.samples += measured.samples();
-                row.measure(case, &measured);
+                row.measure(case, measured);
                 if self.is_unchecked {
                     row.leave_unchecked("the reference writes nothing");
                 }
-                (Some(measured), None)
+                (Some(measured.clone()), None)
             }
             Err(failure) => {
-                row.fail(&failure);
-                (None, Some(failure))
+                row.fail(failure);
+                (None, Some(failure.clone()))
             }
         };
         if let Some(trial) = self.trials.get_mut(&configuration) {
-            (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, SystemTime::now());
+            (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, when);
         }
+        true
     }
 
     /// Measures those of several blocks that may be the best beside each other.
@@ -561,7 +630,7 @@ pub fn session<'r>(arguments: &Tune, run: &'r Run, targets: &'r Targets, subject
 }
 
 /// The noise that is precise enough for an answer.
-fn max_noise(arguments: &Tune) -> f64 {
+pub fn max_noise(arguments: &Tune) -> f64 {
     let usual = match arguments.preset {
         Preset::Quick => 0.05,
         Preset::Default => 0.01,
