@@ -22,6 +22,7 @@ mod losses;
 mod merge;
 mod mutants;
 mod pairs;
+mod plans;
 mod race;
 #[path = "../recorded/mod.rs"]
 mod recorded;
