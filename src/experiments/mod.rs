@@ -1,7 +1,7 @@
 //! The catalogue: what Lanescope can measure.
 //!
 //! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
-//! its shaders in the folder of the same name below `glsl/`. Adding one is these files and a word in the registry below.
+//! its shaders in the folder of the same name below `glsl/`. Adding one is these files, its module and its place in the catalogue below.
 
 mod common;
 
@@ -152,18 +152,124 @@ fn compare_all(case: &Case, outputs: &[Vec<u8>], expected: Vec<Expected>) -> Ver
         .unwrap_or(Verdict::Right)
 }
 
-/// Declares the modules and the catalogue, in catalogue order.
-macro_rules! registry {
-    ($($family:ident: $($name:ident),+;)+) => {
-        $(#[doc = concat!("Experiments of the family `", stringify!($family), "`.")]
-        pub mod $family { $(pub mod $name;)+ })+
+/// Experiments of the family `calibration`.
+pub mod calibration {
+    pub mod barrier;
+    pub mod clock;
+    pub mod empty;
+    pub mod evict;
+    pub mod sentinel;
+    pub mod timer;
+}
 
+/// Experiments of the family `workgroup`.
+pub mod workgroup {
+    pub mod divergence;
+    pub mod linear;
+    pub mod occupancy;
+    pub mod persistent;
+    pub mod registers;
+    pub mod saturation;
+    pub mod tile2d;
+    pub mod tile3d;
+}
+
+/// Experiments of the family `memory`.
+pub mod memory {
+    pub mod dtype;
+    pub mod gather;
+    pub mod host_visible;
+    pub mod layout;
+    pub mod misaligned;
+    pub mod reuse;
+    pub mod row_column;
+    pub mod scatter;
+    pub mod stream;
+    pub mod stride;
+}
+
+/// Experiments of the family `load`.
+pub mod load {
+    pub mod filter;
+    pub mod path;
+}
+
+/// Experiments of the family `cache`.
+pub mod cache {
+    pub mod bandwidth;
+    pub mod latency;
+    pub mod line;
+    pub mod tlb;
+}
+
+/// Experiments of the family `transfer`.
+pub mod transfer {
+    pub mod copy;
+}
+
+/// Experiments of the family `shared`.
+pub mod shared {
+    pub mod bandwidth;
+    pub mod bank_conflict;
+    pub mod capacity;
+    pub mod latency;
+    pub mod tile;
+}
+
+/// Experiments of the family `subgroup`.
+pub mod subgroup {
+    pub mod aggregate;
+    pub mod ops;
+    pub mod uniform_load;
+    pub mod versus_shared;
+}
+
+/// Experiments of the family `sync`.
+pub mod sync {
+    pub mod atomic;
+    pub mod barrier;
+    pub mod false_sharing;
+}
+
+/// Experiments of the family `dispatch`.
+pub mod dispatch {
+    pub mod descriptor_bind;
+    pub mod empty;
+    pub mod event;
+    pub mod fence;
+    pub mod indirect;
+    pub mod pipeline_barrier;
+    pub mod pipeline_bind;
+    pub mod push_constant;
+    pub mod submit;
+    pub mod timeline;
+    pub mod timestamp;
+}
+
+/// Experiments of the family `peak`.
+pub mod peak {
+    pub mod arith;
+    pub mod coopmat;
+    pub mod coopmat_workgroup;
+    pub mod dot;
+    pub mod latency;
+    pub mod roofline;
+}
+
+/// Experiments of the family `algo`.
+pub mod algo {
+    pub mod transpose;
+}
+
+/// The catalogue from the families' modules.
+macro_rules! catalogue {
+    ($($family:ident: $($name:ident),+;)+) => {
         /// Every experiment, in catalogue order.
         pub const CATALOGUE: &[&dyn Experiment] = &[$($($family::$name::EXPERIMENT),+),+];
     };
 }
 
-registry! {
+catalogue! {
     calibration: timer, clock, empty, barrier, sentinel, evict;
     workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
     memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
