@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::args::{Describe, List};
 use super::print;
-use crate::experiments::{self, Experiment, Setting};
+use super::prose::{rendered, wrapped};
+use crate::experiments::{self, Experiment, Setting, Text};
 use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
 use crate::plan;
 
@@ -23,7 +24,8 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let filters: Vec<String> = arguments.filter.iter().cloned().collect();
     let mut text = String::new();
     for selection in plan::select(&filters, &setting(&device))? {
-        writeln!(text, "{:24} {}", selection.experiment.name(), selection.experiment.summary())?;
+        let name = selection.experiment.name();
+        writeln!(text, "{name:24} {}", said(name).summary)?;
         let variants: Vec<&str> = selection.variants.into_iter().filter(|variant| !variant.is_empty()).collect();
         if !variants.is_empty() {
             writeln!(text, "    variants: {}", shortened(&variants, "variants"))?;
@@ -51,10 +53,8 @@ pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
 
 fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
     let device = nominal_device();
-    let mut text = format!("{}: {}\n\n", experiment.name(), experiment.summary());
-    for paragraph in experiment.description().split('\n') {
-        writeln!(text, "{}", wrapped(paragraph, WIDTH))?;
-    }
+    let Text { summary, body } = said(experiment.name());
+    let mut text = format!("{}: {summary}\n\n{}\n", experiment.name(), rendered(body, WIDTH));
     let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
     if !variants.is_empty() {
         writeln!(text, "\n{}", wrapped(&format!("Variants: {}", variants.join(", ")), WIDTH))?;
@@ -74,6 +74,10 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
         described.lines().try_for_each(|line| writeln!(text, "{INDENT}{line}"))?;
     }
     Ok(text)
+}
+
+fn said(name: &str) -> Text {
+    experiments::text(name).unwrap_or(Text { summary: "", body: "" })
 }
 
 fn range(axis: &Axis) -> String {
@@ -98,25 +102,6 @@ fn shortened(words: &[&str], what: &str) -> String {
     }
 }
 
-/// Breaks a line at spaces.
-fn wrapped(line: &str, width: usize) -> String {
-    let mut text = String::new();
-    let mut column = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
-            text.push('\n');
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text
-}
-
 /// What defaults are shown for: no driver is asked, so that the catalogue is there without one.
 fn nominal_device() -> DeviceInfo {
     DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() }
@@ -131,14 +116,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_experiment_says_how_to_read_it() {
+    fn every_experiment_says_what_it_asks_and_how_to_read_it() {
         for experiment in experiments::CATALOGUE {
-            assert!(experiment.description().contains("How to read it:"), "{}", experiment.name());
-            assert!(
-                description(*experiment).unwrap().lines().all(|line| line.chars().count() <= WIDTH),
-                "{}",
-                experiment.name()
-            );
+            let name = experiment.name();
+            let Text { summary, body } = experiments::text(name).unwrap();
+            assert!(!summary.is_empty() && body.contains("\n## How to read it\n"), "{name}");
+            assert!(description(*experiment).unwrap().lines().all(|line| line.chars().count() <= WIDTH), "{name}");
         }
     }
 }

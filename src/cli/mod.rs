@@ -15,6 +15,7 @@ mod lock;
 mod merge;
 mod outputs;
 mod packaging;
+mod prose;
 mod relations;
 mod resume;
 mod run;

@@ -1,7 +1,8 @@
 //! The catalogue: what Lanescope can measure.
 //!
-//! An experiment is a room of its own: one file with its axes, its resources, its work, its CPU twin and its explanation, and
-//! its shaders in the folder of the same name below `glsl/`. Adding one is these files, its module and its place in the catalogue below.
+//! An experiment is a room of its own: one file with its axes, its resources, its work and its CPU twin, one of the same name with its
+//! explanation, and its shaders in the folder of the same name below `glsl/`. Adding one is these files, its module and its place in
+//! the catalogue below.
 
 mod common;
 
@@ -58,12 +59,6 @@ impl Setting<'_> {
 pub trait Experiment: Sync {
     /// `family/name`, as filters match it and rows carry it.
     fn name(&self) -> &str;
-
-    /// What it answers, in one line.
-    fn summary(&self) -> &str;
-
-    /// What it measures and how to read the figures, in a few paragraphs.
-    fn description(&self) -> &str;
 
     /// Its variants, in the order of a ladder; one nameless variant unless it says otherwise.
     fn variants(&self) -> &[&str] {
@@ -261,11 +256,13 @@ pub mod algo {
     pub mod transpose;
 }
 
-/// The catalogue from the families' modules.
+/// The catalogue from the families' modules, and the texts that lie beside them.
 macro_rules! catalogue {
     ($($family:ident: $($name:ident),+;)+) => {
         /// Every experiment, in catalogue order.
         pub const CATALOGUE: &[&dyn Experiment] = &[$($($family::$name::EXPERIMENT),+),+];
+
+        const TEXTS: &[&str] = &[$($(include_str!(concat!(stringify!($family), "/", stringify!($name), ".md"))),+),+];
     };
 }
 
@@ -282,6 +279,23 @@ catalogue! {
     dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
     peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
     algo: transpose;
+}
+
+/// What is said of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// What it measures, in one line.
+    pub summary: &'static str,
+    /// What it asks, how to read its figures, and what was measured on which device: Markdown.
+    pub body: &'static str,
+}
+
+/// What is said of the experiment of this name: its file begins with `# NAME: SUMMARY`.
+pub fn text(name: &str) -> Option<Text> {
+    let titled = TEXTS.iter().filter_map(|text| text.strip_prefix("# ")?.split_once('\n'));
+    titled
+        .filter_map(|(title, body)| Some((title.split_once(": ")?, body)))
+        .find_map(|((titled, summary), body)| (titled == name).then_some(Text { summary, body: body.trim_matches('\n') }))
 }
 
 /// The experiment of this name.

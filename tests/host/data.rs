@@ -325,7 +325,8 @@ fn a_figure_is_said_to_its_last_digit() {
 }
 
 fn describes(experiment: &str, what: &str) -> bool {
-    lanescope::experiments::find(experiment).is_some_and(|experiment| experiment.description().contains(what))
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    lanescope::experiments::text(experiment).is_some_and(|text| words(text.body).contains(&words(what)))
 }
 
 /// All offsets of words cost some 2 %, none of them less because it is aligned; those of bytes 3 %.

@@ -24,31 +24,6 @@ impl Experiment for Transpose {
         "algo/transpose"
     }
 
-    fn summary(&self) -> &'static str {
-        "matrix transpose: naive, through workgroup memory, by subgroup shuffles"
-    }
-
-    fn description(&self) -> &'static str {
-        "A square, row-major matrix of 32-bit words is transposed. Every workgroup turns one tile of `tile` x `tile` words, \
-         whatever its shape: its invocations pass over the tile in steps of local_size_x x local_size_y. `naive` goes \
-         column-wise in the target: it reads along rows (coalesced) and writes down columns (strided). `tiled` reads rows \
-         into workgroup memory and writes rows of the target from columns of tile[tile][tile]. `padded` has one unused word \
-         per row, tile[tile][tile + 1]; `swizzled` has the words of each row in another order (column xor row) and pads \
-         nothing. `shuffle` uses no workgroup memory: every eight lanes (fewer where subgroups are smaller) turn a block of \
-         8 x 8 words in their registers, in three stages of subgroup shuffles, and the blocks of a tile are dealt out to the \
-         workgroup's subgroups, which have to be full.\n\
-         \n\
-         How to read it: bytes are useful bytes, each word read once and written once, so that memory/stream's copy is the \
-         goal. `relative` compares with `naive` of the same shape. With rows as long as a subgroup (tile=32, local_size_x=32 \
-         on most GPUs), tiled over naive is what coalesced writes bring, and padded over tiled what bank conflicts cost: \
-         with 32 banks, all 32 words of a column lie in one. Narrower workgroups read several columns at once, which lie in \
-         different banks, and write pieces of rows even in `naive`: there the variants draw together, and where the memory \
-         is the limit conflicts may not show at all. `swizzled` against `padded` is a pitch against arithmetic. `shuffle` \
-         has work for no more than tile x tile / 8 invocations: in larger workgroups the others idle. On processors, \
-         workgroup memory is ordinary memory and has no banks: the variants with a tile only copy once more, and small \
-         matrices stay in cache."
-    }
-
     fn variants(&self) -> &[&str] {
         &["naive", "tiled", "padded", "swizzled", "shuffle"]
     }

@@ -126,40 +126,6 @@ impl Experiment for Bandwidth {
         "cache/bandwidth"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading windows of memory again and again, by their size"
-    }
-
-    fn description(&self) -> &'static str {
-        "Workgroups enough to fill the device read windows of memory with loads of 16 bytes, neighbouring invocations side by \
-         side, `reads` of them per invocation, round and round. In `private` each workgroup has a window of `working_set_bytes` \
-         of its own, so that the device reads `groups` times as much memory; in `shared` all have the same window, and take \
-         its blocks from another place on and in another order each, so that workgroups on one processor don't follow each \
-         other: what one finds in the first cache is by chance, as much of the window as fits there.\n\
-         \n\
-         How to read it: bytes are what the invocations load. `shared` is the sweep over the hierarchy: flat as long as the window \
-         fits the first cache of each processor, then, as chance finds ever less of it there, near what the next cache gives from \
-         some ten times that size on, and where the window leaves the last cache, what memory gives. In between, hits of both mix. A window somewhat larger than the last cache may look better than memory alone, since a \
-         workgroup that comes to what another has just read finds it there. `private` is flat as long as the windows of the \
-         workgroups that run on one processor at a time fit its first cache (with 256 invocations, commonly four to eight of \
-         them), and falls to memory where groups x working_set_bytes leaves the last cache; where the last cache is no larger \
-         than the first ones are together, as an H100's, nothing is left between the two. Where a window is larger than an \
-         invocation's reads reach (groups x reads x local_size_x x 16 bytes in all), a pass reads a part of it. The first cache \
-         of many GPUs is empty when a pass begins: its figure is a little low where `reads` bring each window in only a few \
-         times. On processors there are only as many workgroups as the figure needs to be stable, and the loads' own \
-         instructions limit the first caches.\n\
-         \n\
-         cache/levels tells what `shared` shows: how many levels end (`bandwidth_count`), the window up to which each gives what \
-         it gives (`bandwidth_capacity_1` and so on) and how much that is (`bandwidth_1`), and what is behind the last \
-         (`bandwidth_beyond`). They are inferred as those of cache/latency are, from the time per byte: compare the capacities \
-         with those. A cache in parts that each keep a copy of what the processors near them read may seem smaller here.\n\
-         \n\
-         On an NVIDIA H100 SXM (driver 580.159.04): `private` 31 700 GB/s up to windows of 16 KiB, of which eight share a first \
-         cache, and 3100 GB/s from memory; `shared` 31 700 GB/s up to 128 KiB, 7700 to 8600 GB/s between 4 and 32 MiB, and 3090 \
-         GB/s from memory. Published of an H100 PCIe at 1755 MHz: 6900 GB/s from its second cache and 1970 GB/s from its memory; of \
-         an H200, which has the H100 SXM's processors: 9700 GB/s from its second cache (Ernst, gpu-benches, gpu-l2-cache)."
-    }
-
     fn variants(&self) -> &[&str] {
         VARIANTS
     }

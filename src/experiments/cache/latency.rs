@@ -37,59 +37,6 @@ impl Experiment for Latency {
         "cache/latency"
     }
 
-    fn summary(&self) -> &'static str {
-        "time per dependent load by working set, and the caches it shows"
-    }
-
-    fn description(&self) -> &'static str {
-        "One invocation walks through memory: each word that it loads is the index of the next one, so that no load can begin \
-         before the one before it has ended. The nodes are `line_bytes` apart and fill the working set; the order in which the \
-         walk visits them is random, one cycle through all, so that nobody can foresee it, and a pass goes on from where the last \
-         one stopped. Before each sample, outside its timestamps, all nodes are read once: the last cache holds what it can of \
-         them. One workgroup reads them, as one walks: where the last cache has parts that each keep what the processors near \
-         them ask for, as an H100's two, many workgroups would leave the nodes in parts that are far from the walk, and some of \
-         them twice. GPUs empty their first cache when a dispatch begins, so the walk's own workgroup loads small sets (up to \
-         1 MiB; on processors, where the walk may have moved to another one, 2 MiB) once more, side by side and within the \
-         timestamps, which takes a hundredth of the walk's time or so.\n\
-         \n\
-         How to read it: the latency is the time per load, with the few cycles that an index takes to become an address. It is \
-         flat as long as a cache holds the whole set, and rises beyond: on a GPU from tens of nanoseconds in the first cache over \
-         one or two hundred in the second to several hundred in memory. How it rises tells how the cache replaces: a cliff where \
-         the oldest line goes, since a cycle then loses each line just before it comes back to it; more gently where any line \
-         may. A slow rise within a level is the time that translating addresses takes (see cache/tlb), or a cache in parts that \
-         are not equally near. With few hops, the walk's own preload of small sets shows: keep it to an eighth of the hops. On \
-         processors, drivers add instructions to each load, a few nanoseconds.\n\
-         \n\
-         A pass of `hops` doesn't walk through a large set: the 65,536 of a GPU touch 4 MiB of it. What a set costs that is larger \
-         than that follows from the sweep: the last cache still holds a part of the set, and the walk, at random places, hits it \
-         with the share that this part is. That shows how much the cache holds and what a hit and a miss cost, but not how it \
-         would replace under the walk alone. Of sets that the walk goes through several times, such as those around the end of a \
-         GPU's first cache, it shows that too.\n\
-         \n\
-         cache/levels tells the levels that the curve shows: how many end (`count`), how much each holds as this walk sees it \
-         (`capacity_1` and so on), its latency (`latency_1`), and the latency of what is behind the last that ends \
-         (`latency_beyond`: memory, or a larger cache that the sweep doesn't leave). A level ends where the curve clearly bends \
-         upwards, and another one is told behind it only if the curve flattens again: where it only goes on rising, it is none. \
-         Intervals are of two standard deviations and hold the figure of every way to fit the curve that is about as good, all \
-         else fitted anew. That of a capacity reaches at least from the last size that fits to the first that doesn't: a step \
-         between two sizes may be anywhere between them, so take `--preset thorough`, or sizes of your own around it, to know \
-         more. Where a level ends before the curve is flat, its latency is a guess at where the curve leads, with a wide \
-         interval, or isn't told. The note tells how far the curve is from what explains it. cache/bandwidth adds the bandwidths.\n\
-         \n\
-         Two capacities one octave apart, the larger one without a flat part of its own, are one cache in two parts: the smaller \
-         one is what the part near the walk holds, the larger one what both hold together. The latency behind the first is then \
-         what a hit in the far part takes: no working set shows it alone.\n\
-         \n\
-         On an NVIDIA H100 SXM (driver 580.159.04), at 1980 MHz: 23.8 ns (47 cycles) in the first cache, which ends between 181 \
-         and 215 KiB: 256 KiB less the 48 KiB that workgroup memory has of it. 151 ns (300 cycles) in the second cache, \
-         which ends between 45 and 64 MiB (50 MB are built in). It has two partitions: from 23 MiB on, the one near the walk is \
-         full, and time rises to 211 ns at 45 MiB; where rows are precise to a tenth of a percent, that end is told as a \
-         level's of its own. 358 ns (709 cycles) in memory. Published of an H100 \
-         PCIe at 1755 MHz (Ernst, gpu-benches, gpu-latency/h100_pcie.txt): 34 cycles, 265 cycles up to 22 MB, 475 cycles around \
-         40 MB, and 650 cycles in memory. The first of these is shorter by what an index takes to become an address here, which \
-         a pointer doesn't need."
-    }
-
     fn derived(&self) -> &[&str] {
         &[LEVELS.experiment]
     }

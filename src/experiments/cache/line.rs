@@ -32,33 +32,6 @@ impl Experiment for Line {
         "cache/line"
     }
 
-    fn summary(&self) -> &'static str {
-        "a second word at some distance from a missed one, and lines and sectors"
-    }
-
-    fn description(&self) -> &'static str {
-        "The walk of cache/latency over nodes far apart, in a set far larger than the caches, but with two loads to each node: its \
-         first word leads to a second one `distance` bytes further, and that to the next node. Before each sample, outside its \
-         timestamps, the whole set is read in order, and a pass goes on from where the last one stopped: the first word of a node \
-         isn't in any cache, but for the share of the set that the last cache holds. Nodes begin at multiples of 2048 bytes.\n\
-         \n\
-         How to read it: the latency is the time per node, two loads. Where the second word has come along with the first one, \
-         it costs what the first cache takes; where it hasn't, it costs what the next one takes, or memory, so that the time \
-         steps up at the number of bytes that come together. On many GPUs that happens more than once: first at the sector that \
-         the first cache asks for (32 bytes, say), then where the last cache didn't fetch it along either (64 or 128). Beyond \
-         the last step, rows of memory that are still open may make near words a little faster than far ones. On processors, \
-         the set is too small to leave a large last cache, and neighbouring lines are fetched ahead in pairs: the step may \
-         be at a line or at two. `relative` compares with the smallest distance.\n\
-         \n\
-         cache/granules tells the steps that stand out (`granule_1` and so on): the distance from which the time is higher, as \
-         far as the sweep can tell; its interval begins at the largest distance that wasn't, and the word there. A step is told \
-         only where all distances before it are faster than all behind it, by clearly more than they differ among themselves; \
-         where the time rises without steps, there is none, and the row says why.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04): 368 ns up to a distance of 28 bytes, 496 ns from 32 bytes on, 686 ns from \
-         64 on, and no further step up to 1024: its first cache asks for sectors of 32 bytes, its memory gives 64."
-    }
-
     fn derived(&self) -> &[&str] {
         &[GRANULES]
     }

@@ -34,37 +34,6 @@ impl Experiment for Tlb {
         "cache/tlb"
     }
 
-    fn summary(&self) -> &'static str {
-        "time per dependent load by the number of pages touched"
-    }
-
-    fn description(&self) -> &'static str {
-        "The walk of cache/latency over one line in each of `pages` pieces of memory of `page_bytes` each. Where in its page a \
-         line lies differs from page to page, so that the lines spread over the sets of a cache as neighbours would. With \
-         page_bytes=64 there is nothing between the lines: as many of them, packed. The order is random, a pass goes on from \
-         where the last one stopped, and before each sample, outside its timestamps, all lines are read once.\n\
-         \n\
-         How to read it: the lines are the same in number; what a load takes beyond the packed lines (`relative`) is the \
-         time that addresses take to be translated, and what the caches of data lose where they keep more than a line \
-         together. Follow one page_bytes over the pages: while the translations (the entries of the TLB) of all pages are \
-         held near by, `relative` is near 1; where it steps up, the last number of pages before is how many entries there \
-         are, as long as page_bytes is not less than the page that the driver uses. With smaller ones, several pieces \
-         share an entry, and the step comes at as many bytes, not at as many pages: compare pages x page_bytes of the \
-         steps at different page_bytes. A step that comes at the same number of pages whatever page_bytes is, is one of \
-         the caches of data. GPUs commonly use pages of 2 MiB for large buffers and cover gigabytes: the step may lie \
-         beyond what fits a buffer. On processors, pages are of 4 KiB unless the system joins them, and a second step \
-         comes where the tables themselves leave the caches.\n\
-         \n\
-         cache/tlb_reach tells the steps that are of the translation, for each page_bytes: the number of pages up to which they \
-         are held (`pages_1` and so on), how many bytes that is (`bytes_1`), and what a load takes longer behind it (`miss_1`). \
-         They are inferred as the levels of cache/latency are; a step that packed lines have as well, at as many lines or to the \
-         same latency, is left out as one of the caches of data. Where nothing is left, one row says why.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04): 23.8 ns for up to 511 pages of 4 KiB, 24.6 ns for 511 of 64 KiB and 25.3 ns for \
-         511 of 2 MiB, a GiB in all. At 1023 pages 33 to 36 ns and at 2047 pages 96 to 98 ns, whatever the page: that is the \
-         first cache, which keeps one such line where it keeps two packed ones. No step of the translation is seen in 2 GiB."
-    }
-
     fn derived(&self) -> &[&str] {
         &[REACH]
     }

@@ -17,18 +17,6 @@ impl Experiment for Barrier {
         "calibration/barrier"
     }
 
-    fn summary(&self) -> &'static str {
-        "a pipeline barrier with nothing in flight"
-    }
-
-    fn description(&self) -> &'static str {
-        "The time of a pass of 16 memory barriers (compute and transfer, writes made visible to everything that follows) with \
-         nothing in flight, and of the one barrier between passes.\n\
-         \n\
-         How to read it: `items` counts the 17 barriers, so `time_ns / items` is one of them. Drivers may merge barriers that \
-         have no work between them; a figure near zero says that they do."
-    }
-
     fn axes(&self, _: &Setting) -> Vec<Axis> {
         Vec::new()
     }

@@ -15,17 +15,6 @@ impl Experiment for Clock {
         "calibration/clock"
     }
 
-    fn summary(&self) -> &'static str {
-        "rate of the device's clock over the host's"
-    }
-
-    fn description(&self) -> &'static str {
-        "The rate of the device's timestamp clock over the host's monotonic clock, across several submissions of real work.\n\
-         \n\
-         How to read it: 1 is right. Before anything is measured, 200 ms of work must agree within 1 %; where it doesn't, the \
-         driver's timestampPeriod is wrong, the host's clock is used for the whole run, and rows say `timer=host`."
-    }
-
     fn axes(&self, _: &Setting) -> Vec<Axis> {
         Vec::new()
     }

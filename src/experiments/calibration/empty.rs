@@ -14,18 +14,6 @@ impl Experiment for Empty {
         "calibration/empty"
     }
 
-    fn summary(&self) -> &'static str {
-        "an empty pass: one workgroup that does nothing"
-    }
-
-    fn description(&self) -> &'static str {
-        "The time of a pass that dispatches one workgroup of one invocation that does nothing, barrier to the next pass \
-         included.\n\
-         \n\
-         How to read it: this is the least that any pass can take. Other rows report it, measured with their own batch, as \
-         `overhead_ns`; it is never subtracted. A row below 20 of it is flagged `launch_bound`."
-    }
-
     fn axes(&self, _: &Setting) -> Vec<Axis> {
         Vec::new()
     }

@@ -29,19 +29,6 @@ impl Experiment for Evict {
         "calibration/evict"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading and writing a buffer larger than the caches"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every word of a buffer is read, changed and written. This is the case that cold mode (`run --cold`) runs before every \
-         sample, outside the timestamps, with a buffer of twice the last-level cache where the system tells its size (devices \
-         that are processors on Linux), else of 512 MiB or an eighth of the device's memory; `--evict-bytes` sets it.\n\
-         \n\
-         How to read it: `time_ns` is what cold mode costs per sample. Swept over evict_bytes, the bandwidth falls where the \
-         buffer leaves a cache; a value well beyond the last fall is enough to evict with."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let gpu = default_bytes(None, setting.device.local_heap_bytes());
         let bytes =

@@ -19,19 +19,6 @@ impl Experiment for Sentinel {
         "calibration/sentinel"
     }
 
-    fn summary(&self) -> &'static str {
-        "fixed integer arithmetic that follows the core clock"
-    }
-
-    fn description(&self) -> &'static str {
-        "A chain of dependent integer multiply-adds in every invocation: no memory traffic but one store at the end, so its \
-         time follows the core clock.\n\
-         \n\
-         How to read it: it warms the device up before measuring, supplies the work for `calibration/clock`, and runs after each \
-         visit to a case, whose `clock_ratio` it tells. A row that is \
-         slower than in another run of the same device and driver says that the clocks were lower."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         // At least three waves of 2048 invocations on the largest devices of today; a software driver takes about 1 ms.
         let groups = setting.by_class(64_u64, 16_384);

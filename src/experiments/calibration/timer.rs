@@ -14,22 +14,6 @@ impl Experiment for Timer {
         "calibration/timer"
     }
 
-    fn summary(&self) -> &'static str {
-        "smallest step and floor of the device's timestamps"
-    }
-
-    fn description(&self) -> &'static str {
-        "What the instrument can resolve.\n\
-         \n\
-         `step` is the step in which timestamps were seen to count (the greatest common divisor of their differences): many \
-         devices count in coarser steps than their stated period says. `floor` is the time between two timestamps with nothing but a full barrier in between: no shorter \
-         time can be measured at all.\n\
-         \n\
-         How to read it: samples are made at least 100 floors long by repeating the pass; a row whose samples are shorter than \
-         20 floors is flagged `near_floor`. On a device without timestamps both variants are skipped and the host's clock is \
-         used (`timer=host`)."
-    }
-
     fn variants(&self) -> &[&str] {
         &["step", "floor"]
     }

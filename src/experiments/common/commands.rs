@@ -18,19 +18,6 @@ const MOST_COMMANDS: u64 = 1 << 14;
 /// What a dispatch multiplies its word by.
 pub const FACTOR: u32 = 5;
 
-/// What `describe` says of all experiments with these passes: a macro, so that it can be part of a text known at compile time.
-macro_rules! sides {
-    () => {
-        "With side=device, time is the device's from the pass's beginning to its end, with side=host what the host spends on \
-         recording the same commands, by its own clock (timer=host); the dispatches are in both. Each dispatch is one invocation \
-         that takes a word a step on, so that results tell whether every command took effect and, where one depends on the \
-         other, in which order; a few hundred nanoseconds on the device are that access to memory. A processor that is shared, or \
-         that changes its clock, runs at one speed for a while and then at another: the host's figures differ from visit to visit \
-         by as much, however many commands a pass has, and `noise` tells it."
-    };
-}
-pub(in crate::experiments) use sides;
-
 /// Axes that they all have.
 pub fn axes(setting: &Setting) -> Vec<Axis> {
     let sides = if setting.preset == Preset::Quick { &SIDES[..1] } else { SIDES };

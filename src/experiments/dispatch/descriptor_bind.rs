@@ -18,25 +18,6 @@ impl Experiment for DescriptorBind {
         "dispatch/descriptor_bind"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdBindDescriptorSets before dispatches"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches that don't depend on each other, each with a descriptor set bound before it that holds one storage buffer: `alternate` binds two sets in turn, `same` the one that is bound already, `once` binds it once, before all.\n\
-             \n\
-             How to read it: the figure is time per command, the dispatch with it, and `relative` compares with once. Where `same` costs nothing, the driver sees that nothing changes. What `alternate` adds on the device is what a change of state costs it.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), sets cost the device nothing, bound once, again or in turn: 168.4 to \
-             168.6 ns for each dispatch, which is what one takes that waits for none. The host needs between 0.5 and 0.7 us \
-             to record one, and its noise hides what a set is of that."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
         let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Words(BINDS), values.iter().copied());

@@ -19,30 +19,6 @@ impl Experiment for Empty {
         "dispatch/empty"
     }
 
-    fn summary(&self) -> &'static str {
-        "dispatches of workgroups that do nothing, and the cost of each"
-    }
-
-    fn description(&self) -> &'static str {
-        "A pass is one dispatch of `groups` workgroups of `local_size_x` invocations that do nothing, and the barrier to the next \
-         pass.\n\
-         \n\
-         How to read it: groups=1 is the least that a dispatch takes. From some number of groups on, time grows with them: that \
-         is the rate at which the device hands out workgroups, and no kernel whose workgroups do little can be faster. Larger \
-         workgroups take longer to begin where the device begins them subgroup by subgroup.\n\
-         \n\
-         dispatch/fit draws a line through each local_size_x: T = a + groups / b, where `overhead` is a, in ns, and `rate` is b, \
-         in workgroups per ns. Errors count as shares of each time, so that short dispatches weigh as much as long ones; GPUs \
-         begin workgroups at once until they are full, so that a few times are below the line. Where one is a quarter off, \
-         there is no figure, nor a rate where the rise is within its error, and the row says so.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), a dispatch and its barrier take about 1.4 us, and little more up to 256 \
-         workgroups. From then on what begins workgroups is the limit: 1048576 of them take 632000 ns, whether of 1 \
-         invocation or of 256, and 758384 ns of 1024. That is one every 0.6 ns, or every 80 ns on each of 132 processors, so \
-         that a processor, which holds eight workgroups of 256, is never full of them where they end within 0.6 us: give \
-         short kernels fewer workgroups with more work each."
-    }
-
     fn derived(&self) -> &[&str] {
         &[FIT]
     }

@@ -21,25 +21,6 @@ impl Experiment for Event {
         "dispatch/event"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdSetEvent and vkCmdWaitEvents between dispatches, against a barrier"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches that take turns on one word. Before each of them the one before it is waited for and its writes are made visible: by a memory barrier (`barrier`), or by an event that is set and at once waited for (`event`). Each command has an event of its own; resetting them happens before the pass, outside of its time.\n\
-             \n\
-             How to read it: the figure is time per command, the dispatch with it. An event is of use where other work can go between setting it and waiting for it; here there is none, so that what it costs beyond the barrier is its own price: a write to memory and a wait for it.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), the barrier and its dispatch take about 2.6 us, the event about 5.4: \
-             setting it and waiting for it costs as much again as a barrier. So an event is worth it only where there is \
-             other work in between that takes longer. The host needs between 0.8 and 1.8 us to record either."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &LINKS[1..] } else { LINKS };
         let axis = Axis::new("link", "what links a dispatch to the one before", AxisKind::Words(LINKS), values.iter().copied());

@@ -18,25 +18,6 @@ impl Experiment for Indirect {
         "dispatch/indirect"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdDispatchIndirect against vkCmdDispatch"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches of one workgroup that don't depend on each other: by vkCmdDispatch (`direct`), or by vkCmdDispatchIndirect (`indirect`), which takes the number of workgroups from a buffer on the device.\n\
-             \n\
-             How to read it: the figure is time per command, and `relative` compares with direct. On the device, an indirect dispatch waits for a read of memory before it can begin, which some devices do ahead; some drivers add a dispatch of their own that checks or copies the numbers.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), an indirect dispatch takes 201 ns, a direct one 168.6. The fifth more is \
-             far less than a read of memory takes, so that dispatches that don't wait for each other hide most of it. The \
-             host needs between 0.6 and 1 us to record either."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &COUNTS[1..] } else { COUNTS };
         let axis =

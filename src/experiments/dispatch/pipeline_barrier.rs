@@ -18,34 +18,6 @@ impl Experiment for PipelineBarrier {
         "dispatch/pipeline_barrier"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdPipelineBarrier between dispatches, by what it asks for"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches, each with a pipeline barrier before it: `execution` makes compute wait for compute and \
-             nothing else; `memory` makes its writes visible as well, by a global memory barrier; `buffer` by one for the one \
-             buffer; `full` makes everything wait for everything (ALL_COMMANDS, MEMORY_WRITE to MEMORY_READ and MEMORY_WRITE); \
-             `nothing` is dispatches without one. With nothing and execution each dispatch works on a word of its own, else all take \
-             turns on one word.\n\
-             \n\
-             How to read it: the figure is time per command, barrier and dispatch together, and `relative` compares with nothing. On \
-             the device, nothing is the rate at which dispatches can be begun, since they need not wait for each other; with a \
-             barrier each is begun when the one before has ended, and its caches are written back or dropped as far as the \
-             barrier and the driver want it. Where execution costs as much as memory, draining is all of it; where full costs \
-             more than memory, other units are drained too. Drivers may treat all of them alike.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), a dispatch takes 168.5 ns where it needn't wait, and about 2.5 us behind \
-             a barrier from compute to compute, be it for execution alone, for all memory or for one buffer: draining is all \
-             of it, and what is made visible costs next to nothing. full takes 5708 ns, more than twice as long: name the \
-             stages that are meant. The host needs about 0.5 us to record a dispatch, and as much again for its barrier."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let barriers = if quick { &["memory"][..] } else { BARRIERS };

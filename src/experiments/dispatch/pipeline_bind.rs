@@ -21,26 +21,6 @@ impl Experiment for PipelineBind {
         "dispatch/pipeline_bind"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdBindPipeline before dispatches"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches that don't depend on each other, each with a pipeline bound before it: `alternate` binds two in turn, which are of one layout and differ by a specialization constant, `same` the one that is bound already, `once` binds it once, before all.\n\
-             \n\
-             How to read it: the figure is time per command, the dispatch with it, and `relative` compares with once. Where `same` costs nothing, the driver sees that nothing changes. What `alternate` adds on the device is what a change of state costs it: some drain the work before, some fetch the code of the other pipeline anew.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), pipelines cost the device nothing, bound once, again or in turn: 168.5 to \
-             168.7 ns for each dispatch, which is what one takes that waits for none. So dispatches needn't be sorted by \
-             pipeline for the device's sake. The host needs between 0.5 and 1 us to record one, and about as much for the \
-             pipeline that is bound already as for another."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
         let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Words(BINDS), values.iter().copied());

@@ -21,29 +21,6 @@ impl Experiment for PushConstant {
         "dispatch/push_constant"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdPushConstants before dispatches, by size"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches that don't depend on each other, each with `push_bytes` of push constants set before it, which its invocation sums up. With push_bytes=0 all are set once, before the first dispatch, and each dispatch does the same again.\n\
-             \n\
-             How to read it: the figure is time per command, the dispatch with it, and `relative` compares with none pushed. Where sizes beyond some number of bytes cost more, the driver keeps that many in registers or in the command stream and puts the rest into memory.\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), a dispatch takes 515 to 522 ns, whether nothing is set before it or up to \
-             128 bytes: setting them costs the device nothing, and there is no size from which on it does. But it takes three \
-             times as long as in the experiments beside this one, whose kernel has a block of 8 bytes and has it set before \
-             each dispatch. The block that a kernel declares may cost, here 128 bytes, which would go along with each \
-             dispatch, set or not. But on another such machine, in rows that say drift and throttled, direct dispatches of \
-             dispatch/indirect were as slow: the device reads commands from the host's memory, and not always at one pace. The host needs between 1.1 and 1.7 us to record one, some twice as much as \
-             there."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &SIZES[5..] } else { SIZES };
         let axis = Axis::new("push_bytes", "bytes set before each dispatch", AxisKind::Numbers(SIZES), values.iter().copied());

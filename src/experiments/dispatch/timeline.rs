@@ -15,19 +15,6 @@ impl Experiment for Timeline {
         "dispatch/timeline"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkQueueSubmit until the host sees a timeline semaphore count"
-    }
-
-    fn description(&self) -> &'static str {
-        "As `dispatch/fence`, but the submission signals a timeline semaphore: `poll` asks vkGetSemaphoreCounterValue again and again, `wait` sleeps in vkWaitSemaphores.\n\
-         \n\
-         How to read it: the time of one round trip, as in `dispatch/fence`; the difference to it is what the driver does more for a semaphore that counts.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), round trips are those of dispatch/fence to within a few per cent, polled or \
-         slept through: a semaphore that counts costs no more than a fence."
-    }
-
     fn variants(&self) -> &[&str] {
         &["poll", "wait"]
     }

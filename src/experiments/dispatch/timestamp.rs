@@ -18,26 +18,6 @@ impl Experiment for Timestamp {
         "dispatch/timestamp"
     }
 
-    fn summary(&self) -> &'static str {
-        "vkCmdWriteTimestamp after dispatches"
-    }
-
-    fn description(&self) -> &'static str {
-        concat!(
-            "A pass is `commands` dispatches that don't depend on each other, each with a timestamp after it: `top` is written at TOP_OF_PIPE and waits for nothing, `bottom` at BOTTOM_OF_PIPE once all work before it is done, `nothing` is none at all. Each has a query of its own; resetting them happens before the pass, outside of its time.\n\
-             \n\
-             How to read it: the figure is time per command, the dispatch with it, and `relative` compares with nothing. What `bottom` adds is what a program pays that times each of its dispatches by itself: beside the write, dispatches no longer overlap if the device waits for each. Lanescope's own samples lie between two timestamps and hold one such write each (calibration/timer:floor).\n\
-             \n",
-            commands::sides!(),
-            "\n\
-             \n\
-             On an NVIDIA H100 (driver 580.159.04), a dispatch takes 168.6 ns without a timestamp, 1203 with one at the top \
-             and 3615 with one at the bottom. So even one that waits for nothing holds the next dispatch up for a \
-             microsecond, and one that waits costs more than a barrier (dispatch/pipeline_barrier): what is shorter than some \
-             tens of microseconds can't be timed dispatch by dispatch without being changed by it."
-        )
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &STAGES[2..] } else { STAGES };
         let axis = Axis::new("stage", "where a timestamp is written", AxisKind::Words(STAGES), values.iter().copied());

@@ -29,36 +29,6 @@ impl Experiment for Filter {
         "load/filter"
     }
 
-    fn summary(&self) -> &'static str {
-        "bilinear filtering: by the texture unit, and by four fetches and a mix"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each invocation takes `loads` bilinearly filtered samples at positions of its own in an image of 32 x 32 texels, \
-         which the first-level cache holds: any texel, and within it any of 256 steps along each axis. `hardware` asks a \
-         linear sampler; `four_fetches` computes the four texels and their weights, fetches them and mixes. Results are right \
-         within what a sampler's weights of eight bits leave open, 1/256 of the range along each axis, and for rgba8 the \
-         rounding of its result; those of `four_fetches` within what 32-bit sums round.\n\
-         \n\
-         How to read it: an item is one filtered sample, and `relative` compares with `four_fetches` of the same format, which \
-         takes four fetches and some 20 instructions for each. A filter is free if a sample through it costs what one fetch \
-         does, of lanes that read as these do: then `relative` is 4, or more where the instructions count. Divided by \
-         `relative`, 4 is how many fetches a filtered sample costs: load/path tells both, in sampled_fetch and sampled_linear \
-         at random. About 2 says that it takes two of the unit's turns, as wide texels do on many devices, or that the four \
-         texels lie on twice as many lines. Near 1, nothing is to be had from the sampler. Positions are random, so that \
-         samples of neighbouring lanes share nothing, which in an image filter they would. On processors both are arithmetic: \
-         `hardware` there is the driver's filter, and should be the faster one, since it works on many lanes with their format \
-         known.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04): `hardware` 345 Gitems/s in rgba8 and 298 in rgba16f, 2.55 and 2.32 times what \
-         four fetches give. Neither free nor at half the rate: these, 135 and 129 samples, are 542 and 514 fetches, as many as \
-         load/path's sampled_fetch has at random (541 and 516), so that they wait for the texture unit alone, and the \
-         instructions cost nothing; and `hardware` is as fast as its sampled_linear (348 and 301). So a filtered sample at \
-         random costs 1.57 and 1.72 fetches, and 4 divided by that is what `relative` says. That 64-bit texels are filtered at \
-         half the rate of 32-bit ones, 551 to 1030 where lanes lie side by side, hardly shows at random: more than the filter, \
-         it is the lines that lanes touch."
-    }
-
     fn variants(&self) -> &[&str] {
         &["four_fetches", "hardware"]
     }

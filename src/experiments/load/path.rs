@@ -51,59 +51,6 @@ impl Experiment for Loads {
         "load/path"
     }
 
-    fn summary(&self) -> &'static str {
-        "every way of reading, from what the first-level cache holds"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each invocation loads `loads` elements, each by the path that the variant names, and writes one sum of them. There \
-         are 1024 elements whatever the path, 16 KiB of the widest, so that the first-level cache of data holds them all and \
-         the path itself counts. Caches for constants may be smaller: `ubo_1kib` has 64 elements, 1 KiB, and push constants \
-         and specialization constants are 16 words. In `uniform` all lanes of a workgroup load the same element at a time, in \
-         `linear` neighbouring lanes neighbouring ones, whole lines at once, in `random` each lane one of its own. No two \
-         loads of a lane are the same or neighbours as far as a compiler can tell: a mask that comes as a push constant bounds \
-         every index. The variants are the 46 loads of perftest, a program for Direct3D by Sebastian Aaltonen, and some more. \
-         `texel_buffer_*` are its typed buffers; `ssbo_*` its raw buffers, of which the vectors of `unaligned` begin at a word \
-         that is no multiple of their width, and of which `struct` are its structured ones; `ubo` is its constant buffer, read \
-         by vec4, and `ubo_1kib` a smaller one. `sampled_*` are images of 32 x 32 texels: `fetch` names a texel, `nearest` and \
-         `linear` go through a sampler, the latter at the corner where four texels meet, so that it can't leave any of them \
-         out. `push_constant` and `spec_constant` are arrays with an index that varies, `storage_image_*` images without a \
-         sampler.\n\
-         \n\
-         How to read it: an item is one load of one lane, bytes are those of its element, and `relative` compares with \
-         texel_buffer_rgba8 at random. Compare variants within one pattern, then patterns of one variant. A path through the \
-         texture units has a rate of its own, so many texels per clock, which halves where a texel is twice as wide as the \
-         unit's way (often at 64 or 128 bits), and again where `linear` filters wide texels; `fetch`, `nearest` and texel \
-         buffers should agree. A path through the load units moves so many bytes per clock where lanes lie side by side, and \
-         so many lanes where they don't: wide vectors then bring more per load, and `unaligned` ones are taken apart into \
-         words. `uniform` shows what else a device does for equal addresses: a constant cache or scalar loads serve all lanes \
-         at once, and some compilers load once and hand it round the subgroup, so that it can be many times faster than \
-         `linear`, or no faster at all. Of a uniform buffer, `ubo_1kib` is what hits in a cache for constants cost, and `ubo`, \
-         where it is slower at equal addresses, what misses do: then it needn't be in proportion to `loads`: subgroups that \
-         keep step save each other misses, for as long as they do. What a driver made of a case, `run --isa FOLDER` writes down \
-         where the driver shows it. RADV's machine code (Mesa 22.3.6, for Polaris and RDNA 2) has exactly one load for each that is \
-         counted, whatever the variant, and `uniform` ones from buffers are scalar loads: one request for all lanes of a subgroup. \
-         Only pushed constants it reads once, and then selects among registers. NVIDIA's driver shows no code. The reverse is `random` over `ubo` and `push_constant`: \
-         caches made for one address at a time serve lanes one after the other, and it is cheaper to use a storage buffer. \
-         `spec_constant` tells where the driver keeps an array of constants: in registers and selections, in a constant bank, \
-         or in an invocation's own memory. Beside each load there are two or three instructions for its index, more for \
-         images, and one for each component that is summed: where the load is as cheap as these, the figure is a lower bound. \
-         On processors all is arithmetic on ordinary memory, and figures tell how the driver converts formats, checks bounds \
-         and filters.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), in Gitems/s of linear and of random: ssbo_scalar 4215 and 1264, its index \
-         costing as much as the load; ssbo_vec4 1988 and 788, which linear is 122 of the 128 bytes that its processors load \
-         per clock; ssbo_vec4_unaligned 512 and 215. A fetch, a nearest sample and a texel of a buffer cost the same, but for \
-         wide texels: linear 2025 to 2048 up to 32 bits, rgba8 alone 1633 to 1810, for whose four components the arithmetic \
-         counts; texels of 64 bits 1023 to 1030 from images and 1825 to 2030 from buffers; of 128 bits 513 to 517 and 1022. Random, the \
-         texel's width counts less than that each lane has a line of its own: 698 to 703 for 8 bits, 594 to 599 for 16, 541 to 544 for 32, 514 \
-         to 519 for 64 and 427 to 431 for 128. A bilinear sample is linear 1030 up to 32 bits, 551 for 64 and 259 for 128, and random 348 to \
-         462, 301 and 142. Constants are made for equal addresses: push_constant and spec_constant, which lie in the same \
-         place, 3956 to 3963 uniform, but 257 linear and 295 random. Of ubo_1kib, which the first cache for constants \
-         holds, a whole vec4 comes as fast as from memory's first cache where all lanes want the same: 1977 uniform, 64 linear, \
-         82 random. ubo is more than it holds: 461 uniform, 24 linear, 5 random."
-    }
-
     fn variants(&self) -> &[&str] {
         &NAMES
     }

@@ -31,29 +31,6 @@ impl Experiment for Dtype {
         "memory/dtype"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading the same bytes as values of 8 to 64 bits, one by one or in vectors"
-    }
-
-    fn description(&self) -> &'static str {
-        "The same n words of memory are read as values of `type`, one by one or in vectors of `width`: so narrow types are \
-         more values in the same bytes. Each invocation reads `unroll` vectors, which lie a workgroup apart, so that \
-         neighbouring lanes read neighbouring vectors, and writes one sum. Values of 8 and 16 bits are widened to 32 as they \
-         are read, for which a device needs them in buffers only; those of 64 bits are summed up as what they are.\n\
-         \n\
-         How to read it: bytes are useful bytes, with the sums, and give the headline; items are values, so that gitems_per_s \
-         says what narrow types save. `relative` compares with u32 at the same width. Where memory is the limit, every type \
-         and width is as fast as u32: half the bits are twice the values. A narrow type that is slower by itself but not in \
-         vectors says that the device needs more bytes per access: 32 lanes that read a byte each ask for one sector of 32 \
-         bytes at a time, and have a quarter of the bytes on their way that words have. If it is slower in vectors as well, the \
-         widening costs more than the reading, or the driver takes vectors apart. f64 pays for its sums as well where the \
-         device does them slowly. On processors, sizes are small enough to stay in cache, and every value is some \
-         instructions: there narrow types are slower, by as many times as they are narrower at most.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 1 GiB: one byte an access 2161 GB/s, two bytes 2770, four 2983 to 2989, eight \
-         3013 to 3016, and up to 3069 at 32 bytes. The type itself makes no difference."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };

@@ -25,31 +25,6 @@ impl Experiment for Gather {
         "memory/gather"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading words through a list of indexes: in order, shuffled blockwise, at random"
-    }
-
-    fn description(&self) -> &'static str {
-        "n 4-byte words are read, each once, in the order that a list of n indexes says; the list itself is read in order. In \
-         `sequential` it holds 0, 1, 2 and so on; in shuffled_16, shuffled_64 and shuffled_1024 each block of so many words is \
-         in a random order of its own; in `random` all words are. So every pattern does the same, with other numbers in the \
-         list. Each invocation handles `unroll` indexes, which lie a workgroup apart, so that several reads are in flight, and \
-         writes one sum.\n\
-         \n\
-         How to read it: bytes are useful bytes: 4 for each index, 4 for each word, and the sums. `relative` compares with \
-         `sequential`. Memory moves in sectors of 32 bytes on most GPUs, so that a word that comes alone brings seven others \
-         along: where n is many times the last cache, `random` reaches a quarter of `sequential` at most, less where lines of \
-         several sectors are fetched, or where the pages of so much memory are more than the device can keep track of. The \
-         words of a shuffled block share their sectors: all of shuffled_16 is 64 bytes, of shuffled_64 two lines of 128, and \
-         of shuffled_1024 4 KiB, which a cache holds while a workgroup reads them. What these patterns lose is not memory's \
-         bandwidth but the merging of a subgroup's reads into few: 32 lanes that read one line in any order are one access on \
-         most GPUs, and as many as they touch lines otherwise. Where drivers run on a processor, sizes are small enough to \
-         stay in cache, and reads are gathered word by word in any pattern: figures differ little.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 3007 GB/s, shuffled within 16 and within 64 \
-         words the same, within 1024 words 4 % less, random 257 GB/s, 8.6 % of sequential."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.

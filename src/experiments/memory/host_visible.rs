@@ -21,28 +21,6 @@ impl Experiment for HostVisible {
         "memory/host_visible"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading and writing buffers in memory that the host sees"
-    }
-
-    fn description(&self) -> &'static str {
-        "The kernels of `memory/stream` (read, init, copy), all arrays of a case lying in one kind of memory: `device_local`, what \
-         the device reaches fastest; `host_visible`, the host's memory past the host's caches; `host_cached`, the host's memory \
-         through the host's caches; `device_host_visible`, the device's own memory through the window that the host sees it by. \
-         The column memory_types says which memory type and heap that was. A kind that the device lacks is skipped; where one \
-         type serves several kinds, their rows are alike.\n\
-         \n\
-         How to read it: `relative` compares with device-local memory. On a discrete GPU the host's memory lies behind the bus, \
-         and reading it is as fast as the bus, many times slower than the device's own. Devices may keep what they read of it in their \
-         caches as long as nothing is submitted anew: sizes that fit these show the caches. `device_host_visible` should cost the \
-         device nothing. Where host and device share their memory, differences between kinds are those of caching: \
-         memory that the host's caches hold may have to be asked after there.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04): read 52.6 GB/s and init 52.4 GB/s in the host's memory, \
-         whatever caches it, both ways at once (copy) 83 GB/s; in its own memory through the window 2910 and 3015 GB/s, \
-         as in device-local memory."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // On a GPU far beyond its last cache, though the bus needs 5 to 20 ms for it.

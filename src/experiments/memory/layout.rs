@@ -24,33 +24,6 @@ impl Experiment for Layout {
         "memory/layout"
     }
 
-    fn summary(&self) -> &'static str {
-        "arrays of structs, structs of arrays, and what lies between"
-    }
-
-    fn description(&self) -> &'static str {
-        "n vertices have three fields, the floats x, y and z, and `fields_used` of them are read and summed up: x alone, or \
-         all. The variants are ways to lay them out. `soa`: three arrays, all x, then all y, then all z. `aos`: an array of \
-         structs, x y z x y z, 12 bytes from vertex to vertex. `padded`: the same in vec4s, as std430 lays out an array of \
-         vec3, 16 bytes from vertex to vertex. `aosoa8` and `aosoa32`: blocks of 8 or 32 vertices, in each all x, then all y, \
-         then all z. Neighbouring invocations read neighbouring vertices, field by field; an invocation's own `unroll` \
-         vertices lie a workgroup apart, and it writes one sum.\n\
-         \n\
-         How to read it: bytes are useful bytes, those of the fields that are used, and the sums; `relative` compares with \
-         `soa`. Memory moves in whole sectors, of 32 bytes on most GPUs. With one field used, `aos` fetches the other two \
-         along and costs three times what `soa` does, and `padded` four times, where n is many times the last cache. Blocks \
-         bring that back to one: the eight floats of aosoa8 are a sector, the 32 of aosoa32 a line of 128 bytes, all of them \
-         used. A device that fetches more than a sector at once shows it in the difference between these two. With all fields \
-         used every byte of `aos` and of the blocks is useful, and only `padded` still moves a third more; what else `aos` \
-         loses is the cost of accesses whose lanes lie apart: each of them touches three times the lines that one of `soa` \
-         does, twice in vain unless the first cache keeps them, or the driver's compiler reads the fields of a vertex \
-         together. On processors, sizes are small enough to stay in cache: there the figure is the cost of gathering.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), one field of three used, per useful byte: `aos` costs 2.94 times what \
-         `soa` does, `padded` 3.83 times, `aosoa32` 1.08 times, and `aosoa8` 2.09 times: its sectors of 32 bytes come \
-         from memory in pairs."
-    }
-
     fn variants(&self) -> &[&str] {
         &["soa", "aos", "padded", "aosoa8", "aosoa32"]
     }

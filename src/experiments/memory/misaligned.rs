@@ -24,38 +24,6 @@ impl Experiment for Misaligned {
         "memory/misaligned"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading in order from some words, or bytes, off a line's beginning"
-    }
-
-    fn description(&self) -> &'static str {
-        "n words are read in order, not from the beginning of their buffer but from `offset` units on; the buffer is longer by \
-         as much. A unit is a 4-byte word, or in the variant `bytes` a byte. Neighbouring lanes read neighbouring elements of \
-         `width` units each, unit by unit: four words of a vector that begins anywhere, or with `bytes` the four bytes of an \
-         unaligned word. Every offset has the same reads of the same bytes but for the ends. Each invocation handles `unroll` \
-         elements, which lie a workgroup apart, and writes one sum.\n\
-         \n\
-         How to read it: bytes are useful bytes, with the sums; `relative` compares with offset 0, where elements begin where \
-         the buffer does, on a line. Two things can cost. At an offset, what 32 lanes read side by side begins and ends within \
-         a sector, or a line, that their neighbours need as well. Four words each are 17 sectors of 32 bytes instead of 16, \
-         except at multiples of 8, and five lines of 128 bytes instead of four, except at multiples of 32; four bytes each are \
-         five sectors instead of four and two lines instead of one, except at multiples of 32 and of 128. The memory itself \
-         sees nothing of it where a cache keeps what the neighbour needs next. And the driver's compiler may read the four \
-         units of an element at once, if it knows that the element is aligned: the offset is a constant, so that it does know. \
-         Then multiples of 4 need one read, and all others two or four. So where multiples of 4 are faster than their \
-         neighbours, the compiler joins reads; where multiples of a sector are, sectors count; where of all offsets only those \
-         are as fast as 0 that are multiples of a line (of words the last two, 32 and 128, of bytes the last one), lines do; \
-         and where even those are slower, it isn't alignment that makes the difference. A flat figure says that the device \
-         takes unaligned accesses as they come, or that its memory is the limit either way. On processors, sizes are small \
-         enough to stay in cache, and lanes are gathered at any offset.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 512 MiB: words read 2960 GB/s at offset 0 and 2857 to 2908 at 1 to 16, bytes \
-         2072 GB/s and 2009 to 2012. Multiples of 4 and of 8 are no faster than others: neither sectors nor joined reads show, \
-         and what offset 0 gains, 2 % for words and 3 % for bytes, is a line's: offset 128 has nearly all of it, offset 32 \
-         nothing. That of words the offset of 16 is the slowest, \
-         3.5 % below 0, none of this explains: half a line off, its elements are aligned, and its sectors whole."
-    }
-
     fn variants(&self) -> &[&str] {
         &["words", "bytes"]
     }

@@ -19,31 +19,6 @@ impl Experiment for Reuse {
         "memory/reuse"
     }
 
-    fn summary(&self) -> &'static str {
-        "using the same words many times: read again each time, or staged in workgroup memory"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every workgroup has a tile of 2048 words of its own in memory, 8 KiB, and uses each word of it `reuse` times. In \
-         `global` it reads them from the buffer each time; in `shared` it copies them to workgroup memory once, waits at a \
-         barrier, and reads them there. Turn by turn, the words of every 64 are dealt to other lanes, so that no lane reads a \
-         word twice that it could have kept, as long as a workgroup has `reuse` invocations or more (in a smaller one each \
-         reads more words than the tile has), and all lanes of a subgroup still read whole lines, and no two of them the same \
-         bank. Each invocation writes one word.\n\
-         \n\
-         How to read it: bytes are useful bytes: each word as often as it is used, and the results; the copy to workgroup \
-         memory doesn't count. So the figure may rise far above what memory gives. `relative` compares with `global` at the \
-         same reuse: above 1, staging pays. With reuse=1 it can't: `shared` does the same and a copy more. As reuse grows, \
-         `shared` comes near what workgroup memory gives (shared/bank_conflict at stride 1), and `global` near what the first \
-         cache gives, which holds the tile as long as the tiles of all workgroups of a processor fit. Where both are one \
-         memory, as on many GPUs of today, staging gains little by itself; where reads of buffers bypass the first cache, it \
-         gains most. Workgroup memory also takes room: fewer workgroups run at once. On processors both are ordinary memory in \
-         cache, and staging is a copy for nothing.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04): `global` levels off at 12 532 GB/s, which its first cache gives, `shared` at \
-         16 238; staging costs 10 % at reuse=4 and gains 8 % at 8, 23 % at 16 and 30 % at 64."
-    }
-
     fn variants(&self) -> &[&str] {
         &["global", "shared"]
     }

@@ -71,29 +71,6 @@ impl Experiment for RowColumn {
         "memory/row_column"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading a matrix along its rows, down its columns, or by one index"
-    }
-
-    fn description(&self) -> &'static str {
-        "A square, row-major matrix of 4-byte words is read, each word once. In `row` neighbouring lanes read neighbours in a \
-         row, in `column` neighbours in a column, which lie a whole row apart in memory; x of the grid goes along the row or \
-         down the column, and y tells which one it is. In `linear` one index goes over the whole matrix as it lies in memory, \
-         and workgroups know of no rows. Each invocation handles `unroll` words, which lie a workgroup apart, and writes one \
-         sum.\n\
-         \n\
-         How to read it: bytes are useful bytes, with the sums; `relative` compares with `row`. In `column` each lane's read \
-         is a line of its own: 32 accesses instead of one, and of each sector of 32 bytes, one word in eight is used at once. \
-         The next columns use the others, if a cache keeps them until then: a factor of eight or more says that none does, \
-         less that the last cache serves what memory needn't, at its own pace. Rows whose length is a power of two put all \
-         words of a column on few sets of a cache and few channels of memory: try matrix_size=16320 beside 16384. `linear` is \
-         as fast as `row` where rows are long; short rows leave lanes idle at their ends, which one index doesn't. On \
-         processors, a column is slower by what it costs to fetch a line for each word; small matrices stay in cache.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 16384 x 16384 words: by rows and by one index 3030 GB/s, by columns 517 \
-         GB/s, 17 % of that."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };

@@ -17,28 +17,6 @@ impl Experiment for Scatter {
         "memory/scatter"
     }
 
-    fn summary(&self) -> &'static str {
-        "writing words through a list of indexes: in order, shuffled blockwise, at random"
-    }
-
-    fn description(&self) -> &'static str {
-        "n 4-byte words are read in order and written, each to a place of its own, which a list of n indexes says; the list is \
-         read in order as well. The patterns are those of memory/gather: `sequential` is a copy; in shuffled_16, shuffled_64 \
-         and shuffled_1024 each block of so many words is in a random order of its own; in `random` all words are. So every \
-         pattern does the same, with other numbers in the list. Each invocation handles `unroll` words, which lie a workgroup \
-         apart.\n\
-         \n\
-         How to read it: bytes are useful bytes: 4 for each index, 4 for each word read and 4 for each word written. \
-         `relative` compares with `sequential`. A cache that writes back collects the words of a sector until it has to make \
-         room: the blocks of the shuffled patterns are whole by then, and cost what the merging of a subgroup's writes loses. \
-         In `random`, where n is many times the last cache, a sector leaves with one word in it, and the device writes 32 \
-         bytes for 4, or has to read the sector before, to fill the rest: a sixth of `sequential` is no surprise. Where \
-         drivers run on a processor, sizes are small enough to stay in cache, and figures differ little.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 512 MiB of values: sequential 2430 GB/s, shuffled within 64 words 1.7 % \
-         less, within 1024 words 971 GB/s, random 162 GB/s, 6.7 % of sequential."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.

@@ -52,27 +52,6 @@ impl Experiment for Stream {
         "memory/stream"
     }
 
-    fn summary(&self) -> &'static str {
-        "bandwidth of reading, writing and combining arrays in order"
-    }
-
-    fn description(&self) -> &'static str {
-        "n floats are written (init), read (read), or read and written: copy c=a, scale c=3a, triad c=a+3b, and stencils of 3 \
-         and 5 neighbours. Each invocation handles `unroll` elements of `width` words, which lie a workgroup apart, so that \
-         neighbouring lanes touch neighbouring elements and several loads are in flight. `read` writes one sum per invocation, \
-         which counts.\n\
-         \n\
-         How to read it: bytes are useful bytes, a copy counts both directions, and neighbours that a stencil reads again \
-         count once. Where n is well beyond the last cache, read and copy bound what any kernel on this device can reach. A \
-         narrow width that is slower says that the device needs more bytes in flight per lane; a 5-point stencil that is \
-         slower than copy says that its reuse does not come from cache for free. On processors, sizes are small enough to stay \
-         in cache: there the figure is the cache's.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04, 3352 GB/s nominal), 1 GiB an array: read 2994 GB/s at width 4 and 3090 at \
-         width 1, init 3100 and 3094, copy 2931 and 2585 (2968 at width 2), triad 2977 and 2896 (3000). A lane that copies words has too few bytes in \
-         flight."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };

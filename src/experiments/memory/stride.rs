@@ -83,33 +83,6 @@ impl Experiment for Stride {
         "memory/stride"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading and writing every word, with neighbouring lanes a stride apart"
-    }
-
-    fn description(&self) -> &'static str {
-        "Neighbouring invocations read or write 4-byte words that lie `stride` words apart. One sweep over n words of memory \
-         takes every stride-th of them; there are `stride` sweeps, so that each word is taken exactly once, whatever the \
-         stride: the same accesses and the same useful bytes in another order. Each invocation handles `unroll` words of a \
-         sweep, which lie a workgroup apart, so that several accesses are in flight. `read` writes one sum per invocation, which \
-         counts. Sweeps begin in an order that brings them back to a cache line only after they have touched a third of the \
-         memory or more, as far as the device starts workgroups in the order of their numbers, which GPUs do.\n\
-         \n\
-         How to read it: bytes are useful bytes, without what is fetched beside them, and `relative` compares with stride 1. \
-         Memory moves in sectors, so the figure falls as 1/stride until every word needs a sector of its own, and is flat from \
-         there: 1/8 from stride 8 on says sectors of 32 bytes, 1/16 from stride 16 on says 64. It falls further where rows of \
-         memory are opened for few bytes, and strides that are powers of two may fall deeper than their neighbours, as they \
-         favour some channels of memory. A write of part of a sector may cost a read as well, to fill the rest, which makes \
-         strides 2 to 8 worse for `write` than for `read`. This holds where n is many times the last cache; on processors, \
-         sizes are small enough to stay in cache, and the figure shows the cost of gathering and scattering there. A sweep of \
-         small n rarely fills its last workgroups: strides that don't divide n by a whole number of workgroups idle a little, \
-         up to a quarter at the smallest sizes.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), per useful byte: read costs 7.6 times as much at stride 8 as at stride 1, \
-         which are its sectors of 32 bytes, and 16.6 times at stride 32: its memory gives 64 bytes at least, two sectors. \
-         `write` costs 16.7 and 41.5 times, as parts of sectors are read to be filled up."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB: ten times the last cache of a large GPU of today. Every strided write is read back whole and checked, so more

@@ -29,63 +29,6 @@ impl Experiment for Arith {
         "peak/arith"
     }
 
-    fn summary(&self) -> &'static str {
-        "arithmetic by operation and type, as fast as it goes"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each invocation goes through `chains` independent chains of operations on vectors of `width` components; within a chain \
-         each operation needs the result of the one before. Nothing is loaded or stored in the loop, and its turns are long: \
-         `unroll` blocks, which have 16 operations of each chain, or 4 of functions, or 2 of div and rem, whose code is long. \
-         The variant is the type. fma is fma() of floats, x * x + a, and x * a + y of whole numbers, and counts two; all else counts one: add \
-         (of floats, sums and differences in turn), mul, div, rem (mod() of floats), rcp (1 / x), sqrt, rsqrt (inversesqrt), exp2, \
-         log2, sin, shift (to the right, by a number that differs), bit_count. From div to sin an addition comes before \
-         each operation, before bit_count an xor, which isn't counted: without it a chain would end at one value. No coefficient is \
-         known when the kernel is compiled, and each result is needed twice or can't be foreseen, so that no compiler can fold \
-         operations; but the two divisors of rem stay the same, and a driver may take their reciprocals once. Results of fma, add, \
-         mul and rem, and of whole numbers, are exact; of the others as near as Vulkan asks.\n\
-         \n\
-         How to read it: the best row of a type is what the device can do, and the defaults are meant to reach it: a few chains \
-         (instruction-level parallelism), workgroups of 256 enough to fill any device many times over, and vectors (`width`), \
-         which let f16 use packed instructions where there are any: f16 that is no faster than f32 at any width has none, or the \
-         driver doesn't use them; some drivers pack the values of neighbouring chains, and are faster at width=1 already. Sweep chains=1..8 and local_size_x to see how much parallelism it takes: a rate that stops \
-         growing at 2 chains says that the latency is hidden by then. Whole numbers are signed. A rate of fma that is twice that of add \
-         and mul says that all three take one instruction; a type at a small part of the rate of f32 is emulated or has few \
-         units (f64 on most consumer devices, 64-bit and often 8-bit whole numbers). div, rem and functions are several \
-         instructions each, or one for units that are fewer; how many or how few, their share of fma's rate tells. What no later \
-         operation of a chain needs, a compiler may leave out: of shift of i64, the upper half of each result. bf16 has no arithmetic in SPIR-V: each operation goes \
-         through f32 and back, and a rate below half of that of f32 says what the conversions cost. Clocks follow the load: \
-         `clock_ratio` tells whether they held. `peak/latency` has the time of one operation.\n\
-         \n\
-         On processors, a software driver computes with the vector registers that it was built for, one core for each \
-         workgroup. It has few of them: more chains than they hold are slower, and width=1 or 4 chains may be the peak. f32 and \
-         i32 are near what the processor can do, narrow types are widened or taken one by one, and \
-         functions are polynomials.\n\
-         \n\
-         peak/summary tells the best of each kind from all rows of the run, this experiment's and those of others: fp32, fp16, \
-         fp64 and int (fma of f32, f16, f64 and i32), dot (peak/dot), matrix_fp16, matrix_bf16 and matrix_int8 (peak/coopmat \
-         and peak/coopmat_workgroup), global (the largest arrays of memory/stream, which on processors are in cache), \
-         shared (shared/bandwidth and shared/bank_conflict, without broadcasts) and cache (cache/bandwidth). It takes the row with the highest lower end of \
-         its interval, not the highest figure, which the noisiest row would have; value, interval and flags are that row's. peak/share tells of each other experiment \
-         that leads with such a figure how much of it its best row has, by the same rule: of global those of memory/*, workgroup/* \
-         and algo/* that move bytes, of shared shared/tile and shared/capacity, of fp32 peak/roofline. Its note names both rows, and \
-         what the least has. A share above 1 is of data that a cache holds.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), fma comes to more than 99 % of what its 132 processors can begin at 1980 MHz: \
-         f32 66446 to 66580 GFLOP/s, 128 a clock and processor, f64 and i32 half as many, 33324 to 33346 GFLOP/s and 33409 to \
-         33419 Gop/s. f16 comes to 87002 GFLOP/s at width=1, 125869 at width=2 and 132620 at width=4, which is twice f32: one \
-         instruction takes two values, and the driver finds them in neighbouring chains where vectors have none. It goes at \
-         half its rate where a compiler knows both halves of an operand to be one value, and at three fifths with three \
-         different operands: what other programs measure of f16 depends on that. Functions of f32, and div, have units of \
-         their own, 16 a clock and processor: 4160 to 4175 GFLOP/s, an eighth of add, and those of f16 are no faster. bf16 is \
-         at 28245 to 31272 GFLOP/s, below half of f32, for each result has to be converted back, and narrow whole numbers \
-         gain nothing: fma of i8 and i16 has 18248 to 22247 Gop/s, less than i32. Of whole numbers of 32 bits, add has twice \
-         the rate of mul and shift, 32745 to 32782 Gop/s, though each is one instruction. Code that is too long \
-         (`code_bytes`) is slower for that alone: mul of i8 and i16 has 16227 to 16244 Gop/s at width=1, in 35 KB, and 14178 \
-         to 14190 at width=2, in 70. shift of i64, 16566 to 16598 Gop/s, is half a shift: no later one needs the upper half \
-         of a result, and the driver leaves it out."
-    }
-
     fn variants(&self) -> &[&str] {
         TYPES
     }

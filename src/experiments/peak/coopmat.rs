@@ -21,32 +21,6 @@ impl Experiment for Coopmat {
         "peak/coopmat"
     }
 
-    fn summary(&self) -> &'static str {
-        "products of cooperative matrices by subgroups, from registers"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each subgroup keeps tiles_m x tiles_n sums of matrices and adds products of the same few matrices to them, again and \
-         again, all from registers (VK_KHR_cooperative_matrix). Sums don't depend on each other, so that as many products can be \
-         under way. The variants are the types of factors and sums, the axis `shape` has the shapes that the device lists: rows \
-         and columns of a sum, and what a product runs over (`lanescope devices` shows all; one that has no word here isn't \
-         measured). All are whole numbers, chosen so that every sum is exact; with \
-         f16_f16 every second product takes the one before back, since its sums are exact only up to 2048.\n\
-         \n\
-         How to read it: a product of M x N x K counts 2 M N K operations. The best row is what matrix units give to a kernel that has \
-         all in registers; a whole matrix product reaches less, since it has to bring its matrices there. Fewer sums than the \
-         default show the latency of one product, more show where registers end. Some devices have another, faster way to \
-         their matrix units that works on data in workgroup memory: see peak/coopmat_workgroup.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), f16 and bf16 have 649239 to 655924 GFLOP/s in all shapes whose products run \
-         over 16 or 32, and sums of f16 save registers but no time. A product over 8 alone has three quarters of that, 483709 \
-         to 485081 GFLOP/s: take the longest. Bytes have twice as much, 1299150 to 1300272 Gop/s, signed or not. All this is \
-         some 61 % of what the dense rate of the data sheet comes to at 1980 MHz, and is what the matrix units' instructions \
-         for one subgroup reach; the rest is for instructions of four subgroups together that take operands from workgroup \
-         memory, which this driver uses neither here nor in peak/coopmat_workgroup. Longer passes draw so much power that \
-         clocks fall, which `drift` tells."
-    }
-
     fn variants(&self) -> &[&str] {
         products::TYPES
     }

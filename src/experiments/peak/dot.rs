@@ -34,29 +34,6 @@ impl Experiment for Dot {
         "peak/dot"
     }
 
-    fn summary(&self) -> &'static str {
-        "dot products of four bytes packed into a word"
-    }
-
-    fn description(&self) -> &'static str {
-        "As `peak/arith`, with products of four bytes by four bytes, packed into words, that are summed up and added to a third \
-         word: dot is dotPacked4x8EXT(x, a) + y, dot_acc_sat is dotPacked4x8AccSatEXT(x, a, y), whose sum saturates. The variant \
-         tells the signs of the bytes: mixed has signed ones by unsigned ones. Each counts eight operations, four products and \
-         four sums. Results are exact.\n\
-         \n\
-         How to read it: a device with an instruction for it does one dot product where it does one multiply-add of words, so \
-         that the figure is four times that of `peak/arith` with fma of i32; one that has none needs a dozen instructions and \
-         falls below it. A saturating sum that is slower takes more instructions. Signs that differ in speed say which of them the \
-         instruction takes. `shaderIntegerDotProduct` says that the operation is there, not that it is fast: on processors it \
-         is taken apart into bytes.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), dot is the same for all signs: 109001 to 109591 Gop/s with chains=8, which is \
-         3.3 times fma of i32 and not four times, because the code of eight chains is longer than the processors' cache for \
-         instructions holds. Fewer chains, as the default has them, are faster and come near four times. There is no \
-         instruction that saturates: dot_acc_sat of signed and mixed bytes has 26868 to 26897 Gop/s, a quarter, with three \
-         times as much code, and unsigned ones are slower yet."
-    }
-
     fn variants(&self) -> &[&str] {
         VARIANTS
     }

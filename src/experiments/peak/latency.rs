@@ -17,30 +17,6 @@ impl Experiment for Latency {
         "peak/latency"
     }
 
-    fn summary(&self) -> &'static str {
-        "time from an operation to the next one that needs its result"
-    }
-
-    fn description(&self) -> &'static str {
-        "One workgroup, by default of one subgroup, goes through one chain of the operations of `peak/arith`: each needs the result \
-         of the one before, and nothing hides how long that takes.\n\
-         \n\
-         How to read it: the latency is the time per operation. Times the clock rate it is clock cycles: operations that one \
-         instruction does are at a whole number of them on a GPU, the same for fma, add and mul mostly. From div to sin, and \
-         in bit_count, the addition or xor that comes before each operation is part of it: subtract the latency of add to know \
-         the operation alone. Divided by the time that `peak/arith` says a processor of the device needs for one, it tells how many \
-         have to be in flight at once: chains times subgroups. A lone subgroup may not raise the clocks of a device as \
-         a full one does, or let them be higher. Larger local_size_x shows up to where more subgroups cost nothing. On \
-         processors, the time is that of the driver's code for a subgroup, loops over the rest of a workgroup included.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), what one instruction does takes four cycles of 1980 MHz, a little more by the \
-         loop: 2.04 to 2.05 ns for fma, add and mul of f16 and f32, 2.03 ns for fma and mul of i32; add of i32 takes five, \
-         2.52 ns, and f64 eight, 4.06 ns. Four subgroups on each of a processor's four schedulers, which hold 16, hide four \
-         cycles, or one with four chains; f64 needs no more, since it begins half as often. A function of f32 takes 11.65 to \
-         11.71 ns but for sin, with the addition before it: 19 cycles by itself. bf16, 5.07 to 5.08 ns, is ten cycles, of \
-         which six convert. shift of i64 is half a shift, as `peak/arith` says."
-    }
-
     fn variants(&self) -> &[&str] {
         TYPES
     }

@@ -53,38 +53,6 @@ impl Experiment for Roofline {
         "peak/roofline"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading memory with more and more arithmetic on each byte"
-    }
-
-    fn description(&self) -> &'static str {
-        "n floats are read once, as elements of 16 bytes, `unroll` to an invocation, and each goes through multiply-adds of f32: \
-         `flops_per_16_bytes` flops of them, of which 2 are an eighth for each byte, and 4096 are 256. A multiply-add counts two. \
-         With 2 and 4, one and two components of an element are computed with. What isn't, and what would go no further, is \
-         taken up by some bit operations, which don't count. One word per invocation is written, which counts as bytes.\n\
-         \n\
-         How to read it: this is the roofline as measured. As long as memory is the limit, gb_per_s stays and gflop_per_s doubles \
-         with the intensity; where arithmetic is, gflop_per_s stays. The corner between is seldom sharp: near it a kernel has \
-         to have both in flight. To place a kernel of your own, divide its flops by the bytes that it must move, and look up the \
-         nearest row: that is what it can reach. The highest intensities come near the figure of `peak/arith`, less what \
-         their loops cost.\n\
-         \n\
-         peak/ridge is the intensity, in flops for each byte, at which the slopes meet: the best gflop_per_s of all rows over \
-         their best gb_per_s, by the lower ends of their intervals. A kernel below it waits for memory, one above it computes. \
-         It is told if the rows show both slopes: with the fewest flops there is at most half of the best gflop_per_s, and with the \
-         most at most half of the best gb_per_s.\n\
-         \n\
-         On processors, n is small enough to stay in cache: there the bandwidth is the cache's, and the ridge lies lower than \
-         it would with memory.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), memory is the limit up to 8 flops for each byte, where everything that is \
-         computed is free: 365 GFLOP/s at flops_per_16_bytes=2 and 23206 at 128, 64 times the flops in the same time. The \
-         ridge is at some 21 flops for each byte, and near it neither limit is reached: at 256, which is three quarters of \
-         the ridge, 43032 GFLOP/s is 7 % less than memory would allow, and at 512, half as much again as the ridge, 53942 is \
-         16 % less than the best, 64167 at 4096. A kernel whose intensity is within a factor of two of the ridge has both \
-         limits, and what helps either helps it."
-    }
-
     fn derived(&self) -> &[&str] {
         &[RIDGE]
     }

@@ -65,30 +65,6 @@ impl Experiment for Bandwidth {
         "shared/bandwidth"
     }
 
-    fn summary(&self) -> &'static str {
-        "reading, writing and both in workgroup memory, without conflicts"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every invocation accesses 32 words of workgroup memory in an iteration, in bursts of 8 words, in elements of `width` \
-         words. `read` adds them up; `write` writes a value, another one for each burst; `read_modify_write` adds a value to \
-         them, not atomically, and counts both ways. Neighbouring invocations have neighbouring elements, so that no two lanes of \
-         a subgroup want different words of one bank. The accesses of a burst don't depend on each other, lie constants apart, \
-         and no barrier stands between them; where a burst begins is pushed, and no compiler can know it. There are workgroups \
-         enough to fill the largest devices several times.\n\
-         \n\
-         How to read it: bytes are what invocations access. The best row is the figure to compare with a device's \
-         limit (processors x bytes per clock x clock). Width 4 takes the fewest instructions for each byte: where narrower \
-         elements are slower, the issue of instructions is the limit there. A device that reads and writes at the same time has a `read_modify_write` \
-         above both others; most have not. It is `implausible` above the limit, where that is known. Copying the window in and \
-         the results out is part of the time, a small one. shared/bank_conflict has the same with strides, at stride 1. Where \
-         drivers run on a processor, this is its first cache, through whatever instructions the driver makes of it.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), all rows are at 32878 to 33329 GB/s, 98 to 99.6 % of 128 bytes a clock for \
-         each of 132 processors at 1980 MHz. A word for each lane and clock is all that there is, so that neither wider \
-         elements gain, nor does reading and writing at the same time."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let ops = if quick { &OPS[..1] } else { OPS };

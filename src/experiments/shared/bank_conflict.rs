@@ -89,43 +89,6 @@ impl Experiment for BankConflict {
         "shared/bank_conflict"
     }
 
-    fn summary(&self) -> &'static str {
-        "bandwidth of workgroup memory by stride and pattern, and its banks"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every lane of a subgroup reads one element of `width` words from workgroup memory, again and again, at lane x (stride + \
-         padding) elements. Loads don't depend on each other, nothing else of weight happens between them, and there are \
-         workgroups enough to fill the largest devices several times, so that the loads themselves are the limit. A lane is the \
-         local invocation modulo the subgroup size, which Vulkan doesn't promise, but which drivers do. The whole window moves \
-         from load to load; that moves all lanes alike, and conflicts stay what they are. Patterns: `strided` as said; \
-         `reversed` with the lanes in opposite order; `broadcast` all lanes from the same element, whatever the stride; `xor` \
-         swizzled: column c of a lane's row lies at c xor lane, within the largest power of two that the stride holds; `random` \
-         each lane from a pseudorandom place of its own row, another in each iteration. `xor` and `random` do a few more \
-         instructions for each 16 loads, which is little where the loads are the limit.\n\
-         \n\
-         How to read it: bytes are useful bytes, and `relative` compares with stride 1, strided and unpadded, at the same width: \
-         0.5 is a conflict of two lanes for each bank, on devices that have banks. There, powers of two are the slow strides, a \
-         padding of one or an xor swizzle makes them fast again (stride 32 with padding 1 is stride 33), and `broadcast`, which \
-         needs one access for all lanes, is no slower than stride 1. Slow-downs are smaller at widths 2 and 4, where many devices \
-         serve a subgroup in parts. Large strides of wide elements fill workgroup memory, so that fewer workgroups run at \
-         once: compare such rows with the padded ones beside them before you blame banks. Where drivers run on a processor, \
-         workgroup memory is in its cache, and strides differ by little.\n\
-         \n\
-         shared/banks tells how many banks there are (`count`) and how many bytes each gives at a time (`width`), from the rows \
-         of width 1, strided and unpadded. Lanes that read different words of one bank wait for each other; each possible count \
-         and width predicts how many do at each stride, and the one whose predictions are nearest to the measured times is told. \
-         The note says how much of their variance it explains and how far the next best is behind. Where none \
-         explains nine tenths of it and slows reads down at least 1.5 times, no banks are seen; where several explain it alike, \
-         they are named. Either way there is no figure, and the row says why.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), a load takes as many turns as lanes want different words of one of 32 banks: \
-         at width=1, 32875 GB/s at stride 1, 16565 at 2, and so on down to 1042 at 32, a 32nd. Odd strides are free, 32290 to \
-         32875 GB/s, and an odd padding makes any stride so. Elements of two words are served for half a subgroup at a time \
-         and those of four for a quarter, so that at worst 16 and 8 lanes wait for each other, 2087 to 2089 and 4156 to 4178 \
-         GB/s, and without conflicts all widths have the same bandwidth."
-    }
-
     fn derived(&self) -> &[&str] {
         &[BANKS]
     }

@@ -19,36 +19,6 @@ impl Experiment for Capacity {
         "shared/capacity"
     }
 
-    fn summary(&self) -> &'static str {
-        "walking workgroup memory, by how much of it a workgroup takes"
-    }
-
-    fn description(&self) -> &'static str {
-        "Many workgroups fill `window_bytes` of workgroup memory each and then walk through it as shared/latency does: every lane \
-         follows a cycle in a column of its own, one load after the other, without conflicts, in as many workgroups as it takes \
-         to fill the largest devices several times. An invocation has one load in flight, so that the figure depends on how many \
-         invocations run at once; and what a processor has of workgroup memory, the workgroups on it share.\n\
-         \n\
-         How to read it: with small windows the device holds as many invocations as its other limits allow, and their loads \
-         together come near what workgroup memory gives (shared/bandwidth). The figure falls off where so few workgroups fit \
-         that latency shows, and then in steps, with each workgroup fewer, in proportion. What the driver gives workgroup memory \
-         counts there, which may be less than what a processor has. A kernel with several independent \
-         loads in flight falls later. workgroup/occupancy is the same question about memory. The time of filling the window is \
-         part of the time: where it grows with the window, it is a few per cent.\n\
-         \n\
-         shared/cliff tells, for each local_size_x, the largest window that leaves nine tenths of the best figure; the interval \
-         is from the largest that surely does to the first that surely doesn't. Where the limit of a workgroup comes before any \
-         loss, no knee is seen, and the row says so: with large workgroups, of which few are enough, and always where drivers \
-         run on a processor, unless its first cache is smaller than the window.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), windows of up to 6144 bytes leave all of the bandwidth, 33045 to 33179 GB/s, \
-         but for 4096, whose 29451 these rows don't explain. Larger ones get what latency leaves to the workgroups that fit: \
-         18225 GB/s at 12288 bytes is that of four on each processor, 9141 at 24576 of two, and 4556 to 4571 at 32768 and \
-         49152 of one, four subgroups with a load of 29 cycles each. So many fit, with the 1 KiB that each takes besides, \
-         into at least 52 KiB and less than 65: of the 228 KiB that a processor can give to workgroup memory, this driver \
-         gives it no more. A workgroup with 32 KiB is alone on its processor."
-    }
-
     fn derived(&self) -> &[&str] {
         &[CLIFF]
     }

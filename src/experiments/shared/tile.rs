@@ -25,31 +25,6 @@ impl Experiment for Tile {
         "shared/tile"
     }
 
-    fn summary(&self) -> &'static str {
-        "columns of a tile: tile[N][N], tile[N][N+1], and an xor swizzle"
-    }
-
-    fn description(&self) -> &'static str {
-        "A workgroup copies a tile of N x N words to workgroup memory and reads it by columns, again and again: neighbouring \
-         lanes read neighbouring rows of the same column, which is what a transposition does. `plain` is tile[N][N]; `padded` is \
-         tile[N][N+1], one word lost in each row; `swizzled` is tile[N][N] with column c of row r at c xor r, which loses \
-         nothing but instructions for each address. An iteration reads N/2 columns, of which compilers know neither the first \
-         one nor its alignment. All variants read the same words in the same order.\n\
-         \n\
-         How to read it: `relative` compares with `plain` at the same N. Where workgroup memory has as many banks as N, all lanes \
-         of `plain` want the same bank and wait for each other: `padded` is that many times as fast. At half \
-         of that N, lanes share two banks, and half of them read the same word as another one, which costs nothing. `swizzled` \
-         is as fast as `padded` unless the addresses' instructions are the limit, and leaves room for more workgroups. If \
-         there is no difference, there are no banks: on processors, workgroup memory is in a cache, and the swizzle costs its \
-         instructions. shared/bank_conflict tells how many banks there are.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), columns of 32 or 64 words without padding have 1045 GB/s, a 32nd of the \
-         bandwidth, and of 16 words 4162, an eighth. A padding ends all conflicts, 32137 to 32617 GB/s. The swizzle does as \
-         well, but leaves a third of the bandwidth unused, 20645 to 21448 GB/s: workgroup memory takes a load each clock, in \
-         which a processor's four schedulers begin four instructions, and the swizzled address needs more than these. Pad \
-         where there is room, and swizzle where a padding would cost a workgroup."
-    }
-
     fn variants(&self) -> &[&str] {
         &["plain", "padded", "swizzled"]
     }

@@ -36,39 +36,6 @@ impl Experiment for Aggregate {
         "subgroup/aggregate"
     }
 
-    fn summary(&self) -> &'static str {
-        "one atomic per lane, per subgroup, or per workgroup"
-    }
-
-    fn description(&self) -> &'static str {
-        "All invocations of a dispatch append to one list, `requests` times each: each time an invocation asks for 1 to 4 places, \
-         as its data say, and gets the number of the first. One counter knows how many are taken. In `lane`, every invocation \
-         adds what it needs to the counter. In `subgroup`, the lanes add up their needs (an inclusive scan), the last lane does \
-         one atomic for all, and a shuffle tells the others where they begin. In `workgroup`, invocations add up their needs by \
-         atomics in workgroup memory, one does the atomic for all, and two barriers stand between.\n\
-         \n\
-         How to read it: the headline is the time per request of one invocation, with all that the device does at once; \
-         `relative` compares with `lane`. Where every atomic goes to memory, `lane` takes what sync/atomic with contention=one \
-         takes, and the others less, up to as many times as lanes or invocations share an atomic; until the \
-         scan, or the barriers, are all that remains. The counter's address is plain to see, as in real code: where `lane` is \
-         hardly dearer than `subgroup`, the compiler or the memory adds up by itself, and doing it by hand buys little \
-         (sync/atomic tells which of them). `workgroup` beats \
-         `subgroup` only where the counter is still the limit: its barriers and its own atomics cost more than a scan. On \
-         processors a workgroup often runs on one thread, so that few compete: there, subgroup operations that are emulated may \
-         cost more than the atomics that they save.\n\
-         \n\
-         Who gets which places depends on the order in which atomics come. So each invocation sums up by how much its \
-         requests raised the counter's weight (see src/experiments/common/ledger.rs): places that two got, or nobody, leave \
-         another sum than what the counter says at the end, which is exact.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), with workgroups of 256, `lane` takes 23.2 ps and `subgroup` as well, although \
-         `lane` has an atomic for every request in the source: the compiler adds up a subgroup's requests by itself where the \
-         counter's address is plain, even though each lane wants its own result. 32 times that, 0.74 ns, is the pace of \
-         atomics at one address (see sync/atomic), so the scan itself is hidden. Only `workgroup` gets beyond: one atomic for \
-         256 requests instead of 32 has 0.34 of the time (launch_bound, so at most that). With workgroups of 64 there are a \
-         quarter as many subgroups to hide what each waits for, and `lane` takes 26.4 and `subgroup` 28.6."
-    }
-
     fn variants(&self) -> &[&str] {
         VARIANTS
     }

@@ -50,51 +50,6 @@ impl Experiment for Ops {
         "subgroup/ops"
     }
 
-    fn summary(&self) -> &'static str {
-        "every operation between the lanes of a subgroup, by type"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each invocation does `chain` operations, each of which needs the result of the one before; with so many subgroups in \
-         flight that their rate counts and not their latency. Something lies between two operations, so that no compiler can \
-         fold them: a multiply-add with the lane's own term, in floats some bit operations more (in f16 two conversions, since \
-         its bits are those of the f32), in `mul`, `and` and `or` of whole numbers one or two, in whole numbers of 8 and 16 bits \
-         a shift, in votes and ballots a comparison or a selection. Where a lane has none to read from, a selection keeps its \
-         own value. `shuffle` reads a lane told by data, other moves a lane one apart. What takes no typed value (elect, all, \
-         any and work on ballots) is measured in the variant u32, bitwise arithmetic in whole numbers. `partitioned` stands for \
-         one vendor's own class, which is named and never measured. By default u32, i32 and f32 have all operations, the other \
-         types a shuffle, a reduction and a scan; `thorough` has all of all. local_size_x=250 ends in a subgroup that lacks \
-         lanes; the overview runs this size alone, and so has subgroups of both kinds.\n\
-         \n\
-         How to read it: the headline is the time per operation of a whole subgroup, with all processors of the device at \
-         work: nanoseconds that shrink as the device has more of them. In gop_per_s an operation counts once in each \
-         invocation. Compare operations with each other: shuffles run at the rate of the hardware that crosses lanes; a \
-         reduction that costs log2(subgroup size) shuffles is made of them, one that costs less has an instruction of its own. \
-         Types of 64 bits commonly cross lanes in two halves, and cost twice; types of 8 and 16 bits cost what words do, and \
-         the conversions that a driver adds, or more where words have an instruction that these lack. Cheap operations (votes, \
-         often quads) hide behind what lies between them: their figures are upper bounds. `elect` has no operand, and a \
-         compiler may do it once for all: its figure is then that of what lies between. `inverse_ballot` needs a ballot that \
-         is the same in all lanes: it is made of the number in the chain, and not of the result before, so that it can be done \
-         ahead. Reductions, scans and clustered operations have a turn of the loop each, the others a sixteenth of one: a \
-         driver took several in one turn for the same. The loop's counting is in their figures. A subgroup that lacks lanes \
-         counts as a whole one: `relative` at local_size_x=250 is 1 where it costs as much, and more where a compiler can't \
-         count on full subgroups. On processors, lanes share a vector register or come one after the other, and figures tell \
-         how the driver emulates the operation.\n\
-         \n\
-         Which invocation is which lane is the driver's choice: each records its subgroup and lane, and the twin follows them, \
-         once they make whole subgroups of the size in question.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), in ps: a clock of 1980 MHz in which each of 132 processors does one operation \
-         is 3.8, and a shuffle of a word, a rotation, a broadcast or a quad's exchange takes 4.0 to 4.1. Reductions of u32 and \
-         i32 have an instruction of their own, of two clocks: 7.9 for add, min, max and xor, and 8.6 for and and or, with what \
-         lies between. All others are made of five shuffles and more: 22.7 for the product of words, 25.6 to 27.3 for f32, 43 \
-         for 64 bits. So are sums of whole numbers of 8 and 16 bits, at 39 to 40: as words they would take a fifth. Scans have \
-         no instruction: 56.5 to 63.8 for words and f32, twice a reduction by shuffles and seven times one by the instruction. \
-         At local_size_x=250 `relative` is 1.00 for the instruction and the scans, 1.23 to 1.27 for reductions of f32 and 1.33 \
-         to 1.49 for clustered ones. Shuffles of 64 bits take 10.0 to 11.1. Votes and ballots, 7.0 to 14.4, show what lies \
-         between; ballot_find_lsb takes 16.6, twice the 8.2 of ballot_find_msb."
-    }
-
     fn variants(&self) -> &[&str] {
         NAMES
     }

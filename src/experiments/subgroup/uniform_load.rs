@@ -27,32 +27,6 @@ impl Experiment for UniformLoad {
         "subgroup/uniform_load"
     }
 
-    fn summary(&self) -> &'static str {
-        "one lane loads and tells the others, or all load the same"
-    }
-
-    fn description(&self) -> &'static str {
-        "All invocations of a workgroup need the same words of a small table, one after the other: `reads` of them, each on \
-         another line. In the variant `all`, every lane loads each of them, from an address that is the same for all, which no \
-         compiler can know: it is computed from a number that is read from memory. In `leader`, the first lane of each subgroup \
-         loads, and a subgroup broadcast tells the others. In `known`, every lane loads, and the address is plain to see: a \
-         compiler may use instructions and caches that it has for what is the same for all.\n\
-         \n\
-         How to read it: the headline is the time per word that one invocation gets, with all that the device does at once; \
-         `relative` compares with `all`. Memory pipelines merge lanes that ask for one address, so that `all` costs one access \
-         for the subgroup as `leader` does; the broadcast and the branch around the load then only add to it, and `leader` \
-         loses. It wins where lanes are served one by one, or where each lane's request costs. `known` tells what a device's \
-         uniform path (scalar loads, constant caches) brings: where it is much faster than `all`, make addresses \
-         uniform in ways that the compiler can see. Loads don't depend on each other: this is their rate, not their latency. \
-         With a working set beyond the first cache, all three wait for the next one. On processors, `all` may be a gather of as \
-         many loads as there are lanes, and `known` a single one.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), with a working set of 16384 bytes and in ps: `all` 0.212, which is 6.8 for the \
-         32 lanes of a subgroup, or some 1.8 clocks for each load of a processor. So lanes that ask for one address are served \
-         at once, and `leader`, at 0.347, only adds its branch and its broadcast. `known` is no faster, 0.222: what the \
-         compiler could know of a storage buffer's address brings nothing."
-    }
-
     fn variants(&self) -> &[&str] {
         &["all", "leader", "known"]
     }

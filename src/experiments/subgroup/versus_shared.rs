@@ -25,36 +25,6 @@ impl Experiment for VersusShared {
         "subgroup/versus_shared"
     }
 
-    fn summary(&self) -> &'static str {
-        "reduction, scan and broadcast by subgroups, or through workgroup memory"
-    }
-
-    fn description(&self) -> &'static str {
-        "A workgroup does `jobs` jobs, each of which needs the result of the one before: it sums up a word of each invocation \
-         (reduce), sums up those before and with each (scan), or tells all of them the first one's (broadcast). In the variant \
-         `shared`, words go through workgroup memory alone: the sum by a tree, the scan by Hillis and Steele's steps, both \
-         with a barrier for each doubling; the broadcast with one barrier. In `subgroup`, each subgroup does its part with one \
-         operation; where a workgroup has several, their parts go through workgroup memory, with one barrier, and every \
-         invocation sums up the parts that concern it.\n\
-         \n\
-         How to read it: the headline is the time per job of a workgroup, with as many workgroups at once as fill the device \
-         where they are large; `relative` compares with `subgroup` at the same point: 5 says that the way through workgroup \
-         memory takes five times as long. At the subgroup's own size (32 on most GPUs) it is one instruction against a ladder \
-         of steps, and barriers cost little since nobody has to wait for others; in larger workgroups barriers count, and \
-         there the subgroup's form has one of them instead of seven or nine. A broadcast needs one barrier either way: at more \
-         than one subgroup, expect little between the two. Between two jobs there are three instructions, a multiply-add among \
-         them. On processors, a barrier is a change from one subgroup to the next, and subgroup operations are loops over \
-         lanes; whether they gain depends on the driver. Where subgroups are small (4 or 8 lanes), a large workgroup has many \
-         parts, which every invocation sums up one by one: there the tree may win.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), in ps: reduce gains most from subgroups, since u32 has an instruction for it \
-         (see subgroup/ops): 28.3 against 228 at 32 invocations and 214 against 1170 at 256. Scan, for which there is none, \
-         gains less: 164 against 224 and 814 against 1262. Broadcast at 256 is faster through workgroup memory alone, 116 \
-         against 156: one barrier is needed either way, and then every lane reads the word at once, where the subgroup's form \
-         has a branch and a broadcast besides. At 32, 1056 workgroups are only 8 subgroups for each processor, an eighth of \
-         what it holds: there a reduction takes 30 ns, which is latency, and its figure is that divided by 1056."
-    }
-
     fn variants(&self) -> &[&str] {
         &[BY_SUBGROUP, BY_SHARED]
     }

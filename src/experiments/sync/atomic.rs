@@ -98,50 +98,6 @@ impl Experiment for Atomic {
         "sync/atomic"
     }
 
-    fn summary(&self) -> &'static str {
-        "atomic operations by type, memory, and how many share an address"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each invocation does `atomics` atomic operations on one cell of `type`, in a buffer or in workgroup memory. \
-         `contention` says who shares a cell: nobody (neighbouring invocations have neighbouring cells), the lanes of a subgroup, \
-         a workgroup, or all. In the variant `used`, every result goes into a sum that is written, and which cell an invocation \
-         has is read from a buffer: no compiler can know who shares it, nor leave a result away. In the variant `combinable` no \
-         result is used and the address is plain to see, as in most histograms and counters: a compiler may let a subgroup add \
-         up its values and do one atomic for all, and the device may leave the way back away. Operands come from data, and \
-         differ from one to the next. `add` of floats adds and takes away whole numbers, so that every sum is exact. The values \
-         that compare_exchange expects go round through four, from one that data tells: alone it soon always finds them, among \
-         others now and then. In memory a cell goes on from pass to pass, so that min, max, and, or soon find nothing left to \
-         change.\n\
-         \n\
-         How to read it: the headline is the time per atomic of one invocation, with all that the device does at once: not how \
-         long one takes, but how fast they follow each other. By contention at `used`: distinct is the best case, where the \
-         lanes of a subgroup change words side by side; where a cell is shared, its atomics come one after the other, and the \
-         figure at `one` is the pace of a single address. `relative` compares with distinct. A device whose memory adds up \
-         what a subgroup wants of one address pays less for per_subgroup than for distinct cells on several lines. \
-         `combinable` against `used` at the same point is what \
-         the compiler and the missing way back bring: where per_subgroup, per_workgroup and one fall to a small part of \
-         `used`, operations were combined, since no memory is that fast. Workgroup memory has no `one`: each workgroup has its \
-         own. There the cells are filled before and written out behind, which counts; some devices have no atomics of their \
-         own for it and try again until nobody interfered, most of all for types of 64 bits, floats, and what isn't an add. On \
-         processors, workgroups are threads that take a cache line from each other: `one` is dear with several of them, \
-         and the lanes of a subgroup come one after the other whatever they share.\n\
-         \n\
-         In which order atomics come is nobody's promise. So each invocation sums up by how much its atomics raised the weight \
-         of its cell (see src/experiments/common/ledger.rs), and for each cell all sums together have to be what became of it; besides, \
-         what a cell holds at the end is exact, where it doesn't depend on the order.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), in ps, at `used`, an add of u32 in memory takes 4.34 where each invocation has a \
-         cell, 235 where a workgroup shares one, and 733 where all do: one address takes an atomic every 0.73 ns, whatever the \
-         operation, of u32 and of u64 alike, but of f32 1759. 264 workgroups with a cell each are no more than three times as \
-         fast as one cell for all: neighbouring cells seem to wait for each other. Where a subgroup shares a cell, rows say noisy, \
-         and figures are between the two. `combinable` brings u32 at `one` to 23.0, a 32nd: the compiler adds \
-         up what 32 lanes have, and one atomic for all costs what one for a lane does. It does so neither for u64 nor for f32, \
-         which take 733 to 739 and 1759 there as well: add these up by hand. In workgroup memory, an add of u32 takes 3.93 in a \
-         subgroup and 2.22 in a workgroup, of f32 23.7 and 102 to 111, of u64 30 to 31 and 117: these two come one after the \
-         other, and most likely try again until nobody interfered."
-    }
-
     fn variants(&self) -> &[&str] {
         &[USED, COMBINABLE]
     }

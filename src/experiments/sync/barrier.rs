@@ -40,46 +40,6 @@ impl Experiment for Barrier {
         "sync/barrier"
     }
 
-    fn summary(&self) -> &'static str {
-        "barriers within a workgroup, with and without traffic between them"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every invocation goes through `barriers` steps with a barrier in each. `kind` is the barrier: control is barrier(), at \
-         which the workgroup waits for all of its invocations and sees what they wrote; subgroup is subgroupBarrier(), the same \
-         for a subgroup; memory_shared is memoryBarrierShared(), which waits for nobody but orders an invocation's own accesses, \
-         by its definition for the whole device; memory_workgroup orders them for the workgroup alone; nothing is a step \
-         without a barrier. The others are controlBarrier() with scopes of their own: control_subgroup is the subgroup's, for \
-         workgroup memory alone; at control_queue_family and control_device the workgroup waits as at control, and what it wrote, to \
-         buffers as well, becomes visible to all of the queue family, or of the device, in the terms of the Vulkan memory model. \
-         controlBarrier() with the workgroup's scopes is what barrier() is. `traffic` is what a step works on: registers, with a few dependent instructions; with shared, the \
-         invocation also writes its slot of workgroup memory before the barrier and reads one behind it: with control a slot of \
-         another subgroup where there are several, with subgroup its neighbour's, else its own, since nothing else may be read \
-         without waiting.\n\
-         \n\
-         How to read it: the headline is the time per step (time_ns over barriers), and its difference to kind=nothing at the same \
-         point is what the barrier adds; `relative` is their ratio. With groups=1 a lone workgroup waits and nothing hides it. With more, as \
-         long as the device holds all of them at once, it is still the time that each takes for a step; beyond, they run in \
-         waves, and gop_per_s, steps of whole workgroups per nanosecond, is the figure to use. Expect the control barrier to \
-         grow with the number of subgroups that have to arrive. In a workgroup of one subgroup, drivers may drop it; and with \
-         traffic=registers no result depends on a barrier, so that a driver may drop, merge or move any of them: the \
-         instructions between keep them from standing side by side, no more. Where control is no slower than nothing there, \
-         believe traffic=shared. A fence alone often costs nothing but the reordering that the compiler may no longer do; \
-         some drivers wait at one as at a barrier. A barrier with the device's scope waits, beside the workgroup, for its writes to \
-         be seen by all: no write is on its way here, so that the figure is what asking costs at least; and in that memory model every access to workgroup memory says that it is \
-         to be seen, which a driver may take for a fence of its own (llvmpipe waits at each of them). On processors, a workgroup commonly is one thread that changes from subgroup \
-         to subgroup where it waits: there the figure is the cost of that change.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), a step of a lone workgroup with traffic=shared takes 21.5 ns without a \
-         barrier, from 2 to 64 invocations. subgroup, control_subgroup, memory_shared and memory_workgroup are the same thing, \
-         22.8 ns: a fence is as dear as a subgroup's barrier, a nanosecond. control isn't dropped where one subgroup is alone, \
-         25.8, and takes 32.4 ns for two and 63.9 for 32, where a step without it is 32.5; with registers 10.6 for one, 15.7 \
-         for two and 48.6 for 32, some 1.1 ns for each further subgroup. The scopes of the queue family and of the device are \
-         the same, and another matter: 353 ns for one subgroup and 648 to 649 for 32, with no write on its way. So they are for what \
-         other workgroups have to see, and nothing else. With 256 workgroups at once, on processors of their own or two on \
-         one, control takes 25.8 for one subgroup each and 84.0 for 32."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let limits = &setting.device.limits;
         let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);

@@ -36,35 +36,6 @@ impl Experiment for FalseSharing {
         "sync/false_sharing"
     }
 
-    fn summary(&self) -> &'static str {
-        "atomics on words of one's own, side by side or apart"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every invocation does `atomics` atomic adds on a word that it alone uses, and uses their results. The words lie \
-         `spacing_bytes` apart: side by side at 4, one in each cache line at 64 or 128, padded beyond that. `neighbours` says \
-         whose words are side by side: those of the lanes of a workgroup, or of one lane in each workgroup, so that lines are \
-         shared by workgroups which run on different processors.\n\
-         \n\
-         How to read it: the headline is the time per atomic with all that the device does at once; `relative` compares with \
-         words side by side. No atomic ever waits for another of its own word, so that all differences come from the lines. \
-         Where atomics are done in the memory's own cache, as on GPUs, nothing is taken from anybody: lanes with \
-         words side by side are even the best case, since one access to a line serves many of them, and each doubling of the \
-         spacing costs until every lane has a sector of its own. Neighbours from different workgroups then cost what \
-         their accesses to one line lose by coming one after the other, which padding mends, while it spreads \
-         the words over more of the cache. Where processors with caches of their own do them, as on CPUs, a line that \
-         several write goes back and forth between them: neighbours=workgroups at 4 is dear, and from one line on (64 bytes; 128 \
-         where lines are fetched in pairs) they don't hear of each other. Wide spacings need more memory \
-         (invocations times spacing), which leaves small caches in the end.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), with neighbours=workgroups, words side by side take 19.7 ps per atomic, 18.6 \
-         at 8 bytes apart, and 15.9 to 16.7 from 16 bytes on. So workgroups that write to one sector cost each other a \
-         quarter, no more: nothing goes back and forth between processors, since atomics are done in the cache that all share, \
-         and padding to whole lines gains nothing further. With neighbours=lanes it is the other way round: 4.44 side by side, \
-         5.46, 8.99, and 15.0 to 15.4 from 32 bytes on. There a subgroup's words go out together, sector by sector, and the \
-         sectors are what counts."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let neighbours = if quick { &NEIGHBOURS[1..] } else { NEIGHBOURS };

@@ -35,30 +35,6 @@ impl Experiment for Copy {
         "transfer/copy"
     }
 
-    fn summary(&self) -> &'static str {
-        "bandwidth between host and device, and within the device"
-    }
-
-    fn description(&self) -> &'static str {
-        "One buffer is copied to another: from the host's memory to the device's, back, or within the device's. `command` is \
-         vkCmdCopyBuffer, `shader` a kernel that copies 16 bytes at a time, both timed by the device; `mapped` is the host itself, \
-         copying through a mapped pointer between its own memory and memory of the device that it sees, timed by the host \
-         (column timer). Before each copy that the device times, a GPU's caches are swept by copying something else, since \
-         GPUs keep even the host's memory in their caches as long as nothing is submitted anew. Data come from memory that the host writes past its caches and go to memory that its caches hold, where \
-         the device has such types; column memory_types says which they were.\n\
-         \n\
-         How to read it: to and from the host every byte counts once, as it crosses the bus once; within the device it counts \
-         twice, as in `memory/stream`. Small copies are all overhead: T = a + bytes / b, and bandwidth reaches half its best where \
-         the two are alike. Large ones show the bus; PCIe 4.0 x16 carries 31.5 GB/s at most, 5.0 x16 63. `shader` that is slower \
-         than `command` says that copy engines do better; some drivers use a kernel for both. `mapped` from the device \
-         is slow on most GPUs, by orders of magnitude: reads through the window aren't cached and go word by word, so that \
-         more than 1 MiB of them is skipped where the host's caches don't hold that memory. A device that lacks memory that both see skips `mapped`.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 256 MiB: 51.0 GB/s to the device, 52.4 GB/s back, by \
-         command and by shader alike; 1 MiB 42.8 and 48.3. Within the device a shader reaches 2936 GB/s, vkCmdCopyBuffer \
-         848. Through the mapped pointer 7 to 16 GB/s to the device and 0.03 GB/s back."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let sizes: Vec<u64> = match setting.preset {

@@ -34,37 +34,6 @@ impl Experiment for Divergence {
         "workgroup/divergence"
     }
 
-    fn summary(&self) -> &'static str {
-        "lanes of a subgroup that take up to 32 different paths"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every invocation takes one of `branches` paths. Each path is a loop of `turns` turns with four steps of integer \
-         arithmetic in each, the same work as every other path, but other code. `pattern` says who takes which: `uniform` all \
-         lanes of a subgroup the same, and the next subgroup the next one; `alternate` neighbouring lanes different ones, in \
-         turn; `block` neighbouring lanes the same, in as many runs as there are paths; `random` each lane a pseudorandom one. A \
-         lane is the local invocation modulo the subgroup size, which Vulkan doesn't promise, but which drivers do. There are \
-         workgroups enough to fill the largest devices several times.\n\
-         \n\
-         How to read it: ops are steps of single invocations, and `relative` compares with one path, where nothing diverges. \
-         `uniform` should stay near 1 whatever the number of paths: different subgroups may go different ways, as long as \
-         their code fits the caches of instructions. Where lanes of a subgroup diverge, a device that runs a subgroup as one \
-         runs its paths one after the other: 1/2 with two paths, 1/32 with 32, alike for `alternate` and `block`. Where \
-         `block` is faster, the hardware works on parts of a subgroup by themselves, which have fewer paths each. `random` \
-         takes as many paths as came up, a few less than there are, but subgroups then take other code at any time, which \
-         caches of instructions must hold. With more branches than lanes, a subgroup takes at most as many as it has lanes. \
-         Small workgroups that fill no subgroup have idle lanes. On processors, lanes are those of the processor's vectors, \
-         and the same holds: a driver that runs them one by one instead loses nothing, and the figure shows it.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), paths are run one after the other, whoever takes them: of one path's figure, \
-         `alternate` and `block` both have 0.50 to 0.51 with 2 paths, 0.25 with 4, 0.13 with 8, 0.064 with 16 and 0.032 with \
-         32. So no part of a subgroup goes its own way. `uniform` keeps 0.99 to 1.00 up to 16 paths, whose code is 33664 \
-         bytes, and falls to 0.62 with 32, whose 66944 bytes no longer fit the caches of instructions. `random` gains a little \
-         with 16, 0.073, as some of them don't come up; with 32 it is slowest of all, 0.026, although a third don't: most \
-         likely since subgroups are then at different code at any time, while in `alternate` and `block` all take it in the \
-         same order."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let thorough = setting.preset == Preset::Thorough;
         let quick = setting.preset == Preset::Quick;

@@ -27,24 +27,6 @@ impl Experiment for Linear {
         "workgroup/linear"
     }
 
-    fn summary(&self) -> &'static str {
-        "workgroup size of a one-dimensional kernel (saxpy)"
-    }
-
-    fn description(&self) -> &'static str {
-        "z = a x + y over n floats, one invocation per element, swept over the workgroup size: one SPIR-V module, specialized.\n\
-         \n\
-         How to read it: bandwidth rises with local_size_x until a workgroup fills whole subgroups and the device holds enough \
-         of them to hide the latency of memory, and until what a workgroup does counts more than its start, then stays flat, \
-         and may fall again where large workgroups leave processors partly empty. Choose the smallest size on the flat part. \
-         Below the subgroup size, lanes go unused.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), each doubling of local_size_x doubles the figure from 20 GB/s at 1 to 1252 at \
-         64, beyond the 32 lanes of a subgroup as well: what limits small workgroups is their start, which takes the device \
-         0.60 ns each for those of 1 and 0.61 for those of 64. Those of 128 get 2022 GB/s, and those of 256 do enough each for \
-         their start not to count: 2646. Larger ones lose a little of that: 2600 at 512 and 2506 at 1024."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
         let quick = setting.preset == Preset::Quick;

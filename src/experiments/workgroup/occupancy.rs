@@ -28,38 +28,6 @@ impl Experiment for Occupancy {
         "workgroup/occupancy"
     }
 
-    fn summary(&self) -> &'static str {
-        "read bandwidth while workgroup memory limits how many workgroups run at once"
-    }
-
-    fn description(&self) -> &'static str {
-        "Each workgroup allocates `spoiler_bytes` of workgroup memory, of which it uses one word, and reads its part of a large \
-         buffer: every invocation 32 elements of 8 bytes, one after the other, each load waiting for the one before it. So an \
-         invocation has one load in flight, and how many loads the device has in flight is how many invocations run on it at \
-         once. What a processor has of workgroup memory is shared by the workgroups that run on it: the more each takes, the \
-         fewer are resident.\n\
-         \n\
-         How to read it: with a small spoiler, the device holds as many invocations as its other limits allow, and the figure is \
-         what that many loads in flight give (at most what memory gives). It falls in steps where one workgroup fewer fits, and \
-         below the knee in proportion to the workgroups that are left: the latency of memory is no longer hidden. Large \
-         workgroups fall in coarse steps, small ones in fine ones and lower. A real kernel that needs so much workgroup memory \
-         pays as much, unless each of its invocations has more loads in flight, which is the remedy.\n\
-         \n\
-         workgroup/residency tells the knee for each local_size_x: the largest spoiler that leaves nine tenths of the best \
-         figure. Its interval is from the largest that surely does to the first that surely doesn't. Where the limit of a \
-         workgroup's memory comes before any loss, no knee is seen, and the row says so: always where drivers run on a processor, \
-         whose threads take one workgroup at a time and keep its memory in cache.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), every figure is what follows if the workgroups of a processor have 49152 bytes \
-         between them, as much as one of them may have, although the processor has more. So 32768 bytes cost what 49152 do, \
-         168 GB/s at local_size_x=64 and 643 at 256: a second workgroup doesn't fit. With 24576 two do, and of 64 invocations \
-         get 335. All 2048 invocations of a processor fit where each has 24 bytes: workgroup/residency says 1536 for 64 \
-         invocations and 6144 for 256, up to which there are 2759 and 2732 to 2741 GB/s. The loss begins gently, as so many \
-         loads in flight are more than memory needs: 2447 and 2408 GB/s with three quarters of them, 2112 and 2080 with half; \
-         1233 and 1214 with a quarter, and from there on nearly in proportion. The 168 GB/s are 132 x 64 loads of 8 bytes in \
-         some 400 ns, the latency of memory."
-    }
-
     fn derived(&self) -> &[&str] {
         &[RESIDENCY]
     }

@@ -27,35 +27,6 @@ impl Experiment for Persistent {
         "workgroup/persistent"
     }
 
-    fn summary(&self) -> &'static str {
-        "a workgroup per block of items, or persistent ones with a stride or a queue"
-    }
-
-    fn description(&self) -> &'static str {
-        "`blocks` blocks of items are worked on, an item per invocation: some dependent steps of integer arithmetic, and a word \
-         written. In `grid` each block has a workgroup of its own, which the device's own scheduler starts. In `stride` and \
-         `queue` a grid of only `groups` workgroups stays until all is done: in `stride` each takes every groups-th block, which \
-         is settled beforehand; in `queue` each takes the next one from a queue, an atomic counter in memory. With \
-         `lengths=uneven`, every sixteenth block or so takes 16 times as long.\n\
-         \n\
-         How to read it: `relative` compares with `grid` at the same point. `stride` saves the start of workgroups, and with \
-         even blocks is as good as it gets, if `groups` fills the device, the blocks divide by it, and workgroups keep pace: \
-         one that is ahead finds nothing more to do. With uneven ones it waits for the workgroup that has most of the long \
-         ones. `queue` deals these out as they come, as the device's own scheduler does, and pays for each block with an \
-         atomic operation, its way to memory and back, and two barriers. So it only wins where starting a workgroup costs more \
-         than that. The shorter the blocks (`turns`), the more all of this shows. `groups` has no part in `grid`. The best \
-         number is what the device holds at once: fewer leave it idle, more only wait. On processors a driver's threads take \
-         workgroups from a queue of their own, so that `grid` is hard to beat there.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), the device's own scheduler is hard to beat. It starts a workgroup every 0.62 \
-         ns, as in workgroup/linear, which is the limit of `grid` with short even blocks; `stride` has 1.02 of it there with \
-         groups=1056, the most that the device holds, and 0.96 with half of them. With long even blocks it has 0.94 and 0.90, \
-         although shares are equal to a hundredth and `queue`, with as few workgroups, has 0.99: so workgroups don't keep pace \
-         with each other, and those that are ahead find nothing left to do. With uneven blocks it has 0.79 to 0.87. `queue` \
-         has 1.00 with long uneven blocks, 0.92 to 0.97 with short uneven ones, and 0.67 with short even ones: these take 0.93 \
-         ns each, whatever `groups` is, not much more than an atomic at one address (see sync/atomic)."
-    }
-
     fn variants(&self) -> &[&str] {
         &["grid", "stride", "queue"]
     }

@@ -31,40 +31,6 @@ impl Experiment for Registers {
         "workgroup/registers"
     }
 
-    fn summary(&self) -> &'static str {
-        "time per value by the number of values held, and where spilling starts"
-    }
-
-    fn description(&self) -> &'static str {
-        "Every invocation holds `live_values` words, all needed from the first turn to the last. In each of `turns` turns each of \
-         them is multiplied and its neighbour added, one instruction on most devices, with constants that no compiler knows. \
-         The headline is time over turns and values: what one value of all invocations takes in one turn. With --stats, rows \
-         also have the driver's own `registers`, and `spill_bytes` where it tells them.\n\
-         \n\
-         How to read it: with few values the turns' own instructions show, so that the figure falls at first. Then it is flat: \
-         twice the values take twice the time. It rises where values no longer fit into registers and every turn loads and \
-         stores those that don't, or, gently and before that, where invocations that hold more registers leave room for too \
-         few others to hide latency. A kernel of that many live values wants fewer of them, or a smaller workgroup, as some \
-         devices give each invocation of a large one fewer registers.\n\
-         \n\
-         workgroup/spilling tells the most values that stay in registers, for each local_size_x: `time` by the times, as the \
-         last value of the axis within a tenth of the best, from which on all are slower; `driver` by the driver's statistics, as \
-         the last value with nothing spilled, or, where the driver tells its registers only, the last before their number stops \
-         growing. The interval reaches from there to the next value of the axis. Where no value is slower, no statistic was \
-         asked for, or the number still grows at the end, there is no figure, and the row says why. Drivers that run on a \
-         processor have 16 or 32 registers of the processor, each for a whole subgroup, and keep the rest on the stack, in its \
-         first cache, where it costs little: there is often no knee to see; and a driver that unrolls no loop keeps all values \
-         in memory from the start.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), the flat figure, 131 to 133 ns, is 64 multiply-adds per clock in each of 132 \
-         processors, all that they have for whole numbers, with 19 registers as with 255. At 255 the 65536 registers of a \
-         processor hold one workgroup of 256 invocations instead of eight, which costs next to nothing here: values that don't \
-         depend on each other hide latency as well as other invocations do. An invocation gets 255 registers at most, 248 of \
-         them for values, so that `driver` says 240, the axis's last value below, and `time` 256, the first eight of which \
-         that don't fit cost no more than a tenth: 143 ns. From there on it is steep: 180 at 272, 254 at 288, 467 at 320, and \
-         1062 at 384, eight times as much for every value, spilled or not."
-    }
-
     fn derived(&self) -> &[&str] {
         &[SPILLING]
     }

@@ -23,38 +23,6 @@ impl Experiment for Saturation {
         "workgroup/saturation"
     }
 
-    fn summary(&self) -> &'static str {
-        "throughput by the number of workgroups, and how many fill the device"
-    }
-
-    fn description(&self) -> &'static str {
-        "A grid of `groups` workgroups of a fixed size, each invocation of which does one item: `steps` steps of integer arithmetic \
-         that depend on each other, and one word written. There is next to no memory traffic, so what more workgroups add is more \
-         arithmetic in flight.\n\
-         \n\
-         How to read it: with few workgroups, time_ns stays flat and the items per second rise with their number, since each \
-         finds processors that have nothing else to do, or whose instructions leave gaps. Once the device is full, the figure \
-         is flat and time_ns grows. Where the last of several waves of workgroups is partly empty, the figure falls back a \
-         little; the more waves, the less. Before that, it may fall back where workgroups aren't dealt out evenly. A grid that \
-         is smaller than the knee leaves a part of the device idle, whatever it computes. Work that waits for memory instead \
-         of for its own arithmetic needs more in flight: see workgroup/occupancy. Small times are `launch_bound`: the launch \
-         of a grid is part of them, and lowers the left end of the curve.\n\
-         \n\
-         workgroup/fill tells the knee for each local_size_x and number of steps: the least number of workgroups (`groups`), and \
-         of invocations in all (`invocations`), that come within a tenth of the best figure. Its interval is from the largest \
-         number that surely doesn't to the first that surely does, by the rows' own intervals. Where the sweep is too short to \
-         show a plateau, there is no figure, and the row says why. On processors, the device is full with one workgroup for each \
-         of the driver's threads, whose number the knee shows, unless a lone one is already cut up among them.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), a lone workgroup takes 7.3 ns for a step, some 14 clocks, of which the \
-         instructions keep a scheduler busy for four: so three subgroups nearly fill each of the four schedulers of 132 \
-         processors. With 768 workgroups of 64 there are as many, and they take 121 us, hardly more than the 119 of one: 0.406 \
-         Gitems/s of the 0.487 that 16384 workgroups get. More of them needn't bring more at once: 1024 have no more than \
-         0.370, and take about as long as five subgroups on one scheduler would, where four is an even share. workgroup/fill \
-         says 4096 workgroups, 262144 invocations, nearly the 2048 that each processor can hold: that is where uneven shares \
-         no longer cost a tenth, not where latency is hidden at last."
-    }
-
     fn derived(&self) -> &[&str] {
         &[FILL]
     }

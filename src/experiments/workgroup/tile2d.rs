@@ -14,30 +14,6 @@ impl Experiment for Tile2d {
         "workgroup/tile2d"
     }
 
-    fn summary(&self) -> &'static str {
-        "workgroup shape over a row-major image (RGBA8 to gray)"
-    }
-
-    fn description(&self) -> &'static str {
-        "A square, row-major RGBA8 image in a storage buffer becomes gray, one invocation per pixel, swept over every workgroup \
-         shape. `order` says which index of the workgroup runs along a row, where neighbours are adjacent in memory: `row` is \
-         x, the usual way; `column` is y.\n\
-         \n\
-         How to read it: small shapes cost their start, whatever they are. Of large ones with `order=row`, those whose \
-         local_size_x covers whole subgroups reach full bandwidth; narrow ones (1x32) touch a new cache line in every lane. \
-         With `order=column` the picture is mirrored. Compare 8x8, 16x16, 32x1 and 1x32; a shape that is as fast in both \
-         orders profits from caches, not from coalescing.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), of shapes with up to 64 invocations that are four pixels wide or more, only \
-         the number counts, since the start of workgroups is their limit (see workgroup/linear): 425 GB/s for 32x1, 16x2 and \
-         8x4 alike, 847 for 64x1, 16x4 and 8x8. Larger ones are as fast as their rows are wide: the best shape reaches 353 \
-         GB/s where it is one pixel wide, 699 with 2, 1308 with 4, 1964 with 8, 2050 with 16 and 2176 with 512. Eight pixels \
-         are a sector of 32 bytes, and whoever takes less of one pays for it whole. With `order=column` the picture is \
-         mirrored, 2136 for 1x256, but falls deeper: where all 32 lanes of a subgroup are in rows of their own, 336 to 472 \
-         whatever the height, even if the workgroup as a whole takes full sectors, as 32x8 does: so what one subgroup touches \
-         counts first. Shapes of 1024 invocations lose a little: 1024x1 has 1997."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let limits = &setting.device.limits;
         let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));

@@ -18,30 +18,6 @@ impl Experiment for Tile3d {
         "workgroup/tile3d"
     }
 
-    fn summary(&self) -> &'static str {
-        "workgroup shape over a volume (RGBA8 to gray)"
-    }
-
-    fn description(&self) -> &'static str {
-        "A cube of RGBA8 voxels in a storage buffer, row after row and layer after layer, becomes gray, one invocation per voxel, \
-         swept over workgroup shapes. `order` says which index of the workgroup runs along a row, where neighbours are adjacent \
-         in memory: `row` is x, the usual way; `column` is y; `layer` is z.\n\
-         \n\
-         How to read it: as workgroup/tile2d, with one index more. The width of a shape along the rows decides how many lines \
-         of memory a subgroup touches: with `order=row`, 32x1x1 and 8x4x1 have the same number of invocations, and the second \
-         touches four times as many lines; where both are as slow, it is the start of workgroups that costs, and larger ones \
-         tell. How the rest is shared among the other two indexes matters less, and only by what the caches keep of \
-         neighbouring rows. The default sweep has few shapes of each kind, and `order=row` alone; the thorough one has all \
-         powers of two and all orders. On processors, a workgroup is a loop: small ones cost most of all their start, and \
-         whether rows are followed matters little for a volume that its caches hold.\n\
-         \n\
-         On an NVIDIA H100 (driver 580.159.04), 32x1x1 and 8x4x1 are alike, 425 GB/s: the start of workgroups is their limit, \
-         as of all that have up to 64 invocations and are four voxels wide or more (see workgroup/linear). Of those with 256, \
-         32x8x1 has 2054 GB/s, 8x8x4 1922 and 4x8x8 1270: eight voxels are a sector of 32 bytes, nearly as good as a whole \
-         line, and less than a sector is paid for whole. How the rest is shared out matters little: 32x1x8 has 2040. The best \
-         of all is 128x4x1 with 2133, and of those with 1024 invocations 128x8x1 with 1918."
-    }
-
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let limits = &setting.device.limits;
         let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));

@@ -1,0 +1,143 @@
+//! Markdown for a terminal: headings, paragraphs, lists and tables as plain lines that fit a width.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// What stands before an item of a list, and below it before its further lines.
+const ITEM: [&str; 2] = ["- ", "  "];
+
+/// Between two columns of a table.
+const GAP: &str = "  ";
+
+/// Lines of at most this width, but for words and tables that are wider.
+pub fn rendered(markdown: &str, width: usize) -> String {
+    let mut page = Page { width, ..Page::default() };
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        page.take(event);
+    }
+    page.lines.join("\n")
+}
+
+/// What is rendered so far.
+#[derive(Default)]
+struct Page {
+    width: usize,
+    lines: Vec<String>,
+    /// The text of the block that isn't ended yet.
+    text: String,
+    /// How many lists it is in.
+    depth: usize,
+    /// Whether the next block is the first of its item.
+    is_first: bool,
+    /// Whether the next block stands right below the last one.
+    is_tight: bool,
+    /// The rows of the table that isn't ended yet.
+    rows: Vec<Vec<String>>,
+}
+
+impl Page {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Text(words) => self.text.push_str(&words),
+            Event::Code(words) => self.text.push_str(&format!("`{words}`")),
+            Event::SoftBreak | Event::HardBreak => self.text.push(' '),
+            Event::Start(Tag::List(_)) => {
+                // What introduces it stands right above.
+                self.end_block();
+                self.depth += 1;
+            }
+            Event::End(TagEnd::List(_)) => {
+                self.depth -= 1;
+                self.is_tight = self.depth > 0;
+            }
+            Event::Start(Tag::Item) => self.is_first = true,
+            Event::End(TagEnd::Item | TagEnd::Paragraph) => self.end_block(),
+            Event::End(TagEnd::Heading(_)) => {
+                let line = "-".repeat(self.text.chars().count());
+                self.end_block();
+                self.lines.push(line);
+                self.is_tight = true;
+            }
+            Event::Start(Tag::TableHead | Tag::TableRow) => self.rows.push(Vec::new()),
+            Event::End(TagEnd::TableCell) => {
+                let cell = std::mem::take(&mut self.text);
+                self.rows.last_mut().into_iter().for_each(|row| row.push(cell.clone()));
+            }
+            Event::End(TagEnd::Table) => self.end_table(),
+            _ => {}
+        }
+    }
+
+    /// An empty line, but not above the first block, below a heading, or within a list.
+    fn space(&mut self) {
+        if !self.lines.is_empty() && !self.is_tight {
+            self.lines.push(String::new());
+        }
+        self.is_tight = false;
+    }
+
+    fn end_block(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            return;
+        }
+        self.space();
+        let indent = ITEM[1].repeat(self.depth);
+        for (i, line) in wrapped(&text, self.width - indent.len()).lines().enumerate() {
+            let mark = if i == 0 && self.is_first && self.depth > 0 { ITEM[0] } else { ITEM[1] };
+            let before = if self.depth > 0 { format!("{}{mark}", ITEM[1].repeat(self.depth - 1)) } else { String::new() };
+            self.lines.push(format!("{before}{line}"));
+        }
+        self.is_first = false;
+        self.is_tight = self.depth > 0;
+    }
+
+    fn end_table(&mut self) {
+        self.space();
+        let rows = std::mem::take(&mut self.rows);
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        for row in &rows {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            self.lines.push(cells.join(GAP).trim_end().to_owned());
+        }
+    }
+}
+
+/// Breaks a line at spaces.
+pub fn wrapped(line: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_lines_that_fit() {
+        let text = "What does *it* cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\n## How to read it\n\nFirst of all.\n\nThen.\n\n\
+                    | size | GB/s |\n|---|---|\n| 64 | 1252 |\n| 1024 | 9 |\n";
+        let lines = "What does it cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\nHow to read it\n--------------\n\
+                     First of all.\n\nThen.\n\nsize  GB/s\n64    1252\n1024  9";
+        assert_eq!(rendered(text, 19), lines);
+    }
+
+    #[test]
+    fn what_is_no_markup_stays() {
+        assert_eq!(rendered("2 * 3 * 4 < local_size_x | 2^20", 80), "2 * 3 * 4 < local_size_x | 2^20");
+    }
+}
