@@ -113,6 +113,8 @@ fn setting(device: &DeviceInfo) -> Setting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use pulldown_cmark::{Event, Parser, Tag};
+
     use super::*;
 
     #[test]
@@ -120,7 +122,12 @@ mod tests {
         for experiment in experiments::CATALOGUE {
             let name = experiment.name();
             let Text { summary, body } = experiments::text(name).unwrap();
-            assert!(!summary.is_empty() && body.contains("\n## How to read it\n"), "{name}");
+            let begins = ["- Question: ", "\n- Unit: ", "\n- At a glance: ", "\n## How to read it\n"];
+            let places: Vec<Option<usize>> = begins.iter().map(|begin| body.find(begin)).collect();
+            assert!(!summary.is_empty() && places[0] == Some(0) && places.is_sorted(), "{name}: {places:?}");
+            // Markup that nobody meant, such as two stars, would eat characters.
+            let is_meant = |event: Event| !matches!(event, Event::Start(Tag::Emphasis | Tag::HtmlBlock) | Event::InlineHtml(_));
+            assert!(Parser::new(body).all(is_meant), "{name}");
             assert!(description(*experiment).unwrap().lines().all(|line| line.chars().count() <= WIDTH), "{name}");
         }
     }

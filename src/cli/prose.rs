@@ -1,14 +1,14 @@
 //! Markdown for a terminal: headings, paragraphs, lists and tables as plain lines that fit a width.
 
+use comfy_table::{ContentArrangement, Table as Grid};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::output::RULE_ONLY;
 
 /// What stands before an item of a list, and below it before its further lines.
 const ITEM: [&str; 2] = ["- ", "  "];
 
-/// Between two columns of a table.
-const GAP: &str = "  ";
-
-/// Lines of at most this width, but for words and tables that are wider.
+/// Lines of at most this width, but for words that are longer.
 pub fn rendered(markdown: &str, width: usize) -> String {
     let mut page = Page { width, ..Page::default() };
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
@@ -52,7 +52,7 @@ impl Page {
             Event::Start(Tag::Item) => self.is_first = true,
             Event::End(TagEnd::Item | TagEnd::Paragraph) => self.end_block(),
             Event::End(TagEnd::Heading(_)) => {
-                let line = "-".repeat(self.text.chars().count());
+                let line = "─".repeat(self.text.chars().count());
                 self.end_block();
                 self.lines.push(line);
                 self.is_tight = true;
@@ -93,14 +93,12 @@ impl Page {
 
     fn end_table(&mut self) {
         self.space();
-        let rows = std::mem::take(&mut self.rows);
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-        for row in &rows {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            self.lines.push(cells.join(GAP).trim_end().to_owned());
-        }
+        let mut rows = std::mem::take(&mut self.rows).into_iter();
+        let mut grid = Grid::new();
+        grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        grid.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        grid.set_header(rows.next().unwrap_or_default()).add_rows(rows);
+        self.lines.extend(grid.to_string().lines().map(|line| line.trim_end().to_owned()));
     }
 }
 
@@ -131,8 +129,8 @@ mod tests {
     fn markdown_becomes_lines_that_fit() {
         let text = "What does *it* cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\n## How to read it\n\nFirst of all.\n\nThen.\n\n\
                     | size | GB/s |\n|---|---|\n| 64 | 1252 |\n| 1024 | 9 |\n";
-        let lines = "What does it cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\nHow to read it\n--------------\n\
-                     First of all.\n\nThen.\n\nsize  GB/s\n64    1252\n1024  9";
+        let lines = "What does it cost?\nTime, by `n`.\n\n- Question: how\n  long?\n- Unit: ns\n\nHow to read it\n──────────────\n\
+                     First of all.\n\nThen.\n\n size   GB/s\n─────────────\n 64     1252\n 1024   9";
         assert_eq!(rendered(text, 19), lines);
     }
 

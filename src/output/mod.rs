@@ -31,7 +31,7 @@ pub use csv::Csv;
 pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
-pub use table::{Style, Table};
+pub use table::{RULE_ONLY, Style, Table};
 
 /// Something that rows are written to.
 pub trait Writer {

@@ -18,7 +18,7 @@ const HELD: usize = 256;
 const WIDTH: u16 = 100;
 
 /// No borders, a rule below the titles (in the order of `comfy_table::Table::load_preset`).
-const RULE_ONLY: &str = "     ──            ";
+pub const RULE_ONLY: &str = "     ──            ";
 
 /// Who draws the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -525,7 +525,7 @@ fn list_and_describe_cover_the_catalogue() {
         assert!(list.lines().any(|line| line.starts_with(name) && line.ends_with(text(name).unwrap().summary)), "{name}");
         assert_eq!(of_memory.contains(name), name.starts_with("memory/"), "{name}");
         let described = succeeded(&["describe", name]).out;
-        assert!(described.starts_with(&format!("{name}: ")) && described.contains("\nHow to read it\n----"), "{described}");
+        assert!(described.starts_with(&format!("{name}: ")) && described.contains("\nHow to read it\n────"), "{described}");
         let device = lanescope::model::DeviceInfo::mock();
         let setting = lanescope::experiments::Setting {
             queue: None,
