@@ -87,7 +87,7 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
             let mutants = Mutants::read(*experiment);
             let mut known: BTreeSet<At> = BTreeSet::new();
             for mutant in &mutants.mutants {
-                let mutated = compilers.of(&format!("{} {mutant:?}", experiment.name()), || mutants.library(mutant));
+                let mutated = compilers.of(&format!("{} {mutant:?}", experiment.name()), || mutant.library());
                 let info = device.info().clone();
                 for at in mutant.at.iter().flat_map(|line| places(*experiment, &setting(&info), line)) {
                     let key = (experiment.name().to_owned(), format!("{} {}", mutant.name, mutant.from));
@@ -97,7 +97,7 @@ fn every_mutant_is_found_wrong_and_no_kernel_is() {
                     let Some(found) = verdict(device, &mutated, *experiment, &at) else { continue };
                     ran.insert(key);
                     if (found == Verdict::Right) != mutant.survives.is_some() {
-                        faults.push(format!("{found:?}: {}", mutants.describe(mutant, &at)));
+                        faults.push(format!("{found:?}: {}", mutant.describe(&at)));
                     }
                     if known.insert(at.clone()) && verdict(device, &original, *experiment, &at) != Some(Verdict::Right) {
                         faults.push(format!("the kernel itself: {} {} {}", experiment.name(), at.variant, at.point));

@@ -13,30 +13,114 @@ use lanescope::plan::parse_values;
 use lanescope::shader::Library;
 use serde::Deserialize;
 
-/// A file of mutants.
+/// A file of mutants. Where they have to be found wrong: `axis=VALUES` and `variant=NAMES`, separated by blanks, as `run --axis` takes
+/// them, and of several values their product. What a mutant says of that goes before what its group says, and that before what the
+/// file says. An axis that nobody names has its first default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
-    pub mutant: Vec<Mutant>,
+struct File {
+    #[serde(default)]
+    at: String,
+    group: Vec<Group>,
+}
+
+/// Mutants that have something in common.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    /// Below `glsl/`; the shader of the experiment's own name where it isn't said.
+    kernel: Option<String>,
+    #[serde(default = "nowhere_else")]
+    at: Vec<String>,
+    /// What they need that no driver of the tests has.
+    elsewhere: Option<String>,
+    mutants: Vec<Written>,
+}
+
+/// A broken kernel, as its file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    from: String,
+    to: String,
+    #[serde(default = "nowhere_else")]
+    at: Vec<String>,
+    survives: Option<String>,
+    elsewhere: Option<String>,
+}
+
+/// One line that adds nothing.
+fn nowhere_else() -> Vec<String> {
+    vec![String::new()]
 }
 
 /// A broken kernel.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Mutant {
     /// What is broken.
     pub name: String,
-    /// Below `glsl/`; the shader of the experiment's own name where it isn't said.
-    pub kernel: Option<String>,
+    /// Below `glsl/`.
+    pub kernel: String,
     pub from: String,
     pub to: String,
-    /// Where it has to be found wrong: `axis=VALUES` and `variant=NAMES`, separated by blanks, as `run --axis` takes them, and of
-    /// several values their product. An axis that isn't named has its first default.
+    /// Where it has to be found wrong, a line for each product of values.
     pub at: Vec<String>,
     /// Why no check can find it.
     pub survives: Option<String>,
     /// What it needs that no driver of the tests has: it may run nowhere here, and was found wrong on what this names.
     pub elsewhere: Option<String>,
+}
+
+impl File {
+    fn mutants(self, own_kernel: &str) -> Vec<Mutant> {
+        let of_file = self.at;
+        let of_group = |group: Group| {
+            let kernel = group.kernel.unwrap_or_else(|| own_kernel.to_owned());
+            let lines: Vec<String> = group.at.iter().map(|line| joined(&of_file, line)).collect();
+            let mutant = move |Written { name, from, to, at, survives, elsewhere }: Written| Mutant {
+                name,
+                kernel: kernel.clone(),
+                from,
+                to,
+                at: lines.iter().flat_map(|line| at.iter().map(|own| joined(line, own))).collect(),
+                survives,
+                elsewhere: elsewhere.or_else(|| group.elsewhere.clone()),
+            };
+            group.mutants.into_iter().map(mutant).collect::<Vec<_>>()
+        };
+        self.group.into_iter().flat_map(of_group).collect()
+    }
+}
+
+impl Mutant {
+    pub fn describe(&self, at: &At) -> String {
+        let Mutant { name, kernel, from, to, .. } = self;
+        format!("{kernel}: {name} ({from} -> {to}) at {} {}", at.variant, at.point)
+    }
+
+    /// The library with this mutant in place of the kernel.
+    pub fn library(&self) -> Library {
+        let library = Library::embedded();
+        let path = &self.kernel;
+        let text = library.get(path).unwrap_or_else(|| panic!("no {path}")).to_owned();
+        assert_eq!(text.matches(&self.from).count(), 1, "{path}: `{}` must apply exactly once", self.from);
+        let mutated = text.replacen(&self.from, &self.to, 1);
+        assert_ne!(text, mutated, "{path}: {}", self.name);
+        library.with(path, mutated)
+    }
+}
+
+/// The mutants of a file, of which there may be none.
+pub fn read(text: &str, own_kernel: &str) -> Result<Vec<Mutant>, toml::de::Error> {
+    if text.is_empty() { Ok(Vec::new()) } else { toml::from_str::<File>(text).map(|file| file.mutants(own_kernel)) }
+}
+
+/// A line with another one that goes before it.
+fn joined(line: &str, own: &str) -> String {
+    let name = |pair: &str| pair.split_once('=').map_or_else(|| pair.to_owned(), |(name, _)| name.to_owned());
+    let is_said = |pair: &&str| own.split_whitespace().any(|own| name(own) == name(pair));
+    line.split_whitespace().filter(|pair| !is_said(pair)).chain(own.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
 
 /// All mutants of one experiment.
@@ -49,28 +133,8 @@ impl Mutants {
     pub fn read(experiment: &'static dyn Experiment) -> Self {
         let path = folder().join(experiment.name()).with_extension("toml");
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let file = if text.is_empty() { Ok(File { mutant: Vec::new() }) } else { toml::from_str(&text) };
-        Self { experiment, mutants: file.unwrap_or_else(|error| panic!("{}: {error}", path.display())).mutant }
-    }
-
-    pub fn describe(&self, mutant: &Mutant, at: &At) -> String {
-        let Mutant { name, from, to, .. } = mutant;
-        format!("{}: {name} ({from} -> {to}) at {} {}", self.kernel(mutant), at.variant, at.point)
-    }
-
-    pub fn kernel(&self, mutant: &Mutant) -> String {
-        mutant.kernel.clone().unwrap_or_else(|| format!("{}.comp", self.experiment.name()))
-    }
-
-    /// The library with this mutant in place of the kernel.
-    pub fn library(&self, mutant: &Mutant) -> Library {
-        let library = Library::embedded();
-        let path = self.kernel(mutant);
-        let text = library.get(&path).unwrap_or_else(|| panic!("no {path}")).to_owned();
-        assert_eq!(text.matches(&mutant.from).count(), 1, "{path}: `{}` must apply exactly once", mutant.from);
-        let mutated = text.replacen(&mutant.from, &mutant.to, 1);
-        assert_ne!(text, mutated, "{path}: {}", mutant.name);
-        library.with(&path, mutated)
+        let mutants = read(&text, &format!("{}.comp", experiment.name()));
+        Self { experiment, mutants: mutants.unwrap_or_else(|error| panic!("{}: {error}", path.display())) }
     }
 }
 
