@@ -101,6 +101,12 @@ pub trait Experiment: Sync {
         Vec::new()
     }
 
+    /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
+    /// row comes. Nothing for one whose own rows tell peaks.
+    fn peak_kind(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Its axes with the values that are measured by default.
     fn axes(&self, setting: &Setting) -> Vec<Axis>;
 

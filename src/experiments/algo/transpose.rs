@@ -32,6 +32,10 @@ impl Experiment for Transpose {
         Some("naive")
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 8192) };

@@ -31,6 +31,10 @@ impl Experiment for Dtype {
         "memory/dtype"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 28) };

@@ -25,6 +25,10 @@ impl Experiment for Gather {
         "memory/gather"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.

@@ -32,6 +32,10 @@ impl Experiment for Layout {
         Some("soa")
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let on_gpu = vertices_on(setting.device);

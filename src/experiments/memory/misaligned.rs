@@ -28,6 +28,10 @@ impl Experiment for Misaligned {
         &["words", "bytes"]
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB on a GPU: ten times the last cache of a large one of today.

@@ -71,6 +71,10 @@ impl Experiment for RowColumn {
         "memory/row_column"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };

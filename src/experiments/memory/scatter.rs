@@ -17,6 +17,10 @@ impl Experiment for Scatter {
         "memory/scatter"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB of values: ten times the last cache of a large GPU of today.

@@ -83,6 +83,10 @@ impl Experiment for Stride {
         "memory/stride"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // 512 MiB: ten times the last cache of a large GPU of today. Every strided write is read back whole and checked, so more

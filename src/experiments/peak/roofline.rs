@@ -68,6 +68,10 @@ impl Experiment for Roofline {
         sweeps.into_iter().map(|(point, rows)| ridge_row(point, &rows)).collect()
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("fp32")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let n = if quick { setting.by_class(1_u64 << 16, 1 << 26) } else { setting.by_class(1 << 18, 1 << 28) };

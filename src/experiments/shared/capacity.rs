@@ -32,6 +32,10 @@ impl Experiment for Capacity {
         sweeps(axis, rows).into_iter().map(|(point, rows)| told.of(&point, &knee(&rows))).collect()
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("shared")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let windows = match setting.preset {
             Preset::Quick => vec![8 << 10],

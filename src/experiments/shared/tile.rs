@@ -37,6 +37,10 @@ impl Experiment for Tile {
         Some("plain")
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("shared")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let tiles: &[u64] = if setting.preset == Preset::Quick { &[32] } else { &[16, 32, 64] };
         // As in shared/bank_conflict.

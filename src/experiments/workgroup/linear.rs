@@ -27,6 +27,10 @@ impl Experiment for Linear {
         "workgroup/linear"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let largest = setting.device.limits.workgroup_size[0].min(setting.device.limits.workgroup_invocations).max(1);
         let quick = setting.preset == Preset::Quick;

@@ -41,6 +41,10 @@ impl Experiment for Occupancy {
         sweeps(axis, rows).into_iter().map(|(point, rows)| told.of(&point, &knee(&rows))).collect()
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let limits = &setting.device.limits;
         let largest = limits.workgroup_size[0].min(limits.workgroup_invocations).max(1);

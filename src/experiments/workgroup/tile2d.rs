@@ -14,6 +14,10 @@ impl Experiment for Tile2d {
         "workgroup/tile2d"
     }
 
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let limits = &setting.device.limits;
         let largest = |axis: usize| u64::from(limits.workgroup_size[axis].min(limits.workgroup_invocations).max(1));

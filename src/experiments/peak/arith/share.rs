@@ -3,56 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::summary::{Kind, Row, ends, of_largest, surest};
+use crate::experiments::CATALOGUE;
 use crate::model::{Derived, Figure, Finished, Point};
 
 /// What the shares are reported under.
 pub const NAME: &str = "peak/share";
 
-/// What is compared with a kind of peak: experiments that lead with the same figure, and those whose rows the peak is taken from aren't
-/// among them.
-pub struct Compared {
-    /// The kind.
-    pub kind: &'static str,
-    /// The experiments.
-    pub experiments: &'static [&'static str],
+/// The experiments whose shares are told, with the kind of peak that each is held against.
+pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind()?)))
 }
-
-/// All of them.
-pub const COMPARED: &[Compared] = &[
-    Compared {
-        kind: "global",
-        experiments: &[
-            "workgroup/linear",
-            "workgroup/tile2d",
-            "workgroup/tile3d",
-            "workgroup/occupancy",
-            "memory/stride",
-            "memory/misaligned",
-            "memory/gather",
-            "memory/scatter",
-            "memory/row_column",
-            "memory/layout",
-            "memory/dtype",
-            "algo/transpose",
-        ],
-    },
-    Compared { kind: "shared", experiments: &["shared/tile", "shared/capacity"] },
-    Compared { kind: "fp32", experiments: &["peak/roofline"] },
-];
 
 /// A row for each of these experiments that was measured, with the flags of the two rows that are compared.
 pub fn derive(rows: &BTreeMap<&str, &[Finished]>, kinds: &[Kind]) -> Vec<(Derived, BTreeSet<String>)> {
-    let of = |compared: &Compared| {
-        let Some(kind) = kinds.iter().find(|kind| kind.name == compared.kind) else { return Vec::new() };
-        let peak = kind.best(rows);
-        let of_experiment = |name: &&'static str| {
-            let all = rows.get(name).copied().unwrap_or_default();
-            let measured = of_largest(all.iter().map(|row| (*name, row)).collect());
-            surest(&measured).map(|best| share(kind, best, peak, &measured))
-        };
-        compared.experiments.iter().filter_map(of_experiment).collect::<Vec<_>>()
+    let of = |(name, kind): (&'static str, &str)| {
+        let kind = kinds.iter().find(|own| own.name == kind)?;
+        let all = rows.get(name).copied().unwrap_or_default();
+        let measured = of_largest(all.iter().map(|row| (name, row)).collect());
+        surest(&measured).map(|best| share(kind, best, kind.best(rows), &measured))
     };
-    COMPARED.iter().flat_map(of).collect()
+    compared().filter_map(of).collect()
 }
 
 fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
@@ -133,9 +103,10 @@ mod tests {
 
     #[test]
     fn each_kind_is_one_of_the_summary() {
-        for Compared { kind, experiments } in COMPARED {
-            let kind = summary::KINDS.iter().find(|other| other.name == *kind).unwrap();
-            assert!(experiments.iter().all(|name| crate::experiments::find(name).is_some() && !kind.sources.contains(name)));
+        assert!(compared().count() > 10);
+        for (name, kind) in compared() {
+            let kind = summary::KINDS.iter().find(|other| other.name == kind).unwrap();
+            assert!(!kind.sources.contains(&name), "{name}");
         }
     }
 }

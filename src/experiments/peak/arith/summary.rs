@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use super::share::COMPARED;
+use super::share::compared;
 use crate::model::{Derived, Figure, Finished, Point};
 
 /// What the figures are reported under.
@@ -11,8 +11,8 @@ pub const NAME: &str = "peak/summary";
 
 /// The experiments whose rows they are taken from, and those whose shares of them are told, beside `peak/arith` itself.
 pub static SOURCES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let compared = COMPARED.iter().flat_map(|compared| compared.experiments);
-    let all: BTreeSet<&str> = KINDS.iter().flat_map(|kind| kind.sources).chain(compared).copied().collect();
+    let sources = KINDS.iter().flat_map(|kind| kind.sources).copied();
+    let all: BTreeSet<&str> = sources.chain(compared().map(|(name, _)| name)).collect();
     all.into_iter().filter(|name| *name != "peak/arith").collect()
 });
 
