@@ -19,8 +19,8 @@ use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{
-    Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Measured, Options, Pool, Rule, Session, Source, Task, ToolCases,
-    Vulkan,
+    CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session, Task,
+    ToolCases, Vulkan,
 };
 use lanescope::model::{Axis, AxisKind, AxisValue, Cache, Case, DeviceInfo, Failure, Measurand, Point, Preset, Repeat, Work};
 use lanescope::plan::{Plan, Request, check_limits};
@@ -223,7 +223,7 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
     let mut points: Vec<Vec<(_, AxisValue)>> = vec![Vec::new()];
     for axis in experiment.axes(setting) {
         let values = match axis.kind {
-            AxisKind::Words(_) | AxisKind::Numbers(_) if !axis.is_work => axis.defaults.clone(),
+            AxisKind::Choices(_) | AxisKind::Numbers(_) if !axis.is_work => axis.defaults.clone(),
             _ => vec![middle(&axis)],
         };
         let with = |point: &Vec<_>, value: &AxisValue| [&point[..], &[(axis.name.clone(), value.clone())]].concat();
@@ -327,7 +327,7 @@ fn amount(work: &Work) -> f64 {
 /// One case over and over, whose results aren't looked at here.
 struct Always(Prepared);
 
-impl Source for Always {
+impl CaseSource for Always {
     fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
         Ok(self.0.clone())
     }
@@ -354,7 +354,7 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
         let local = LocalBench::new(Box::new(&mut *device), tools.clone(), Box::new(source), options).map_err(failed)?;
         let mut session = Session::new(Pool::of(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
         let key = CaseKey::of(&case.case);
-        let task = Task { key: key.clone(), case: &case.case, base: Some(Base::Here(key)) };
+        let task = Task { key: key.clone(), case: &case.case, base: Some(PairBase::Here(key)) };
         let tasks = vec![task; TRIES / 10];
         let mut measured = Vec::new();
         for _ in 0..TRIES / tasks.len() {

@@ -86,7 +86,7 @@ fn range(axis: &Axis) -> String {
         AxisKind::Numbers(numbers) => {
             format!("one of {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
         }
-        AxisKind::Words(words) => format!("one of {}", words.join(", ")),
+        AxisKind::Choices(words) => format!("one of {}", words.join(", ")),
     }
 }
 

@@ -14,7 +14,7 @@ use super::target::Targets;
 use super::voice::Voice;
 use crate::experiments::calibration::evict;
 use crate::measure::{
-    BLOCK_CASES, Base, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, Pool, Rule, Session, Task,
+    BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, PairBase, Pool, Rule, Session, Task,
 };
 use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, PipelineDetail, Preset};
 use crate::output::{Bar, Progress};
@@ -329,7 +329,7 @@ impl<'r> DeviceRun<'r> {
 
     /// What a case is measured alternately with, where that runs, and how rows name it. Nothing for what measures the timer itself,
     /// which has no passes to alternate, nor for what the host does by itself: its passes have another clock.
-    fn base_of(&self, planned: &Planned) -> Option<(Base, String)> {
+    fn base_of(&self, planned: &Planned) -> Option<(PairBase, String)> {
         let experiment = planned.experiment.name();
         planned.case.as_ref().ok().filter(|case| case.measurand == Measurand::Pass)?;
         match self.pairing {
@@ -338,12 +338,12 @@ impl<'r> DeviceRun<'r> {
                 let base = planned.base.as_ref().filter(|base| base.case_id != planned.case_id)?;
                 let key =
                     CaseKey { experiment: experiment.to_owned(), variant: base.variant.to_owned(), point: base.point.clone() };
-                Some((Base::Here(key), base.case_id.clone()))
+                Some((PairBase::Here(key), base.case_id.clone()))
             }
             Pairing::Device(place, plan) => {
                 let base = plan.case_at(experiment, planned.variant, &planned.point)?;
                 let DeviceInfo { device_uuid, driver, .. } = &place.info;
-                Some((Base::There(key(&base)), format!("{}@{device_uuid}/{}", base.case_id, driver.uuid)))
+                Some((PairBase::There(key(&base)), format!("{}@{device_uuid}/{}", base.case_id, driver.uuid)))
             }
         }
     }

@@ -57,7 +57,7 @@ struct Inspection<'m> {
     source_hash: &'m str,
     capabilities: Vec<String>,
     extensions: &'m [String],
-    entry_points: Vec<Entry<'m>>,
+    entry_points: Vec<EntryReport<'m>>,
     spec_constants: Vec<Constant<'m>>,
     push_constant_bytes: u32,
     /// Of Workgroup memory, which all entry points declare together: of the variables that functions use.
@@ -84,7 +84,7 @@ struct Bound<'m> {
 }
 
 #[derive(Debug, Serialize)]
-struct Entry<'m> {
+struct EntryReport<'m> {
     #[serde(flatten)]
     declared: &'m EntryPoint,
     /// Its workgroup size under the specialization.
@@ -105,8 +105,8 @@ struct Constant<'m> {
 impl<'m> Inspection<'m> {
     fn of(module: &'m Module, values: &SpecValues) -> Result<Self, ReflectError> {
         let reflection = &module.reflection;
-        let entry = |declared: &'m EntryPoint| -> Result<Entry<'m>, ReflectError> {
-            Ok(Entry {
+        let entry = |declared: &'m EntryPoint| -> Result<EntryReport<'m>, ReflectError> {
+            Ok(EntryReport {
                 declared,
                 workgroup: reflection.local_size(declared, values)?,
                 subgroup_classes: reflection.subgroup_classes(declared, values).into_iter().collect(),
@@ -269,7 +269,7 @@ fn structure(ty: &TypeLayout) -> Option<&StructLayout> {
     }
 }
 
-impl fmt::Display for Entry<'_> {
+impl fmt::Display for EntryReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.workgroup;
         writeln!(f, "\nentry point {}: workgroups of {x} x {y} x {z}", self.declared.name)?;
@@ -289,7 +289,7 @@ impl fmt::Display for Entry<'_> {
     }
 }
 
-impl Entry<'_> {
+impl EntryReport<'_> {
     /// A column for each depth of loops, and one for all.
     fn show_instructions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut head = format!("    {:24}", "static instructions");

@@ -16,7 +16,7 @@ use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
 use crate::record::{Header, Reader, Record, Recovery, SCHEMA_VERSION, Standing};
-use crate::shader::{Compiler, Library, Subject};
+use crate::shader::{Compiler, Library, ModuleKey};
 
 /// Kept rows, by device of the run.
 #[derive(Default)]
@@ -262,7 +262,7 @@ struct Judge<'r> {
     templates: &'r [Record],
     is_paired: bool,
     compiler: Compiler,
-    hashes: HashMap<Subject, Option<String>>,
+    hashes: HashMap<ModuleKey, Option<String>>,
 }
 
 impl<'r> Judge<'r> {
@@ -325,7 +325,7 @@ impl<'r> Judge<'r> {
     fn source_hash(&mut self, case: &Case) -> Option<String> {
         let Some(kernel) = case.kernels.first() else { return Some(String::new()) };
         let Kernel { source, macros, target, .. } = kernel;
-        let subject = Subject { path: source.to_string(), macros: macros.clone(), target: *target };
+        let subject = ModuleKey { path: source.to_string(), macros: macros.clone(), target: *target };
         let compiler = &mut self.compiler;
         let hash = self.hashes.entry(subject).or_insert_with(|| {
             let module = compiler.compile(source, macros, *target);

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use super::error::Error;
 use super::instance::MessageLog;
 use super::logical::Logical;
-use super::pipeline::{Compiled, Source};
+use super::pipeline::{Compiled, PipelineSource};
 use crate::model::{DeviceInfo, DeviceKind, Status};
 use crate::shader::Specialized;
 
@@ -60,12 +60,12 @@ struct Recipe {
 }
 
 impl Recipe {
-    fn of(source: &Source<'_>) -> Self {
+    fn of(source: &PipelineSource<'_>) -> Self {
         Self { name: source.name.clone(), specialized: source.specialized.clone() }
     }
 
     /// Whether the same pipeline would come of it. A module that is held here can't be mistaken for another one.
-    fn is(&self, source: &Source<'_>) -> bool {
+    fn is(&self, source: &PipelineSource<'_>) -> bool {
         let (own, other) = (&self.specialized, source.specialized);
         self.name == source.name
             && Arc::ptr_eq(&own.module, &other.module)
@@ -95,7 +95,7 @@ impl Ahead {
     }
 
     /// Has a pipeline made, unless it is already.
-    pub(super) fn make(&self, source: &Source<'_>) {
+    pub(super) fn make(&self, source: &PipelineSource<'_>) {
         let mut state = self.shared.lock();
         let known = state.waiting.iter().chain(state.under_way.iter().map(|(recipe, _)| recipe));
         if !known.chain(state.done.iter().map(|(recipe, _)| recipe)).any(|recipe| recipe.is(source)) {
@@ -105,7 +105,7 @@ impl Ahead {
     }
 
     /// Takes a pipeline that was made, after waiting for it if need be; `None` for one that no thread has begun.
-    pub(super) fn take(&self, source: &Source<'_>) -> Option<Result<Compiled, Error>> {
+    pub(super) fn take(&self, source: &PipelineSource<'_>) -> Option<Result<Compiled, Error>> {
         let mut state = self.shared.lock();
         state.waiting.retain(|recipe| !recipe.is(source));
         loop {
@@ -183,7 +183,7 @@ impl Shared {
 
 impl Recipe {
     fn make(&self, logical: &Arc<Logical>) -> Made {
-        let source = Source { name: self.name.clone(), specialized: &self.specialized };
+        let source = PipelineSource { name: self.name.clone(), specialized: &self.specialized };
         let compile = || catch_unwind(AssertUnwindSafe(|| Compiled::new(logical, &source)));
         let (compiled, messages) = MessageLog::aside(compile);
         let panicked = |_| Err(Error::new(Status::Error, format!("{}: making its pipeline panicked", self.name)));

@@ -22,7 +22,7 @@ use super::instance::InstanceInner;
 use super::logical::Logical;
 use super::memory::{self, Buffer, Staging};
 use super::object::Owned;
-use super::pipeline::{BoundSource, Compiled, Kernel, Source};
+use super::pipeline::{BoundKernel, BoundSource, Compiled, PipelineSource};
 use super::resource::Resource;
 use super::submit::Queue;
 use super::timestamps::QueryPool;
@@ -106,7 +106,7 @@ pub(super) struct LoadedCase {
     pass: Vec<Step>,
     repeat: Repeat,
     measurand: Measurand,
-    kernels: Vec<Kernel>,
+    kernels: Vec<BoundKernel>,
     events: Vec<Owned<vk::Event>>,
     /// Those that its own steps write.
     queries: Option<QueryPool>,
@@ -131,7 +131,7 @@ impl LoadedCase {
     }
 
     /// A kernel that a checked step names.
-    pub(super) fn kernel(&self, index: usize) -> &Kernel {
+    pub(super) fn kernel(&self, index: usize) -> &BoundKernel {
         &self.kernels[index]
     }
 
@@ -224,13 +224,13 @@ impl Device {
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
         let mut statistics = self.logical.inquirer.is_some().then(Vec::new);
         for bound in BoundSource::all(prepared) {
-            let kernel = Kernel::new(|| self.compiled(&bound.source), &bound, &loaded)?;
+            let kernel = BoundKernel::new(|| self.compiled(&bound.source), &bound, &loaded)?;
             if let Some(all) = &mut statistics {
                 all.extend(kernel.statistics(&bound.source.name)?);
             }
             kernels.push(kernel);
         }
-        let pipeline_time = kernels.iter().map(Kernel::time).sum();
+        let pipeline_time = kernels.iter().map(BoundKernel::time).sum();
         // Only now: a case that failed on the way leaves nothing behind.
         let owned = resources.iter().cloned().zip(loaded.iter().cloned()).zip(sharable);
         self.shared.extend(owned.filter(|(_, sharable)| *sharable).map(|(shared, _)| shared));
@@ -247,7 +247,7 @@ impl Device {
     }
 
     /// A pipeline: one that was made ahead, or a new one.
-    fn compiled(&self, source: &Source<'_>) -> Result<Compiled, Error> {
+    fn compiled(&self, source: &PipelineSource<'_>) -> Result<Compiled, Error> {
         let made = self.ahead.as_ref().and_then(|ahead| ahead.take(source));
         made.unwrap_or_else(|| Compiled::new(&self.logical, source))
     }

@@ -18,7 +18,7 @@ use super::resource::Resource;
 use super::statistics::Inquirer;
 
 /// A kernel that can be bound.
-pub(super) struct Kernel {
+pub(super) struct BoundKernel {
     compiled: Compiled,
     sets: Vec<vk::DescriptorSet>,
     /// The sets live in it; a kernel without bindings has none.
@@ -35,7 +35,7 @@ pub(super) struct Compiled {
 }
 
 /// What a pipeline is made from.
-pub(super) struct Source<'a> {
+pub(super) struct PipelineSource<'a> {
     /// Its name in captures and messages.
     pub(super) name: String,
     pub(super) specialized: &'a Specialized,
@@ -43,7 +43,7 @@ pub(super) struct Source<'a> {
 
 /// What a kernel of a case is made from.
 pub(super) struct BoundSource<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: PipelineSource<'a>,
     kernel: &'a model::Kernel,
     resources: &'a [model::Resource],
 }
@@ -55,13 +55,13 @@ impl<'a> BoundSource<'a> {
         prepared.case.kernels.iter().zip(&prepared.kernels).map(move |(kernel, specialized)| {
             let [x, y, z] = specialized.local_size;
             let name = format!("{title} {} ({x}x{y}x{z})", kernel.source);
-            Self { source: Source { name, specialized }, kernel, resources: &prepared.case.resources }
+            Self { source: PipelineSource { name, specialized }, kernel, resources: &prepared.case.resources }
         })
     }
 }
 
 /// Descriptors of a set's layout.
-struct Slot {
+struct SetBinding {
     binding: u32,
     kind: vk::DescriptorType,
     count: u32,
@@ -73,13 +73,13 @@ fn refused(name: &str, info: &BindingInfo, problem: &str) -> Error {
 }
 
 /// The descriptor sets of a kernel, by number and without gaps, as its module declares them.
-fn set_slots(source: &Source<'_>) -> Result<Vec<Vec<Slot>>, Error> {
-    let mut sets: BTreeMap<u32, Vec<Slot>> = BTreeMap::new();
+fn set_slots(source: &PipelineSource<'_>) -> Result<Vec<Vec<SetBinding>>, Error> {
+    let mut sets: BTreeMap<u32, Vec<SetBinding>> = BTreeMap::new();
     for info in &source.specialized.bindings {
         let unknown = || refused(&source.name, info, "a kind of descriptor that Lanescope doesn't know");
         let kind = descriptor_type(info.kind).ok_or_else(unknown)?;
         // An array whose length only the layout says has one: what the compiler makes of it is the same for any.
-        sets.entry(info.set).or_default().push(Slot { binding: info.binding, kind, count: info.count.max(1) });
+        sets.entry(info.set).or_default().push(SetBinding { binding: info.binding, kind, count: info.count.max(1) });
     }
     let count = sets.keys().next_back().map_or(0, |last| last + 1);
     Ok((0..count).map(|set| sets.remove(&set).unwrap_or_default()).collect())
@@ -150,7 +150,7 @@ fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
 
 impl Compiled {
     /// Makes the pipeline.
-    pub(super) fn new(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Self, Error> {
+    pub(super) fn new(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Self, Error> {
         let slots = set_slots(source)?;
         let set_layouts = slots.iter().map(|slots| set_layout(logical, slots, source)).collect::<Result<Vec<_>, _>>()?;
         let layout = pipeline_layout(logical, &set_layouts, source)?;
@@ -169,7 +169,7 @@ impl Compiled {
     }
 }
 
-impl Kernel {
+impl BoundKernel {
     /// Makes the kernel from its pipeline and the resources of its case. The pipeline isn't asked for where these don't fit.
     pub(super) fn new(
         compiled: impl FnOnce() -> Result<Compiled, Error>,
@@ -220,7 +220,11 @@ impl Kernel {
     }
 }
 
-fn set_layout(logical: &Arc<Logical>, slots: &[Slot], source: &Source<'_>) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
+fn set_layout(
+    logical: &Arc<Logical>,
+    slots: &[SetBinding],
+    source: &PipelineSource<'_>,
+) -> Result<Owned<vk::DescriptorSetLayout>, Error> {
     let bindings: Vec<_> = (slots.iter())
         .map(|slot| {
             vk::DescriptorSetLayoutBinding::default()
@@ -240,7 +244,7 @@ fn set_layout(logical: &Arc<Logical>, slots: &[Slot], source: &Source<'_>) -> Re
 fn pipeline_layout(
     logical: &Arc<Logical>,
     set_layouts: &[Owned<vk::DescriptorSetLayout>],
-    source: &Source<'_>,
+    source: &PipelineSource<'_>,
 ) -> Result<Owned<vk::PipelineLayout>, Error> {
     let set_layouts: Vec<_> = set_layouts.iter().map(Owned::raw).collect();
     let range = vk::PushConstantRange::default()
@@ -254,7 +258,7 @@ fn pipeline_layout(
     Ok(Owned::new(logical, layout, &source.name))
 }
 
-fn shader_module(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
+fn shader_module(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Owned<vk::ShaderModule>, Error> {
     let info = vk::ShaderModuleCreateInfo::default().code(&source.specialized.module.words);
     // SAFETY: the words are valid SPIR-V: a compiler wrote them (the boundary's one trusted promise). Those of a user's own file
     // come here in a process that may die of them.
@@ -266,7 +270,7 @@ fn pipeline(
     logical: &Arc<Logical>,
     module: &Owned<vk::ShaderModule>,
     layout: &Owned<vk::PipelineLayout>,
-    source: &Source<'_>,
+    source: &PipelineSource<'_>,
 ) -> Result<Owned<vk::Pipeline>, Error> {
     let specialized = source.specialized;
     let entry = CString::new(specialized.entry.as_str())

@@ -14,7 +14,7 @@ use super::device::choose_family;
 use super::error::{Context, Error};
 use super::instance::InstanceInner;
 use super::logical::Logical;
-use super::pipeline::{BoundSource, Compiled, Source};
+use super::pipeline::{BoundSource, Compiled, PipelineSource};
 
 /// The extension's functions.
 type Functions = ash::khr::pipeline_executable_properties::Device;
@@ -125,7 +125,7 @@ pub(super) fn of_kernel(
 ) -> Result<Option<PipelineStatistics>, Error> {
     check::kernel(specialized, info)?;
     let logical = compiling(instance, physical, info, detail)?;
-    of_source(&logical, &Source { name: specialized.entry.clone(), specialized })
+    of_source(&logical, &PipelineSource { name: specialized.entry.clone(), specialized })
 }
 
 fn compiling(
@@ -137,7 +137,7 @@ fn compiling(
     Logical::for_compiling(instance, physical, info, choose_family(info, None)?.index, detail)
 }
 
-fn of_source(logical: &Arc<Logical>, source: &Source<'_>) -> Result<Option<PipelineStatistics>, Error> {
+fn of_source(logical: &Arc<Logical>, source: &PipelineSource<'_>) -> Result<Option<PipelineStatistics>, Error> {
     Compiled::new(logical, source)?.statistics(&source.name)
 }
 

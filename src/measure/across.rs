@@ -29,7 +29,7 @@ enum Trouble {
 /// Whose part of a pair is in trouble.
 enum PairTrouble {
     Own(Trouble),
-    Base(Trouble),
+    PairBase(Trouble),
 }
 
 impl Block<'_, '_, '_> {
@@ -136,7 +136,7 @@ impl Block<'_, '_, '_> {
             }
             Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure),
             Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(slot, Stage::Timing, &loss, Some(index), entries),
-            Err(PairTrouble::Base(trouble)) => {
+            Err(PairTrouble::PairBase(trouble)) => {
                 self.session.base_pool.iter_mut().for_each(|pool| part(pool, slot, entry, &trouble));
             }
         }
@@ -166,23 +166,23 @@ impl Block<'_, '_, '_> {
             (&mut session.base_pool, entry.place(pool, slot), base_place, entry.sizes)
         else {
             let failure = Failure::new(Status::Error, "the pair isn't loaded");
-            return Err(PairTrouble::Base(Trouble::Failed(failure)));
+            return Err(PairTrouble::PairBase(Trouble::Failed(failure)));
         };
         let begun = |answer| if let Answer::Begun(result) = answer { Some(result) } else { None };
-        ask(base_pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Base)?;
+        ask(base_pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::PairBase)?;
         ask(pool, slot, Order::Begin { recovers }, begun).map_err(PairTrouble::Own)?;
         let (mut own, mut base) = (Visit::default(), Visit::default());
         for i in 0..=pairs(sizes, base_sizes) {
             for is_base in [is_base_first(i), !is_base_first(i)] {
                 if is_base {
-                    add(&mut base, sample(base_pool, slot, base_place, base_sizes).map_err(PairTrouble::Base)?);
+                    add(&mut base, sample(base_pool, slot, base_place, base_sizes).map_err(PairTrouble::PairBase)?);
                 } else {
                     add(&mut own, sample(pool, slot, place, sizes).map_err(PairTrouble::Own)?);
                 }
             }
         }
         let ended = |answer| if let Answer::Ended(result) = answer { Some(result) } else { None };
-        let (base_conditions, _) = ask(base_pool, slot, Order::End, ended).map_err(PairTrouble::Base)?;
+        let (base_conditions, _) = ask(base_pool, slot, Order::End, ended).map_err(PairTrouble::PairBase)?;
         let (conditions, took) = ask(pool, slot, Order::End, ended).map_err(PairTrouble::Own)?;
         finish(&mut own, sizes.batch, floors[0]);
         finish(&mut base, base_sizes.batch, floors[1]);

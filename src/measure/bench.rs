@@ -35,7 +35,7 @@ impl CaseKey {
 }
 
 /// Where a bench gets its cases from, and who knows what they must compute.
-pub trait Source {
+pub trait CaseSource {
     /// Makes and compiles a case.
     ///
     /// # Errors

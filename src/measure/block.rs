@@ -12,7 +12,7 @@ use super::entry::Entry;
 use super::pool::Stage;
 use super::racing::FirstVisits;
 use super::rig::IDLE;
-use super::session::{Base, Event, Observer, Options, Outcome, Rule, Session, Task};
+use super::session::{Event, Observer, Options, Outcome, PairBase, Rule, Session, Task};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
 use crate::model::{Case, Failure, Status};
 use crate::stats;
@@ -289,7 +289,7 @@ impl Block<'_, '_, '_> {
             .filter_map(|entry| {
                 entry.suspected_at = None;
                 match &entry.task.base {
-                    Some(Base::Here(key)) => Some((key.clone(), entry.unpaired.clone()?)),
+                    Some(PairBase::Here(key)) => Some((key.clone(), entry.unpaired.clone()?)),
                     _ => None,
                 }
             })

@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::bench::{CaseKey, Job, Loading, ShaderFacts, Visited};
 use super::block::Observing;
 use super::earlier::Earlier;
-use super::flags::{self, Pass, Subject, flags};
+use super::flags::{self, Evidence, Pass, flags};
 use super::local::REPEATS;
 use super::pool::{Pool, Stage};
 use super::rig::Conditions;
-use super::session::{Base, Event, Session, Task, VisitMade};
+use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
 use super::{Measured, Rounds, Timer};
@@ -119,7 +119,7 @@ impl<'c> Entry<'c> {
     /// The base that is loaded with it on its own device.
     pub(super) fn base_here(&self) -> Option<&CaseKey> {
         match &self.task.base {
-            Some(Base::Here(key)) if self.unpaired.is_none() => Some(key),
+            Some(PairBase::Here(key)) if self.unpaired.is_none() => Some(key),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl<'c> Entry<'c> {
 
     /// Whether that base is on another device.
     pub(super) fn is_paired_across(&self) -> bool {
-        self.is_paired() && matches!(self.task.base, Some(Base::There(_)))
+        self.is_paired() && matches!(self.task.base, Some(PairBase::There(_)))
     }
 
     /// What a bench is told to load.
@@ -141,7 +141,7 @@ impl<'c> Entry<'c> {
 
     /// What the base's bench is told to load.
     pub(super) fn base_job(&self) -> Option<Job> {
-        let Some(Base::There(key)) = &self.task.base else { return None };
+        let Some(PairBase::There(key)) = &self.task.base else { return None };
         let sizes = self.sizes.and_then(|(_, base)| base).map(|sizes| (sizes, None));
         Some(Job { key: key.clone(), base: None, is_checked: sizes.is_none(), sizes })
     }
@@ -319,7 +319,7 @@ impl Session<'_> {
         let own = Pass { time, batch: entry.batch(), floor, empty_pass };
         let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
-        let subject = Subject {
+        let subject = Evidence {
             noise: entry.noise_now(),
             // Of what left early no precision was asked.
             max_noise: if stop.is_early() { f64::INFINITY } else { self.options.max_noise },

@@ -27,7 +27,7 @@ const DISTURBED: f64 = 0.25;
 
 /// What flags are judged by.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct Evidence<'a> {
     /// Half the interval over the median.
     pub noise: f64,
     /// What was asked for.
@@ -52,7 +52,7 @@ pub struct Pass {
 }
 
 /// The flags of a measurement, in the order in which a row has them.
-pub fn flags(subject: &Subject) -> Vec<Flag> {
+pub fn flags(subject: &Evidence) -> Vec<Flag> {
     let near_floor = |pass: &Pass| pass.time * f64::from(pass.batch) < NEAR_FLOORS * pass.floor;
     let launch_bound = |pass: &Pass| pass.empty_pass.is_some_and(|empty| pass.time < LAUNCH_BOUND * empty);
     let on_either = |raised: fn(&[Conditions]) -> bool| subject.conditions.into_iter().any(raised);
@@ -126,12 +126,12 @@ mod tests {
     const FINE: Pass = Pass { time: 1000.0, batch: 64, floor: 500.0, empty_pass: Some(40.0) };
 
     fn flags_of(pass: Pass) -> Vec<Flag> {
-        flags(&Subject { noise: 0.001, max_noise: 0.01, passes: &[pass], conditions: [&[], &[]] })
+        flags(&Evidence { noise: 0.001, max_noise: 0.01, passes: &[pass], conditions: [&[], &[]] })
     }
 
     fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {
         let conditions: Vec<_> = conditions.iter().map(|(clock, lost)| Conditions { clock: *clock, lost: *lost }).collect();
-        flags(&Subject { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&conditions, &[]] })
+        flags(&Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&conditions, &[]] })
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn noise_is_flagged_when_it_is_too_much_or_no_number() {
         for (noise, flagged) in [(0.01, false), (0.011, true), (f64::NAN, true), (f64::INFINITY, true)] {
-            let found = flags(&Subject { noise, max_noise: 0.01, passes: &[], conditions: [&[], &[]] });
+            let found = flags(&Evidence { noise, max_noise: 0.01, passes: &[], conditions: [&[], &[]] });
             assert_eq!(found == [Flag::Noisy], flagged, "{noise}");
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(flags_under(&[fine, fine, fine, fine, fine, lost]), []);
         assert_eq!(flags_under(&[fine, fine, fine, fine, lost, lost]), [Flag::Contended]);
         let [own, base] = [[fine; 6], [slow; 6]].map(|all| all.map(|(clock, lost)| Conditions { clock, lost }));
-        let subject = Subject { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };
+        let subject = Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };
         assert_eq!(flags(&subject), [Flag::Drift, Flag::Throttled], "the base's device counts as well");
         assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
     }

@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::bench::{Answer, Answering, Bench, Call, CaseKey, Job, Loaded, Loading, Loss, Order, ShaderFacts, Source, Visited};
+use super::bench::{
+    Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
+};
 use super::flags;
 use super::pair::visit_pair;
 use super::rig::{Conditions, Rig};
-use super::visit::{Sizes, Subject, Visit};
+use super::visit::{SampledCase, Sizes, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::Slot;
@@ -42,7 +44,7 @@ pub struct LocalOptions {
 /// A bench whose device this process owns.
 pub struct LocalBench<'a> {
     pub(super) rig: Rig<'a>,
-    pub(super) source: Box<dyn Source + 'a>,
+    pub(super) source: Box<dyn CaseSource + 'a>,
     max_time: Duration,
     /// By place; nothing where a case failed.
     cases: Vec<Option<LoadedCase>>,
@@ -61,7 +63,7 @@ pub struct LocalBench<'a> {
 }
 
 struct LoadedCase {
-    subject: Subject,
+    subject: SampledCase,
     /// What it left behind when that was found right.
     right: Option<Fingerprint>,
     /// Its place among the bases.
@@ -71,7 +73,7 @@ struct LoadedCase {
 /// Many cases have the same base.
 struct LoadedBase {
     key: CaseKey,
-    subject: Subject,
+    subject: SampledCase,
     is_sized: bool,
 }
 
@@ -100,7 +102,7 @@ impl<'a> LocalBench<'a> {
     pub fn new(
         device: Box<dyn Dispatcher + 'a>,
         tools: ToolCases,
-        source: Box<dyn Source + 'a>,
+        source: Box<dyn CaseSource + 'a>,
         options: LocalOptions,
     ) -> Result<Self, Failure> {
         Ok(Self {
@@ -188,18 +190,18 @@ impl<'a> LocalBench<'a> {
     }
 
     /// The base of a pair: one that is loaded, or a new one, compiled.
-    fn prepare_base(&mut self, key: &CaseKey) -> Result<Base, Failure> {
+    fn prepare_base(&mut self, key: &CaseKey) -> Result<FoundBase, Failure> {
         match self.bases.iter().position(|base| base.key == *key) {
-            Some(place) => Ok(Base::Known(place)),
-            None => Ok(Base::New(key.clone(), Rc::new(self.source.prepare(key)?))),
+            Some(place) => Ok(FoundBase::Known(place)),
+            None => Ok(FoundBase::New(key.clone(), Rc::new(self.source.prepare(key)?))),
         }
     }
 
-    fn make_room(&mut self, prepared: &Prepared, base: Option<&Base>) -> Result<(), Refusal> {
+    fn make_room(&mut self, prepared: &Prepared, base: Option<&FoundBase>) -> Result<(), Refusal> {
         let device = &self.rig.device;
         let base = base.map_or(Footprint::default(), |base| match base {
-            Base::Known(_) => Footprint::default(),
-            Base::New(_, prepared) => device.footprint(prepared),
+            FoundBase::Known(_) => Footprint::default(),
+            FoundBase::New(_, prepared) => device.footprint(prepared),
         });
         let footprint = device.footprint(prepared) + base;
         // The first is tried in any case: only the device knows what it can really hold.
@@ -210,10 +212,10 @@ impl<'a> LocalBench<'a> {
         Ok(())
     }
 
-    fn load_base(&mut self, job: &Job, base: Base) -> Result<usize, Failure> {
+    fn load_base(&mut self, job: &Job, base: FoundBase) -> Result<usize, Failure> {
         match base {
-            Base::Known(place) => Ok(place),
-            Base::New(key, prepared) => {
+            FoundBase::Known(place) => Ok(place),
+            FoundBase::New(key, prepared) => {
                 let subject = match self.load_alone(&prepared, job.is_checked) {
                     Ok((subject, ..)) => subject,
                     Err(Refusal::Full) => return Err(Failure::new(Status::OutOfMemory, "it doesn't fit beside the others")),
@@ -252,7 +254,7 @@ impl<'a> LocalBench<'a> {
             true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?,
             false => None,
         };
-        let subject = Subject { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
+        let subject = SampledCase { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
         let pipeline_time = loaded.pipeline_time + first_pass;
         let crate::gpu::Loaded { statistics, memory_types, .. } = loaded;
         Ok((subject, right, Loaded { pipeline_time, statistics, memory_types, unpaired: None }))
@@ -288,7 +290,7 @@ impl<'a> LocalBench<'a> {
     }
 
     /// A case, and the place of its base among the bases unless that is left out.
-    fn subjects(&mut self, call: Call) -> Result<(Subject, Option<usize>), Failure> {
+    fn subjects(&mut self, call: Call) -> Result<(SampledCase, Option<usize>), Failure> {
         let case = self.case(call.place)?;
         Ok((case.subject.clone(), case.base.filter(|_| !call.is_alone)))
     }
@@ -346,7 +348,7 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Visits a case that the host's clock times. Where the host does the work by itself, the device idles meanwhile.
-    fn visit_host(&mut self, subject: &Subject) -> Result<Visited, Failure> {
+    fn visit_host(&mut self, subject: &SampledCase) -> Result<Visited, Failure> {
         if subject.measurand() != Measurand::HostPass {
             self.rig.warm_up_if_idle(false)?;
         }
@@ -380,7 +382,7 @@ impl<'a> LocalBench<'a> {
     /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
     fn check(&mut self, place: usize) -> Result<(), Failure> {
         let case = self.case(place)?;
-        let (Subject { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);
+        let (SampledCase { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);
         if prepared.case.check.outputs().is_empty() {
             return Ok(());
         }
@@ -444,9 +446,9 @@ impl<'a> LocalBench<'a> {
     }
 }
 
-type LoadedAlone = (Subject, Option<Fingerprint>, Loaded);
+type LoadedAlone = (SampledCase, Option<Fingerprint>, Loaded);
 
-enum Base {
+enum FoundBase {
     Known(usize),
     New(CaseKey, Rc<Prepared>),
 }

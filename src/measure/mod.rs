@@ -38,7 +38,7 @@ use crate::model::{Failure, Flag, PipelineStatistics, real};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
-pub use bench::{Answer, Answering, Bench, Call, CaseKey, Job, Loaded, Loading, Loss, Order, ShaderFacts, Source, Visited};
+pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
 pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, ToolCases, Tools};
@@ -49,7 +49,7 @@ pub use pool::{Opener, Pool};
 pub use processor::{ProcessorTime, ThreadTime};
 pub use race::Race;
 pub use rig::Conditions;
-pub use session::{BLOCK_CASES, Base, Event, Options, Outcome, Rule, Session, Task, VisitMade};
+pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};
 pub use stop::{JUDGED_ROUNDS, LAST_ROUND, Progress, Stop, is_judged, judge};
 pub use visit::{Sizes, Visit};
 pub use vulkan::Vulkan;

@@ -4,7 +4,7 @@
 //! other varies by up to 18 %.
 
 use super::rig::{Conditions, Rig};
-use super::visit::{Sizes, Subject, Visit, finish};
+use super::visit::{SampledCase, Sizes, Visit, finish};
 use crate::model::Failure;
 
 /// Pairs of a visit besides one that is discarded. A pair takes both their times, so half as many fit as samples of one. An
@@ -19,7 +19,7 @@ pub(super) fn is_base_first(pair: u32) -> bool {
 }
 
 /// One visit to both on one device, sample by sample.
-pub(super) fn visit_pair(rig: &mut Rig, own: &Subject, base: &Subject) -> Result<Visit, Failure> {
+pub(super) fn visit_pair(rig: &mut Rig, own: &SampledCase, base: &SampledCase) -> Result<Visit, Failure> {
     let (mut visit, mut base_visit) = (Visit::default(), Visit::default());
     for i in 0..=pairs(own.sizes, base.sizes) {
         let mut both = [(&mut base_visit, base), (&mut visit, own)];

@@ -25,7 +25,7 @@ pub(super) enum Stage {
 /// The benches of one device: one per process that takes part in measuring.
 pub struct Pool<'a> {
     opener: Opener<'a>,
-    slots: Vec<Slot<'a>>,
+    slots: Vec<Seat<'a>>,
     opened: u32,
     /// Of the first bench.
     known: Option<Known>,
@@ -35,7 +35,7 @@ pub struct Pool<'a> {
 }
 
 #[derive(Default)]
-struct Slot<'a> {
+struct Seat<'a> {
     bench: Option<Box<dyn Bench + 'a>>,
     process: u32,
     /// How many cases this process has loaded so far.
@@ -61,7 +61,7 @@ impl<'a> Pool<'a> {
     /// # Errors
     /// Why the device can't be measured on.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
-        let slots = (0..slots.max(1)).map(|_| Slot::default()).collect();
+        let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
         let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; 5], given_up: None };
         pool.bench(0)?;
         Ok(pool)
@@ -71,7 +71,7 @@ impl<'a> Pool<'a> {
     pub fn of(bench: impl Bench + 'a) -> Self {
         let known = Some(Known::of(&bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
-        let slot = Slot { bench: Some(Box::new(bench)), process: 1, guests: 0 };
+        let slot = Seat { bench: Some(Box::new(bench)), process: 1, guests: 0 };
         Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
     }
 
@@ -127,7 +127,7 @@ impl<'a> Pool<'a> {
 
     /// The process whose bench sits here now, if one does: what was loaded in another one is gone.
     pub(super) fn present(&self, slot: usize) -> Option<u32> {
-        let Slot { bench, process, .. } = &self.slots[slot];
+        let Seat { bench, process, .. } = &self.slots[slot];
         bench.as_ref().map(|_| *process)
     }
 
@@ -160,7 +160,7 @@ impl<'a> Pool<'a> {
                 if self.known.is_none() {
                     self.known = Some(Known::of(&*bench));
                 }
-                self.slots[slot] = Slot { bench: Some(bench), process: self.opened, guests: 0 };
+                self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
             // What a driver refuses in words, it will refuse again.

@@ -45,7 +45,7 @@ impl Race {
     pub fn new(runners: &[Rounds]) -> Self {
         let runners: Vec<Runner> = runners.iter().map(Runner::new).collect();
         let within = middle(runners.iter().filter_map(Runner::within));
-        let block = Block { within, between: middle(runners.iter().filter_map(Runner::between)) };
+        let block = Spread { within, between: middle(runners.iter().filter_map(Runner::between)) };
         Self { intervals: runners.iter().map(|runner| runner.interval(&block)).collect() }
     }
 
@@ -68,7 +68,7 @@ impl Race {
 }
 
 /// How much cases of a block vary within a visit, and from visit to visit: that of the middle one.
-struct Block {
+struct Spread {
     within: f64,
     between: f64,
 }
@@ -99,7 +99,7 @@ impl<'r> Runner<'r> {
         Some((high - low) / scale / stats::median(few)).filter(|spread| spread.is_finite())
     }
 
-    fn interval(&self, block: &Block) -> Option<Interval> {
+    fn interval(&self, block: &Spread) -> Option<Interval> {
         let value = stats::median(&self.medians);
         if !(value.is_finite() && value > 0.0) {
             return None;

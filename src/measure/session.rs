@@ -63,12 +63,12 @@ pub struct Task<'c> {
     /// The case.
     pub case: &'c Case,
     /// What it is measured alternately with.
-    pub base: Option<Base>,
+    pub base: Option<PairBase>,
 }
 
 /// What a case is measured alternately with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum PairBase {
     /// A case on the same device.
     Here(CaseKey),
     /// A case on the session's other device.

@@ -66,7 +66,7 @@ impl Sizes {
 
 /// A case that is loaded, and the sizes in which it is sampled.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct SampledCase {
     pub(super) prepared: Rc<Prepared>,
     pub(super) slot: Slot,
     pub(super) sizes: Sizes,
@@ -95,7 +95,7 @@ pub struct Visit {
     pub implausible: Option<String>,
 }
 
-impl Subject {
+impl SampledCase {
     pub(super) fn measurand(&self) -> Measurand {
         self.prepared.case.measurand
     }
@@ -119,7 +119,7 @@ impl Rig<'_> {
     /// all rounds fit the case's time. Where a pass of a rival is known, one sample tells enough of a case that is far slower.
     pub(super) fn choose_sizes(
         &mut self,
-        subject: &Subject,
+        subject: &SampledCase,
         max_time: Duration,
         rival: Option<Duration>,
         is_glance: bool,
@@ -150,7 +150,7 @@ impl Rig<'_> {
 
     /// What one sample takes, by the timer, but by the host's clock where caches are evicted before it, outside the timestamps; and
     /// what it takes of the case's time. The least of three, so that a disturbed one doesn't choose the batch.
-    fn least_sample(&mut self, subject: &Subject, batch: u32, rival: Option<Duration>) -> Result<(f64, f64), Failure> {
+    fn least_sample(&mut self, subject: &SampledCase, batch: u32, rival: Option<Duration>) -> Result<(f64, f64), Failure> {
         let timer = if self.is_cold() { Timer::Host } else { subject.timing(&self.instrument).1 };
         let (mut timed, mut spent) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..3 {
@@ -167,7 +167,7 @@ impl Rig<'_> {
     }
 
     /// One visit: a discarded sample, then the case's number of samples.
-    pub(super) fn visit(&mut self, subject: &Subject, max_time: Duration) -> Result<Visit, Failure> {
+    pub(super) fn visit(&mut self, subject: &SampledCase, max_time: Duration) -> Result<Visit, Failure> {
         let visit = match subject.measurand() {
             Measurand::Pass | Measurand::HostPass | Measurand::HostCost(_) => self.sample_passes(subject)?,
             Measurand::TimerFloor => self.sample_floor(subject)?,
@@ -178,7 +178,7 @@ impl Rig<'_> {
         Ok(visit)
     }
 
-    fn sample_passes(&mut self, subject: &Subject) -> Result<Visit, Failure> {
+    fn sample_passes(&mut self, subject: &SampledCase) -> Result<Visit, Failure> {
         let mut visit = Visit::default();
         let (floor, timer) = subject.timing(&self.instrument);
         let wanted = subject.sizes.samples as usize + 1;
@@ -193,7 +193,7 @@ impl Rig<'_> {
     }
 
     /// Takes samples in one submission, and judges whether they can be right.
-    pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &Subject, samples: u32) -> Result<(), Failure> {
+    pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &SampledCase, samples: u32) -> Result<(), Failure> {
         let submission = self.take(subject.slot, subject.sizes.batch, samples)?;
         let (_, timer) = subject.timing(&self.instrument);
         let times = timer.durations(&submission);
@@ -209,7 +209,7 @@ impl Rig<'_> {
         Ok(())
     }
 
-    fn sample_floor(&mut self, subject: &Subject) -> Result<Visit, Failure> {
+    fn sample_floor(&mut self, subject: &SampledCase) -> Result<Visit, Failure> {
         let (submission, scale) = self.sample_timer(subject)?;
         let times = Timer::Device(scale).durations(&submission);
         let samples: Vec<f64> = times.iter().skip(1).map(|time| time.0).collect();
@@ -219,14 +219,14 @@ impl Rig<'_> {
         Ok(Visit { samples, implausible, ..of_timer(&submission) })
     }
 
-    fn sample_step(&mut self, subject: &Subject) -> Result<Visit, Failure> {
+    fn sample_step(&mut self, subject: &SampledCase) -> Result<Visit, Failure> {
         let (submission, scale) = self.sample_timer(subject)?;
         let step = instrument::step(&submission, scale).0;
         Ok(Visit { samples: vec![step], implausible: nothing("a step of the timestamps", step), ..of_timer(&submission) })
     }
 
     /// Timestamps back to back. They are the subject here, so they are read even where they are not believed.
-    fn sample_timer(&mut self, subject: &Subject) -> Result<(Submission, TickScale), Failure> {
+    fn sample_timer(&mut self, subject: &SampledCase) -> Result<(Submission, TickScale), Failure> {
         let scale = self.scale()?;
         Ok((self.device.sample(subject.slot, 0, subject.sizes.samples + 1)?, scale))
     }

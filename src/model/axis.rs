@@ -50,7 +50,7 @@ pub enum AxisKind {
     /// One of these numbers.
     Numbers(&'static [u64]),
     /// One of these words.
-    Words(&'static [&'static str]),
+    Choices(&'static [&'static str]),
 }
 
 /// A dimension along which an experiment is swept, and a column of its rows.
@@ -120,7 +120,7 @@ impl Axis {
         match (&self.kind, value) {
             (AxisKind::AtLeast(least), AxisValue::Integer(n)) => n >= least,
             (AxisKind::Numbers(numbers), AxisValue::Integer(n)) => numbers.contains(n),
-            (AxisKind::Words(words), AxisValue::Choice(word)) => words.contains(&word.as_ref()),
+            (AxisKind::Choices(words), AxisValue::Choice(word)) => words.contains(&word.as_ref()),
             _ => false,
         }
     }
@@ -161,14 +161,14 @@ impl Point {
         u32::try_from(self.integer(axis)).unwrap_or(u32::MAX)
     }
 
-    /// The word on an axis.
+    /// The choice on an axis.
     ///
     /// # Panics
-    /// Where the point has no such axis of words: an experiment asks only for the axes that it declares.
-    pub fn word(&self, axis: &str) -> &str {
+    /// Where the point has no such axis of choices: an experiment asks only for the axes that it declares.
+    pub fn choice(&self, axis: &str) -> &str {
         match self.get(axis) {
             Some(AxisValue::Choice(word)) => word,
-            other => panic!("axis `{axis}` is not a word here: {other:?}"),
+            other => panic!("axis `{axis}` is not a choice here: {other:?}"),
         }
     }
 

@@ -33,7 +33,7 @@ pub fn parse_values(axis: &Axis, text: &str) -> Result<Vec<AxisValue>, Error> {
 }
 
 fn parse_item(axis: &Axis, item: &str) -> Result<Vec<AxisValue>, Error> {
-    if let AxisKind::Words(words) = axis.kind {
+    if let AxisKind::Choices(words) = axis.kind {
         let word = words.iter().find(|word| **word == item).ok_or_else(|| not_a_value(axis, item))?;
         return Ok(vec![AxisValue::from(*word)]);
     }
@@ -52,7 +52,7 @@ fn parse_item(axis: &Axis, item: &str) -> Result<Vec<AxisValue>, Error> {
 
 fn not_a_value(axis: &Axis, given: &str) -> Error {
     let valid = match &axis.kind {
-        AxisKind::Words(words) => {
+        AxisKind::Choices(words) => {
             let near = nearest(given, words.iter().copied());
             let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(", ")) };
             format!("{hint}it takes {}", words.join(", "))
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_wrong_word_names_the_right_ones() {
-        let axis = Axis::new("op", "", AxisKind::Words(&["copy", "read"]), ["copy"]);
+        let axis = Axis::new("op", "", AxisKind::Choices(&["copy", "read"]), ["copy"]);
         let error = parse_values(&axis, "cpoy").unwrap_err().to_string();
         assert_eq!(error, "axis `op` can't be `cpoy`: did you mean copy? it takes copy, read");
     }

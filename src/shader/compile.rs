@@ -47,7 +47,7 @@ pub enum CompileError {
     #[error("{subject}: {error}")]
     Reflect {
         /// What was compiled.
-        subject: Subject,
+        subject: ModuleKey,
         /// What is wrong with it.
         error: ReflectError,
     },
@@ -61,7 +61,7 @@ pub enum CompileError {
 #[error("{words}\n(compiling {subject})")]
 pub struct GlslError {
     /// What was compiled.
-    pub subject: Subject,
+    pub subject: ModuleKey,
     /// The file of the first error, the shader's or an include's, where the compiler names one.
     pub file: Option<String>,
     /// The line of the first error in that file, from 1.
@@ -72,7 +72,7 @@ pub struct GlslError {
 
 /// What a module is compiled from: with the texts of a [`Library`], all that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Subject {
+pub struct ModuleKey {
     /// The shader's path.
     pub path: String,
     /// Macros, sorted by name.
@@ -82,7 +82,7 @@ pub struct Subject {
 }
 
 /// `memory/stream.comp with WIDTH=4 for Vulkan 1.1`
-impl fmt::Display for Subject {
+impl fmt::Display for ModuleKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;
         for (i, (name, value)) in self.macros.iter().enumerate() {
@@ -106,7 +106,7 @@ static SHADERC: LazyLock<Result<shaderc::Compiler, String>> =
 pub struct Compiler {
     library: Library,
     shaderc: &'static shaderc::Compiler,
-    known: HashMap<Subject, Result<Arc<Module>, CompileError>>,
+    known: HashMap<ModuleKey, Result<Arc<Module>, CompileError>>,
 }
 
 impl Compiler {
@@ -136,7 +136,7 @@ impl Compiler {
     ) -> Result<Arc<Module>, CompileError> {
         let mut macros = macros.to_vec();
         macros.sort();
-        let subject = Subject { path: source.to_owned(), macros, target };
+        let subject = ModuleKey { path: source.to_owned(), macros, target };
         if let Some(known) = self.known.get(&subject) {
             return known.clone();
         }
@@ -145,7 +145,7 @@ impl Compiler {
         result
     }
 
-    fn translate(&self, subject: &Subject) -> Result<Module, CompileError> {
+    fn translate(&self, subject: &ModuleKey) -> Result<Module, CompileError> {
         let text = self.library.get(&subject.path).ok_or_else(|| self.no_source(&subject.path))?;
         let refuse = |words: String| CompileError::from(GlslError::new(subject, words));
         let all_texts = || std::iter::once(text).chain(subject.macros.iter().flat_map(|(name, value)| [&name[..], value]));
@@ -171,7 +171,7 @@ impl Compiler {
 
     fn options<'a>(
         &'a self,
-        subject: &Subject,
+        subject: &ModuleKey,
         read: &'a RefCell<BTreeMap<String, String>>,
     ) -> Result<CompileOptions<'a>, shaderc::Error> {
         let mut options = CompileOptions::new()?;
@@ -217,7 +217,7 @@ impl Compiler {
 }
 
 impl GlslError {
-    fn new(subject: &Subject, words: String) -> Self {
+    fn new(subject: &ModuleKey, words: String) -> Self {
         let words = words.trim_end().to_owned();
         let (file, line) = place(&words);
         Self { subject: subject.clone(), file, line, words }
@@ -268,7 +268,7 @@ fn place(words: &str) -> (Option<String>, Option<u32>) {
     }
 }
 
-fn source_hash(subject: &Subject, read: &BTreeMap<String, String>) -> String {
+fn source_hash(subject: &ModuleKey, read: &BTreeMap<String, String>) -> String {
     let mut hash = Sha256::new();
     // Each text with its length, so that no two different lists run together to the same bytes.
     let mut text = |text: &str| {

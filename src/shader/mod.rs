@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::model::Case;
 
 pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
-pub use compile::{CompileError, Compiler, GlslError, Subject, glsl_compiler};
+pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
 pub use files::{FileError, Reading, from_file, size_macros};
 pub use fit::{Reach, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::expression::Value;
 use super::fill::Fill;
 use super::members::Unsaid;
-use super::module::{self, Source};
+use super::module::{self, UserModule};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
 use super::subject::{Reference, Subject};
@@ -20,8 +20,8 @@ use super::variables::Variables;
 use super::written::Written;
 use super::{buffers, members, names};
 use crate::model::{
-    AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel as ModelKernel, MemoryKind, Point,
-    Quirk, Repeat, Resource, Shape, Status, Step, Work,
+    AxisValue, Binding, Case, Check, Contents, Data, DeviceInfo, Failure, Headline, Kernel, MemoryKind, Point, Quirk, Repeat,
+    Resource, Shape, Status, Step, Work,
 };
 use crate::plan::{check_limits, parse_number};
 use crate::shader::{
@@ -49,11 +49,11 @@ pub(super) fn skipped(reason: String) -> Failure {
 }
 
 /// A subject on a device.
-pub struct Kernel {
+pub struct UserKernel {
     subject: Subject,
     device: DeviceInfo,
     /// By their macros.
-    sources: HashMap<Vec<(String, String)>, Arc<Source>>,
+    sources: HashMap<Vec<(String, String)>, Arc<UserModule>>,
     /// What each binding was filled with last: sizes may follow axes, and all of them would be more than a host holds.
     fills: HashMap<(u32, u32, u32), (Sized, Data)>,
     /// What the outputs must be, in the order of the case's check.
@@ -65,7 +65,7 @@ pub struct Kernel {
 /// A configuration's case, and what it is made from.
 struct Made {
     case: Case,
-    source: Arc<Source>,
+    source: Arc<UserModule>,
     values: SpecValues,
     variables: Variables,
     blocks: Vec<BlockInfo>,
@@ -76,7 +76,7 @@ struct Made {
     unsaid: Vec<Unsaid>,
 }
 
-impl Kernel {
+impl UserKernel {
     /// A subject on a device. Nothing is read yet.
     pub fn new(subject: Subject, device: DeviceInfo) -> Self {
         Self { subject, device, sources: HashMap::new(), fills: HashMap::new(), expected: None, first_passes: HashMap::new() }
@@ -106,7 +106,7 @@ impl Kernel {
     ///
     /// # Errors
     /// `compile_error` where it doesn't compile or can't be described.
-    pub(super) fn source(&mut self, point: &Point) -> Result<Arc<Source>, Failure> {
+    pub(super) fn source(&mut self, point: &Point) -> Result<Arc<UserModule>, Failure> {
         let mut macros = self.subject.macros.clone();
         for (name, value) in point.iter().filter_map(|(name, value)| Some((name.strip_prefix(MACRO_AXIS)?, value))) {
             macros.retain(|(known, _)| known != name);
@@ -116,13 +116,13 @@ impl Kernel {
         if let Some(source) = self.sources.get(&macros) {
             return Ok(Arc::clone(source));
         }
-        let source = Arc::new(Source::read(&self.subject, macros.clone())?);
+        let source = Arc::new(UserModule::read(&self.subject, macros.clone())?);
         self.sources.insert(macros, Arc::clone(&source));
         Ok(source)
     }
 
     /// The names that expressions may use under a configuration.
-    fn variables_of(&self, source: &Source, point: &Point, values: &SpecValues) -> Variables {
+    fn variables_of(&self, source: &UserModule, point: &Point, values: &SpecValues) -> Variables {
         let mut variables = Variables::new(self.subject.n);
         for (name, size) in LOCAL_SIZE_AXES.iter().zip(local_size(source, point)) {
             variables.add(name, Value::from(u64::from(size)));
@@ -166,7 +166,7 @@ impl Kernel {
     }
 
     /// The values of the constants that all configurations share, and of those that this one names.
-    fn constants(&self, source: &Source, point: &Point) -> Result<SpecValues, Failure> {
+    fn constants(&self, source: &UserModule, point: &Point) -> Result<SpecValues, Failure> {
         let shared = self.subject.constants.iter().map(|(name, value)| (name.as_str(), value.clone()));
         let named = point.iter().filter_map(|(name, value)| Some((name.strip_prefix(CONSTANT_AXIS)?, value.to_string())));
         let value_of = |(name, value): (&str, String)| {
@@ -180,7 +180,7 @@ impl Kernel {
 
     /// The values of all constants of a configuration, the workgroup size and lengths that follow it included, with what expressions
     /// may use.
-    fn values(&self, source: &Source, point: &Point) -> Result<(SpecValues, Variables), Failure> {
+    fn values(&self, source: &UserModule, point: &Point) -> Result<(SpecValues, Variables), Failure> {
         let mut values = self.constants(source, point)?;
         let variables = self.variables_of(source, point, &values);
         values.extend(source.size_values(local_size(source, point)));
@@ -214,7 +214,7 @@ impl Kernel {
     /// The case's only output is what it notes.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`], and where the module can't be made to note anything.
+    /// As [`UserKernel::prepare`], and where the module can't be made to note anything.
     pub fn noting(&mut self, point: &Point) -> Result<Option<(Prepared, Noting)>, Failure> {
         let refused = |reason: &str| Failure::new(Status::CompileError, reason);
         let Prepared { mut case, .. } = self.prepare(point)?;
@@ -251,7 +251,7 @@ impl Kernel {
     /// The case of a configuration that is measured elsewhere: buffers are left empty.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`], but for what buffers are filled with.
+    /// As [`UserKernel::prepare`], but for what buffers are filled with.
     pub fn describe(&mut self, point: &Point) -> Result<Case, Failure> {
         let made = self.make(point)?;
         self.specialized(&made).map(|_| made.case)
@@ -325,7 +325,7 @@ impl Kernel {
             Work { bytes: Some(_), .. } => Headline::BANDWIDTH,
             _ => Headline::TIME,
         };
-        let kernel = ModelKernel {
+        let kernel = Kernel {
             source: Cow::Owned(self.subject.shader.to_string_lossy().into_owned()),
             macros: Vec::new(),
             target: self.subject.target,
@@ -388,7 +388,7 @@ impl Kernel {
     }
 
     /// The invocations that there are to be; nothing where workgroups are counted instead.
-    fn threads(&self, source: &Source, variables: &Variables) -> Result<Option<[u64; 3]>, Failure> {
+    fn threads(&self, source: &UserModule, variables: &Variables) -> Result<Option<[u64; 3]>, Failure> {
         let Subject { n, threads, groups, .. } = &self.subject;
         match (groups, threads) {
             (Some(_), _) => Ok(None),
@@ -511,7 +511,7 @@ pub enum Refusal<'r> {
 }
 
 /// The workgroup size of a configuration: what it doesn't say is as the shader is written.
-pub(super) fn local_size(source: &Source, point: &Point) -> [u32; 3] {
+pub(super) fn local_size(source: &UserModule, point: &Point) -> [u32; 3] {
     let mut size = source.local_size;
     for (extent, axis) in size.iter_mut().zip(LOCAL_SIZE_AXES) {
         if let Some(AxisValue::Integer(value)) = point.get(axis) {

@@ -11,7 +11,7 @@ use crate::shader::{
 };
 
 /// A module under some macros.
-pub(super) struct Source {
+pub(super) struct UserModule {
     /// The module, its storage buffers' access narrowed to what it does with them.
     pub(super) module: Arc<Module>,
     entry: usize,
@@ -23,11 +23,11 @@ pub(super) struct Source {
     pub(super) note: Option<String>,
     /// The `constant_id`s of the lengths of arrays in shared memory that expressions give, as the subject lists those.
     pub(super) lengths: Vec<Vec<u32>>,
-    /// See [`Source::noting`].
+    /// See [`UserModule::noting`].
     noting: OnceLock<Result<(Noting, Arc<Module>), String>>,
 }
 
-impl Source {
+impl UserModule {
     /// Reads and compiles the subject's shader.
     ///
     /// # Errors

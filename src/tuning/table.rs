@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::staged::Staged;
 
 use self::entry::Key;
-pub use self::entry::{DeviceId, DriverId, Entry, KernelId};
+pub use self::entry::{DeviceId, DriverId, KernelId, TableEntry};
 pub use self::find::{Match, Quality, Query};
 
 /// The version of the file's form. Any change of the form raises it, so that no version loses what another one wrote.
@@ -31,7 +31,7 @@ const VERSION: u64 = 1;
 /// use std::time::SystemTime;
 ///
 /// use lanescope::model::{AxisValue, Uuid};
-/// use lanescope::tuning::{DeviceId, DriverId, Entry, KernelId, Quality, Query, Table};
+/// use lanescope::tuning::{DeviceId, DriverId, TableEntry, KernelId, Quality, Query, Table};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("tuning.json");
@@ -41,7 +41,7 @@ const VERSION: u64 = 1;
 /// let size = |n| BTreeMap::from([("n".to_owned(), n)]);
 ///
 /// let mut table = Table::default();
-/// table.insert(Entry {
+/// table.insert(TableEntry {
 ///     kernel: KernelId { name: "blur.comp".into(), hash: "v0123456789abcdef".into() },
 ///     device: device.clone(),
 ///     driver: driver.clone(),
@@ -64,7 +64,7 @@ const VERSION: u64 = 1;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<Key, TableEntry>,
 }
 
 /// Why a table can't be read or written.
@@ -145,12 +145,12 @@ impl Table {
     }
 
     /// Puts an entry in place of the one for the same kernel, device, driver and problem size, and hands that one back.
-    pub fn insert(&mut self, entry: Entry) -> Option<Entry> {
+    pub fn insert(&mut self, entry: TableEntry) -> Option<TableEntry> {
         self.entries.insert(entry.key(), entry)
     }
 
     /// The entries, sorted by kernel, device, driver and problem size.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = &TableEntry> {
         self.entries.values()
     }
 
@@ -160,7 +160,7 @@ impl Table {
     }
 
     /// Takes an entry over unless its own is as late.
-    fn merge(&mut self, entry: Entry) {
+    fn merge(&mut self, entry: TableEntry) {
         let key = entry.key();
         if self.entries.get(&key).is_none_or(|own| own.when < entry.when) {
             self.entries.insert(key, entry);
@@ -173,7 +173,7 @@ impl Table {
         if version != VERSION {
             return Err(TableError::Version { path: path.to_owned(), found: version });
         }
-        let written: Written<Vec<Entry>> = serde_json::from_slice(text).map_err(form)?;
+        let written: Written<Vec<TableEntry>> = serde_json::from_slice(text).map_err(form)?;
         let mut table = Self::default();
         // A case that stands there twice, as by a merge of files by hand, has its later entry.
         written.entries.into_iter().for_each(|entry| table.merge(entry));
@@ -181,7 +181,7 @@ impl Table {
     }
 
     fn text(&self) -> Result<String, serde_json::Error> {
-        let entries: Vec<&Entry> = self.entries.values().collect();
+        let entries: Vec<&TableEntry> = self.entries.values().collect();
         Ok(serde_json::to_string_pretty(&Written { version: VERSION, entries })? + "\n")
     }
 }
@@ -208,8 +208,8 @@ mod tests {
         BTreeMap::from([("n".to_owned(), n)])
     }
 
-    fn entry(n: u64, local_size_x: u64, seconds: u64) -> Entry {
-        Entry {
+    fn entry(n: u64, local_size_x: u64, seconds: u64) -> TableEntry {
+        TableEntry {
             kernel: KernelId { name: "blur.comp".into(), hash: "v1".into() },
             device: DeviceId { name: "one".into(), vendor_id: 1, device_id: 10, uuid: Uuid([1; 16]) },
             driver: DriverId { id: "MESA_RADV".into(), name: "radv".into(), info: "Mesa 24".into() },
@@ -226,14 +226,14 @@ mod tests {
         }
     }
 
-    fn table(entries: impl IntoIterator<Item = Entry>) -> Table {
+    fn table(entries: impl IntoIterator<Item = TableEntry>) -> Table {
         let mut table = Table::default();
         entries.into_iter().for_each(|entry| assert_eq!(table.insert(entry), None));
         table
     }
 
     /// What a table finds for the device and driver of `entry`: how well it fits, and its workgroup size.
-    fn found(table: &Table, like: &Entry, kernel: &str, n: u64) -> Option<(Quality, AxisValue)> {
+    fn found(table: &Table, like: &TableEntry, kernel: &str, n: u64) -> Option<(Quality, AxisValue)> {
         let query = Query { kernel, device: &like.device, driver: &like.driver, size: &size(n) };
         table.find(&query).map(|found| (found.quality, found.configuration["local_size_x"].clone()))
     }
@@ -278,7 +278,7 @@ mod tests {
         let mut renamed = entry(64, 16, 0);
         renamed.device.name = "one (new name)".into();
         assert_eq!(table.insert(renamed), Some(entry(64, 8, 1)));
-        let others: [fn(&mut Entry); 5] = [
+        let others: [fn(&mut TableEntry); 5] = [
             |other| other.kernel.hash = "v2".into(),
             |other| other.driver.info = "Mesa 25".into(),
             |other| other.device.uuid = Uuid([2; 16]),
@@ -334,7 +334,7 @@ mod tests {
         let mut fallback = entry(1000, 6, 0);
         fallback.device.vendor_id = 2;
         let mut all = vec![fallback, same_vendor, same_device, entry(10, 2, 0), entry(1000, 1, 0)];
-        let at = |all: &[Entry]| found(&table(all.to_vec()), &like, "v1", 1000);
+        let at = |all: &[TableEntry]| found(&table(all.to_vec()), &like, "v1", 1000);
         let mut expected = vec![
             (Quality::Fallback, 6_u64),
             (Quality::SameVendor, 5),
@@ -363,7 +363,7 @@ mod tests {
         // In two dimensions, 2 and 2 apart is nearer than 1 and 8.
         let planar = |width, height, local_size| {
             let size = BTreeMap::from([("width".to_owned(), width), ("height".to_owned(), height)]);
-            Entry { size, ..entry(0, local_size, 0) }
+            TableEntry { size, ..entry(0, local_size, 0) }
         };
         let all = table([planar(64, 8 * 64, 1), planar(32, 128, 2), entry(64, 3, 0)]);
         let like = planar(64, 64, 0);
@@ -430,9 +430,9 @@ mod tests {
     fn what_can_not_be_written_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.json");
-        let endless = Entry { time_ns: f64::INFINITY, ..entry(1, 1, 1) };
+        let endless = TableEntry { time_ns: f64::INFINITY, ..entry(1, 1, 1) };
         assert!(table([endless]).save(&path).unwrap_err().to_string().contains("no finite number"));
-        let early = Entry { when: SystemTime::UNIX_EPOCH - Duration::from_secs(1), ..entry(1, 1, 1) };
+        let early = TableEntry { when: SystemTime::UNIX_EPOCH - Duration::from_secs(1), ..entry(1, 1, 1) };
         assert!(table([early]).save(&path).unwrap_err().to_string().contains("before 1970"));
         assert!(!path.exists());
         let nowhere = folder.path().join("no/table.json");

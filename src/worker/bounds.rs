@@ -10,7 +10,7 @@ use crate::gpu::{MessageLog, Slot};
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
 use crate::shader::{Home, Noting, Overrun, Prepared};
-use crate::tuning::{Kernel, Subject};
+use crate::tuning::{Subject, UserKernel};
 
 /// Which kernel is to be tried, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub trait BoundsChecker {
 
 /// A device of this process, with robust buffer access.
 pub(super) struct LocalChecker {
-    kernel: Kernel,
+    kernel: UserKernel,
     /// A simulated device indexes nothing.
     device: Option<(Box<dyn Dispatcher>, MessageLog)>,
     /// Passes that are compiled ahead.
@@ -75,7 +75,7 @@ pub(super) struct LocalChecker {
 type Noted = Result<Option<(Prepared, Noting)>, Failure>;
 
 impl LocalChecker {
-    pub(super) fn new(kernel: Kernel, device: Option<(Box<dyn Dispatcher>, MessageLog)>) -> Self {
+    pub(super) fn new(kernel: UserKernel, device: Option<(Box<dyn Dispatcher>, MessageLog)>) -> Self {
         Self { kernel, device, foreseen: Vec::new(), last: None }
     }
 

@@ -11,9 +11,9 @@ use super::source::{Catalogue, Tuned};
 use crate::error::Error;
 use crate::experiments;
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
-use crate::measure::{Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Source, Timer, Vulkan};
+use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
-use crate::tuning::{Kernel, Subject};
+use crate::tuning::{Subject, UserKernel};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.
@@ -134,8 +134,8 @@ impl Host {
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
-        let source: Box<dyn Source> = match &opening.subject {
-            Some(subject) => Box::new(Tuned(Kernel::new((**subject).clone(), device))),
+        let source: Box<dyn CaseSource> = match &opening.subject {
+            Some(subject) => Box::new(Tuned(UserKernel::new((**subject).clone(), device))),
             None => Box::new(catalogue),
         };
         let Opening { warm_up, max_time, timer, .. } = *opening;
@@ -180,7 +180,7 @@ impl Host {
                 Some((opened, instance.message_log()))
             }
         };
-        Ok(Box::new(LocalChecker::new(Kernel::new(*check.subject, device), opened)))
+        Ok(Box::new(LocalChecker::new(UserKernel::new(*check.subject, device), opened)))
     }
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {

@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::experiments::{CATALOGUE, Setting};
-use crate::measure::{CaseKey, Source, ToolCases};
+use crate::measure::{CaseKey, CaseSource, ToolCases};
 use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::plan::check_limits;
 use crate::shader::{self, Compiler, Library, Prepared};
-use crate::tuning::Kernel;
+use crate::tuning::UserKernel;
 use crate::validate::{Learned, Outputs, Verdict};
 
 /// Makes the catalogue's cases for a device.
@@ -50,7 +50,7 @@ impl Catalogue {
     }
 }
 
-impl Source for Catalogue {
+impl CaseSource for Catalogue {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
         let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
         let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == key.experiment);
@@ -69,9 +69,9 @@ impl Source for Catalogue {
 }
 
 /// A kernel of the user's.
-pub(super) struct Tuned(pub(super) Kernel);
+pub(super) struct Tuned(pub(super) UserKernel);
 
-impl Source for Tuned {
+impl CaseSource for Tuned {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
         self.0.prepare(&key.point)
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Point, SpirvTarget};
 use lanescope::shader::Prepared;
-use lanescope::tuning::{BufferSpec, ImageSpec, Kernel, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance};
+use lanescope::tuning::{BufferSpec, ImageSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
 
 /// A shader under `tune`'s flags, of which this knows those that describe a problem.
@@ -76,7 +76,7 @@ pub fn on_each_device(mut test: impl FnMut(&mut Device)) {
 
 /// The judgement of each of these workgroup widths, after one pass as a search makes it.
 pub fn verdicts(device: &mut Device, subject: &Subject, widths: &[u64]) -> Vec<Verdict> {
-    let mut kernel = Kernel::new(subject.clone(), device.info().clone());
+    let mut kernel = UserKernel::new(subject.clone(), device.info().clone());
     if let Some(prepared) = kernel.reference().unwrap_or_else(|failure| panic!("{}", failure.reason)) {
         kernel.learn(outputs(device, &prepared));
     }

@@ -118,7 +118,7 @@ fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
             assert!(own.iter().any(|row| row.variant == *variant), "no {}:{variant} on {driver}", experiment.name());
         }
         for axis in experiment.axes(&setting) {
-            let AxisKind::Words(_) = axis.kind else { continue };
+            let AxisKind::Choices(_) = axis.kind else { continue };
             for word in &axis.defaults {
                 let of_word: Vec<_> = own.iter().filter(|row| row.axis_values[axis.name.as_ref()] == *word).collect();
                 let (name, axis) = (experiment.name(), &axis.name);

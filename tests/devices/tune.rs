@@ -5,7 +5,7 @@ use std::fs;
 
 use lanescope::model::{DeviceInfo, Point};
 use lanescope::record::Record;
-use lanescope::tuning::{Kernel, Quality, Query, Reference, Subject, Table};
+use lanescope::tuning::{Quality, Query, Reference, Subject, Table, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
 use serde_json::Value;
 
@@ -414,7 +414,7 @@ fn an_open_workgroup_size_is_chosen_and_its_constant_is_an_axis() {
 #[test]
 fn a_reference_that_differs_from_itself_is_told() {
     let folder = Folder::new();
-    let mut kernel = Kernel::new(subject(&folder.write("copy.comp", COPY), &["-n", "4"]), DeviceInfo::mock());
+    let mut kernel = UserKernel::new(subject(&folder.write("copy.comp", COPY), &["-n", "4"]), DeviceInfo::mock());
     let bytes = |numbers: [f32; 4]| vec![numbers.map(f32::to_ne_bytes).concat()];
     let mut learned = |other| {
         let outputs = Outputs { bytes: bytes([1.0, 2.0, 3.0, 4.0]), poisoned: Some(bytes(other)) };

@@ -23,7 +23,7 @@ const EXPERIMENTS: &[&str] = &["peak/arith", "peak/latency", "peak/dot", "peak/r
 /// What one component of an instruction counts in a case; `None` where it isn't one of those that are.
 fn weight(case: &Case, name: &str) -> Option<u64> {
     let is_real = case.variant.contains('f');
-    let counted: &[(&str, u64)] = match case.point.get("op").map_or("", |_| case.point.word("op")) {
+    let counted: &[(&str, u64)] = match case.point.get("op").map_or("", |_| case.point.choice("op")) {
         "" => &[("Fma", 2)],
         "fma" if is_real => &[("Fma", 2)],
         "fma" => &[("IMul", 1), ("IAdd", 1)],
@@ -49,7 +49,7 @@ fn weight(case: &Case, name: &str) -> Option<u64> {
 
 /// Instructions that a counted operation needs beside itself: what is added to a dot product, to the argument of a function.
 fn helpers(case: &Case) -> &'static [&'static str] {
-    match case.point.get("op").map(|_| case.point.word("op")) {
+    match case.point.get("op").map(|_| case.point.choice("op")) {
         Some("fma" | "add" | "mul" | "shift" | "dot_acc_sat") | None => &[],
         Some("bit_count") => &["BitwiseXor"],
         Some(_) => &["FAdd", "IAdd"],
@@ -63,7 +63,7 @@ fn stated(case: &Case) -> u64 {
     match (case.work.flops.or(case.work.ops), case.work.items) {
         (Some(operations), _) => operations / invocations,
         // Of a latency the operations are the items, and a multiply-add is one of them.
-        (None, items) => items.unwrap() * if case.point.word("op") == "fma" { 2 } else { 1 },
+        (None, items) => items.unwrap() * if case.point.choice("op") == "fma" { 2 } else { 1 },
     }
 }
 
@@ -201,7 +201,8 @@ fn check_turn(case: &Case, turn: &Body, blocks: u64, name: &str, is_long: bool) 
     let other = turn.number(|name| weight(case, name).is_none() && !helpers(case).contains(&name));
     assert!(other <= 2, "{name}: {turn:?}");
     // What becomes of a function or a division is many instructions.
-    let is_one_instruction = ["fma", "add", "mul", "shift", "bit_count", "dot", "dot_acc_sat"].contains(&case.point.word("op"));
+    let is_one_instruction =
+        ["fma", "add", "mul", "shift", "bit_count", "dot", "dot_acc_sat"].contains(&case.point.choice("op"));
     assert!(!is_long || !is_one_instruction || counted * blocks >= 300, "{name}: {turn:?}");
 }
 
@@ -218,7 +219,7 @@ fn bfloat16_compiles() {
                 let module =
                     compiler.compile(&case.kernels[0].source, &case.kernels[0].macros, case.kernels[0].target).unwrap();
                 specialize(&module, &case.kernels[0]).unwrap();
-                compiled.insert(case.point.word("op").to_owned());
+                compiled.insert(case.point.choice("op").to_owned());
             }
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Base, CaseKey, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome, Pool,
-    Rule, Session, Source, Task, Timer, ToolCases,
+    CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Loss, Measured, Mock, MockOptions, Opener, Options, Outcome,
+    PairBase, Pool, Rule, Session, Task, Timer, ToolCases,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset};
 use lanescope::plan::{Plan, Request};
@@ -49,7 +49,7 @@ fn mock(options: MockOptions, seed: u64) -> Mock {
 /// The same case over and over.
 struct Always<'p>(&'p Prepared);
 
-impl Source for Always<'_> {
+impl CaseSource for Always<'_> {
     fn prepare(&mut self, _: &CaseKey) -> Result<Prepared, Failure> {
         Ok(self.0.clone())
     }
@@ -78,7 +78,7 @@ fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, opti
         });
         let pool = Pool::new(processes, opener).expect("the mock can be calibrated");
         let mut session = Session::new(pool, Options { rule: Rule::Each, max_noise, max_time, seed });
-        let task = Task { key: key.clone(), case: &case.case, base: paired.then(|| Base::Here(key.clone())) };
+        let task = Task { key: key.clone(), case: &case.case, base: paired.then(|| PairBase::Here(key.clone())) };
         let outcomes = session.measure(&vec![task; at_once], &mut |_| ControlFlow::Continue(()));
         let measured = |outcome: Option<Outcome>| outcome.and_then(|outcome| outcome.result.ok());
         all.extend(outcomes.into_iter().map(|outcome| measured(outcome).expect("the mock measures everything")));

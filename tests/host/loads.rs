@@ -95,7 +95,9 @@ const RULES: &[Rule] = &[
     Rule::of("workgroup/tile3d"),
     Rule { turns: |_| vec![32], ..Rule::of("workgroup/occupancy") },
     Rule {
-        beside: |case| case.point.word("op").ends_with("-point").then_some("neighbours that a stencil reads again count once"),
+        beside: |case| {
+            case.point.choice("op").ends_with("-point").then_some("neighbours that a stencil reads again count once")
+        },
         ..Rule::of("memory/stream")
     },
     Rule::of("memory/stride"),
@@ -137,7 +139,7 @@ const RULES: &[Rule] = &[
     Rule::of_chase("cache/tlb"),
     Rule::of_sweep("cache/tlb"),
     Rule {
-        beside: |case| match (case.point.word("by"), case.point.word("direction")) {
+        beside: |case| match (case.point.choice("by"), case.point.choice("direction")) {
             ("shader", "device_to_device") => None,
             ("shader", _) => Some("what crosses the bus counts once"),
             _ => Some("no kernel copies"),
@@ -155,7 +157,7 @@ const RULES: &[Rule] = &[
         counted: |moved, case| {
             let width = case.point.integer("width");
             let window = 4 * width * (8 / width + 1);
-            match case.point.word("op") {
+            match case.point.choice("op") {
                 "read" => moved.shared_read,
                 "write" => moved.shared_written - window,
                 _ => moved.shared_read + moved.shared_written - 2 * window,

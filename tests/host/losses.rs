@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    Answer, Answering, Base, Bench, CaseKey, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options, Order,
-    Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
+    Answer, Answering, Bench, CaseKey, Conditions, Instrument, Job, LAST_ROUND, Loaded, Loading, Loss, Options, Order,
+    PairBase, Pool, Rule, Session, Sizes, Task, Timer, Visit, Visited,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -236,8 +236,8 @@ fn measured_by(rule: Rule, log: Log, pairing: Pairing, max_time: u64) -> Vec<Res
     let mut session = Session::new(pool(&script(log), 0), options);
     let base_of = |case: &Case| match pairing {
         Pairing::None => None,
-        Pairing::Here => Some(Base::Here(CaseKey::of(&cases[3]))),
-        Pairing::There(_) => Some(Base::There(CaseKey::of(case))),
+        Pairing::Here => Some(PairBase::Here(CaseKey::of(&cases[3]))),
+        Pairing::There(_) => Some(PairBase::There(CaseKey::of(case))),
     };
     let tasks: Vec<Task> = cases.iter().map(|case| Task { key: CaseKey::of(case), case, base: base_of(case) }).collect();
     if let Pairing::There(log) = pairing {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use lanescope::experiments::Setting;
 use lanescope::measure::{
-    BLOCK_CASES, CaseKey, Dispatcher, Event, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
-    Progress, Race, Rounds, Rule, Session, Source, Stop, Task, Timer, ToolCases, is_judged, judge,
+    BLOCK_CASES, CaseKey, CaseSource, Dispatcher, Event, LAST_ROUND, LocalBench, LocalOptions, Measured, Mock, MockOptions,
+    Options, Pool, Progress, Race, Rounds, Rule, Session, Stop, Task, Timer, ToolCases, is_judged, judge,
 };
 use lanescope::model::{AxisValue, Case, DeviceInfo, Failure, Flag, Point, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -229,7 +229,7 @@ struct Compared<'p> {
     compared: usize,
 }
 
-impl Source for Compared<'_> {
+impl CaseSource for Compared<'_> {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
         Ok(self.cases.iter().find(|prepared| CaseKey::of(&prepared.case) == *key).unwrap().clone())
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use lanescope::experiments::{Setting, find};
 use lanescope::gpu::{Loaded, Slot, Submission};
 use lanescope::measure::{
-    CaseKey, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool, ProcessorTime,
-    Rule, Session, Source, Stop, Task, ToolCases, VisitMade,
+    CaseKey, CaseSource, Dispatcher, Earlier, Event, LocalBench, LocalOptions, Measured, Mock, MockOptions, Options, Pool,
+    ProcessorTime, Rule, Session, Stop, Task, ToolCases, VisitMade,
 };
 use lanescope::model::{Case, DeviceInfo, Failure, Flag, Footprint, Preset, Status};
 use lanescope::plan::{Plan, Request};
@@ -230,7 +230,7 @@ type Outcome = Result<Measured, Failure>;
 /// Cases that are compiled already, and whose results are right.
 struct Right<'p>(&'p [Prepared]);
 
-impl Source for Right<'_> {
+impl CaseSource for Right<'_> {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
         let found = self.0.iter().find(|prepared| CaseKey::of(&prepared.case) == *key);
         found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))

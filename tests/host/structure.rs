@@ -486,7 +486,7 @@ fn axis_faults(axes: &[(&str, Axis)]) -> Vec<String> {
         if !may_name_axis(name) {
             fault("bears a fixed column's name");
         }
-        let of_words = matches!(axis.kind, AxisKind::Words(_));
+        let of_words = matches!(axis.kind, AxisKind::Choices(_));
         let (earlier, elsewhere) = *types.entry(name).or_insert((of_words, experiment));
         if earlier != of_words {
             fault(&format!("has another type than in {elsewhere}"));
@@ -494,7 +494,7 @@ fn axis_faults(axes: &[(&str, Axis)]) -> Vec<String> {
         if axis.defaults.iter().chain(&axis.neutral).any(|value| !axis.accepts(value)) {
             fault("has a default that it doesn't take");
         }
-        if matches!(axis.kind, AxisKind::Words(words) if words.iter().any(|word| word.parse::<f64>().is_ok() || word.contains([';', '='])))
+        if matches!(axis.kind, AxisKind::Choices(words) if words.iter().any(|word| word.parse::<f64>().is_ok() || word.contains([';', '='])))
         {
             fault("has a word that can't be read back");
         }
@@ -545,10 +545,10 @@ fn a_bad_axis_is_found() {
         Vec::<String>::new()
     );
     assert_eq!(axis_faults(&[("a/b", axis("bytes", number()))]), ["axis bytes of a/b bears a fixed column's name"]);
-    let words = Axis::new("n", "", AxisKind::Words(&["many"]), ["many"]);
+    let words = Axis::new("n", "", AxisKind::Choices(&["many"]), ["many"]);
     assert_eq!(axis_faults(&[("a/b", axis("n", number())), ("a/c", words)]), ["axis n of a/c has another type than in a/b"]);
     assert_eq!(axis_faults(&[("a/b", axis("n", AxisKind::AtLeast(2)))]), ["axis n of a/b has a default that it doesn't take"]);
-    let digits = Axis::new("mode", "", AxisKind::Words(&["12"]), ["12"]);
+    let digits = Axis::new("mode", "", AxisKind::Choices(&["12"]), ["12"]);
     assert_eq!(axis_faults(&[("a/b", digits)]), ["axis mode of a/b has a word that can't be read back"]);
     let none = Axis::new("n", "", number(), [0_u64; 0]);
     assert_eq!(axis_faults(&[("a/b", none)]), ["axis n of a/b has no defaults, or of several types"]);

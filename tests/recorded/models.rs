@@ -199,12 +199,12 @@ fn blur() -> Recorded {
     let halo = |x: u64, y: u64| (x + 8) * (y + 8);
     let is_allowed = move |point: &Point| {
         let (x, y, threads) = extent(point);
-        (32..=1024).contains(&threads) && (point.word("source") != "shared" || halo(x, y) * 4 <= 48 << 10)
+        (32..=1024).contains(&threads) && (point.choice("source") != "shared" || halo(x, y) * 4 <= 48 << 10)
     };
     let time = move |point: &Point| {
         let (x, y, threads) = extent(point);
         let items = point.integer("items_x") * point.integer("items_y");
-        let (source, unroll) = (point.word("source"), point.word("unroll"));
+        let (source, unroll) = (point.choice("source"), point.choice("unroll"));
         let unrolled = match unroll {
             "no" => 1.0,
             "inner" => 9.0,
@@ -253,7 +253,7 @@ fn reduction() -> Recorded {
         let read = real(groups * threads * items * vector);
         let rate = hidden(residents * threads.div_ceil(32), real(items * vector).sqrt());
         let steps = f64::from(threads.next_power_of_two().ilog2());
-        let tail = match point.word("last") {
+        let tail = match point.choice("last") {
             "shared" => 90.0 * steps + if threads.is_power_of_two() { 0.0 } else { 120.0 },
             "subgroup" => 60.0 + 55.0 * steps.sqrt(),
             _ => 30.0 + 2.5 * real(threads) / 8.0,
@@ -273,12 +273,13 @@ fn variants() -> Recorded {
     let values = ["p", "q", "r", "s", "t"];
     let axes = NAMES.iter().zip(counts).map(|(name, count)| words(name, &values[..count])).collect();
     let time = |point: &Point| {
-        if chance(&format!("fails {} {} {}", point.word("a"), point.word("c"), point.word("f"))) < 0.1 {
+        if chance(&format!("fails {} {} {}", point.choice("a"), point.choice("c"), point.choice("f"))) < 0.1 {
             return None;
         }
-        let alone: f64 = NAMES.iter().map(|name| 0.4 * chance(&format!("{name} {}", point.word(name)))).sum();
+        let alone: f64 = NAMES.iter().map(|name| 0.4 * chance(&format!("{name} {}", point.choice(name)))).sum();
         let pairs = NAMES.iter().enumerate().flat_map(|(i, a)| NAMES[..i].iter().map(move |b| (a, b)));
-        let together: f64 = pairs.map(|(a, b)| 0.15 * chance(&format!("{a} {} {b} {}", point.word(a), point.word(b)))).sum();
+        let together: f64 =
+            pairs.map(|(a, b)| 0.15 * chance(&format!("{a} {} {b} {}", point.choice(a), point.choice(b)))).sum();
         Some((alone + together).exp())
     };
     recorded("variants", axes, |_| true, time)

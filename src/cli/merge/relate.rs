@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::rows::{Block, Row, Rows};
+use super::rows::{DeviceRows, Row, Rows};
 use crate::cli::relations::Relations;
 use crate::experiments::{self, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
@@ -89,7 +89,7 @@ impl Derivation {
 
     /// Derived rows tell of their run what all rows that they may follow from agree on, and nothing where those don't: they
     /// are of no one run then, and maybe of no one host. Their timestamp is the latest there is.
-    fn derive(self, cache: &str, block: &Block) -> Vec<Record> {
+    fn derive(self, cache: &str, block: &DeviceRows) -> Vec<Record> {
         let Some(mut common) = self.common.filter(|_| self.is_tried) else { return Vec::new() };
         if let Some(timestamp) = block.derived.get(cache).filter(|timestamp| **timestamp > common.timestamp) {
             timestamp.clone_into(&mut common.timestamp);

@@ -30,7 +30,7 @@ pub struct Row {
 ///
 /// A device that is paired with itself contributes twice. Nothing in a row tells which of the two it is, but for those that are
 /// pairs: in a file with such rows the first row of a case is of the first turn.
-pub struct Block {
+pub struct DeviceRows {
     /// For messages: its name and what its driver says of its build.
     pub name: String,
     /// When rows were derived, by what the caches held.
@@ -61,7 +61,7 @@ pub struct Position {
 #[derive(Default)]
 pub struct Rows {
     files: Vec<PathBuf>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DeviceRows>,
     pub groups: Vec<Group>,
     rows: Vec<Row>,
     /// Every place in a plan that any row takes.
@@ -174,7 +174,7 @@ impl Rows {
         *self.block_of.entry((device, turn)).or_insert_with(|| {
             let names = [record.device_name.as_str(), &record.driver_info].into_iter().filter(|name| !name.is_empty());
             let name = names.collect::<Vec<_>>().join(", ");
-            self.blocks.push(Block { name, derived: BTreeMap::new() });
+            self.blocks.push(DeviceRows { name, derived: BTreeMap::new() });
             self.blocks.len() - 1
         })
     }

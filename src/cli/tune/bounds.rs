@@ -12,7 +12,7 @@ use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
 use crate::tuning::space::Space;
-use crate::tuning::{Kernel, LOCAL_SIZE_AXES, Reference, Subject};
+use crate::tuning::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
 /// How many looks may fail before the others are left out.
@@ -66,7 +66,7 @@ impl<'r> Looker<'r> {
     pub fn new(
         run: &'r Run,
         targets: &'r Targets,
-        kernel: &mut Kernel,
+        kernel: &mut UserKernel,
         subject: &'r Subject,
         configuration: Point,
         voice: &'r Voice,

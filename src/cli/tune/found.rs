@@ -16,8 +16,8 @@ use crate::output::Staged;
 use crate::stats::Interval;
 use crate::tuning::answer::{self, Answer, Timing};
 use crate::tuning::{
-    DeviceId, Diagnosis, DriverId, Entry, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, diagnose,
-    t4,
+    DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
+    diagnose, t4,
 };
 
 /// As rows have it.
@@ -28,7 +28,7 @@ pub struct Found {
     answer: Answer,
     /// How it was found, in words.
     effort: String,
-    entry: Entry,
+    entry: TableEntry,
     /// Whether the best leaves its buffers.
     leaves: bool,
 }
@@ -51,7 +51,7 @@ impl Found {
         let (tried, all, seconds) = (trials.len(), race.space().len(), time.as_secs_f64());
         let effort = format!("{tried} of {all} configurations tried, {samples} samples, {seconds:.1} s");
         let device = race.device();
-        let entry = Entry {
+        let entry = TableEntry {
             kernel: KernelId { name: race.kernel().subject().name.clone(), hash: race.hash().to_owned() },
             device: DeviceId::from(device),
             driver: DriverId::from(&device.driver),

@@ -27,7 +27,7 @@ use crate::record::{Header, Record};
 use crate::shader::size_macros;
 use crate::tuning::search::Strategy;
 use crate::tuning::space::{Space, SpaceError};
-use crate::tuning::{CONSTANT_AXIS, Diagnosis, Kernel, LOCAL_SIZE_AXES, Reference, Subject};
+use crate::tuning::{CONSTANT_AXIS, Diagnosis, LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
@@ -50,10 +50,10 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let mut subject = subject::subject(&arguments)?;
     let targets = Targets::resolve(&run, &voice)?;
     let place = targets.device(0);
-    let mut kernel = Kernel::new(subject.clone(), place.info.clone());
+    let mut kernel = UserKernel::new(subject.clone(), place.info.clone());
     if let Some(text) = &arguments.reference {
         subject.reference = subject::reference(text, &mut kernel)?;
-        kernel = Kernel::new(subject.clone(), place.info.clone());
+        kernel = UserKernel::new(subject.clone(), place.info.clone());
     }
     let space = space(&arguments, &mut kernel, &place.info)?;
     if let Some((point, note)) = subject::instead_of_written(&mut kernel, &space) {
@@ -131,7 +131,7 @@ fn usage(failure: &Failure) -> Error {
 }
 
 /// The configurations that may be.
-fn space(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<Space, Error> {
+fn space(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Space, Error> {
     let axes = subject::axes(arguments, kernel, device)?;
     kernel.share(subject::shared(&axes));
     // A restriction that can't be evaluated ends all, and not with the first configuration that happens to ask for it.
@@ -160,7 +160,7 @@ fn strategy(arguments: &Tune, space: &Space) -> Strategy {
 }
 
 /// Says what is searched, and what could be.
-fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut Kernel, space: &Space) -> Result<(), Error> {
+fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &Space) -> Result<(), Error> {
     let held: Vec<String> = kernel
         .candidates()
         .map_err(|failure| usage(&failure))?
@@ -219,7 +219,7 @@ fn in_common(
 }
 
 /// A row with all that is the same in this device's rows.
-fn template(arguments: &Run, targets: &Targets, kernel: &Kernel, space: &Space) -> Record {
+fn template(arguments: &Run, targets: &Targets, kernel: &UserKernel, space: &Space) -> Record {
     let device = &targets.device(0).info;
     // Two runs over the same configurations have the same plan.
     let mut plan = Sha256::new_with_prefix(kernel.name());

@@ -22,7 +22,7 @@ use crate::plan::case_id;
 use crate::record::{Described, Record, Standing};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::tuning::{Doubt, Kernel, Subject};
+use crate::tuning::{Doubt, Subject, UserKernel};
 use crate::worker::{AT_REFERENCE, Identity, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
@@ -91,7 +91,7 @@ impl Trial {
 pub struct Race<'r> {
     arguments: &'r Tune,
     targets: &'r Targets,
-    kernel: Kernel,
+    kernel: UserKernel,
     space: &'r Space,
     looker: Looker<'r>,
     strategy: Strategy,
@@ -131,7 +131,7 @@ impl<'r> Race<'r> {
     pub fn new(
         arguments: &'r Tune,
         targets: &'r Targets,
-        mut kernel: Kernel,
+        mut kernel: UserKernel,
         (space, strategy): (&'r Space, Strategy),
         looker: Looker<'r>,
         template: &'r Record,
@@ -261,7 +261,7 @@ impl<'r> Race<'r> {
     }
 
     /// What is tuned.
-    pub fn kernel(&self) -> &Kernel {
+    pub fn kernel(&self) -> &UserKernel {
         &self.kernel
     }
 

@@ -12,8 +12,8 @@ use crate::plan::{parse_number, parse_values};
 use crate::shader::size_macros;
 use crate::tuning::space::{Dimension, Space};
 use crate::tuning::{
-    BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject,
-    Tolerance, listed,
+    BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
+    UserKernel, listed,
 };
 
 /// What flags say of the kernel itself.
@@ -142,7 +142,7 @@ fn macros(arguments: &Tune) -> Result<Vec<(String, Vec<String>)>, Error> {
 ///
 /// # Errors
 /// Names that nothing bears, and values that can't be.
-pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Result<Vec<Dimension>, Error> {
+pub fn axes(arguments: &Tune, kernel: &mut UserKernel, device: &DeviceInfo) -> Result<Vec<Dimension>, Error> {
     let mut given: Vec<(String, Vec<AxisValue>)> = Vec::new();
     for text in &arguments.axis {
         let (name, values) =
@@ -184,7 +184,7 @@ pub fn axes(arguments: &Tune, kernel: &mut Kernel, device: &DeviceInfo) -> Resul
 }
 
 /// Constants that have one value in every configuration, as axes. The command line's stand behind the manifest's.
-fn constants(arguments: &Tune, kernel: &mut Kernel) -> Result<Vec<(String, AxisValue)>, Error> {
+fn constants(arguments: &Tune, kernel: &mut UserKernel) -> Result<Vec<(String, AxisValue)>, Error> {
     let mut all: Vec<(String, AxisValue)> = Vec::new();
     for text in &arguments.constant {
         let usage = |words: String| Error::Usage(format!("constant `{text}`: {words}"));
@@ -208,7 +208,7 @@ const LOOKED_THROUGH: usize = 1 << 14;
 
 /// The configuration to compare with where the shader as it is written is to be the reference and can't run, or is none that anybody
 /// would run: a workgroup of a single invocation, since the size is left to whoever runs it. With what to say of that.
-pub fn instead_of_written(kernel: &mut Kernel, space: &Space) -> Option<(Point, String)> {
+pub fn instead_of_written(kernel: &mut UserKernel, space: &Space) -> Option<(Point, String)> {
     if kernel.subject().reference != Reference::Untouched {
         return None;
     }
@@ -254,7 +254,7 @@ pub fn shared(axes: &[Dimension]) -> Vec<(String, String)> {
 }
 
 /// An axis by the name that the user gives it: of the workgroup size, or of a constant.
-fn axis(name: &str, values: &str, kernel: &mut Kernel) -> Result<(String, Vec<AxisValue>), Error> {
+fn axis(name: &str, values: &str, kernel: &mut UserKernel) -> Result<(String, Vec<AxisValue>), Error> {
     if LOCAL_SIZE_AXES.contains(&name) {
         return numbers(name, values, 1).map(|values| (name.to_owned(), values));
     }
@@ -317,7 +317,7 @@ fn default_sizes(written: [Option<u32>; 3], is_flat: [bool; 3], device: &DeviceI
 ///
 /// # Errors
 /// What is none of the three.
-pub fn reference(text: &str, kernel: &mut Kernel) -> Result<Reference, Error> {
+pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error> {
     let path = PathBuf::from(text);
     let is_shader = path.extension().is_some_and(|ending| ["comp", "glsl", "spv"].iter().any(|known| ending == *known));
     if is_shader && !text.contains('=') {

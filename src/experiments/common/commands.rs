@@ -22,7 +22,7 @@ pub const FACTOR: u32 = 5;
 pub fn axes(setting: &Setting) -> Vec<Axis> {
     let sides = if setting.preset == Preset::Quick { &SIDES[..1] } else { SIDES };
     vec![
-        Axis::new("side", "whose time it is", AxisKind::Words(SIDES), sides.iter().copied()),
+        Axis::new("side", "whose time it is", AxisKind::Choices(SIDES), sides.iter().copied()),
         Axis::new("commands", "commands in a pass", AxisKind::AtLeast(1), [setting.by_class(64_u64, 1024)]).of_work(),
     ]
 }
@@ -72,7 +72,7 @@ pub fn dispatch_on(index: u32, command: u32) -> [Step; 2] {
 /// A case of such commands, measured on the side that the point names.
 pub fn case(experiment: &str, point: &Point, kernels: Vec<Kernel>, outputs: Vec<Resource>, pass: Vec<Step>) -> Case {
     let measured: Range<usize> = 0..outputs.len();
-    let measurand = if point.word("side") == "host" { Measurand::HostCost(HostCost::Record) } else { Measurand::Pass };
+    let measurand = if point.choice("side") == "host" { Measurand::HostCost(HostCost::Record) } else { Measurand::Pass };
     Case {
         measurand,
         kernels,

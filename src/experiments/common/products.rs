@@ -117,7 +117,7 @@ struct Sizes {
 
 impl Sizes {
     fn new(variant: &str, point: &Point, units: u64) -> Self {
-        let sides: Vec<u64> = point.word("shape").split('x').filter_map(|side| side.parse().ok()).collect();
+        let sides: Vec<u64> = point.choice("shape").split('x').filter_map(|side| side.parse().ok()).collect();
         let [m, n, k] = [0, 1, 2].map(|i| sides.get(i).copied().unwrap_or(1));
         let tiles = ["tiles_m", "tiles_n"].map(|axis| point.integer(axis));
         Self { kind: kind(variant), m, n, k, tiles, rounds: point.integer("iterations"), units }
@@ -209,7 +209,7 @@ pub fn axes(setting: &Setting, shapes: &'static [&'static str], defaults: &Defau
     let [tiles_m, tiles_n] = defaults.tiles;
     let what = "rows and columns of a sum, and what a product runs over";
     vec![
-        Axis::new("shape", what, AxisKind::Words(shapes), defaults.shapes.iter().copied()),
+        Axis::new("shape", what, AxisKind::Choices(shapes), defaults.shapes.iter().copied()),
         Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles_m]),
         Axis::new("tiles_n", "sums beside each other in a row", AxisKind::Numbers(TILES), [tiles_n]),
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [defaults.local_size]),

@@ -20,7 +20,7 @@ impl Experiment for DescriptorBind {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
-        let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Words(BINDS), values.iter().copied());
+        let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Choices(BINDS), values.iter().copied());
         [vec![axis.relative_to("once")], commands::axes(setting)].concat()
     }
 
@@ -34,7 +34,7 @@ impl Experiment for DescriptorBind {
         }
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(i / sets, i);
-            let bind = (point.word("binds") != "once").then(|| Step::BindDescriptors { kernel: (i % sets) as usize });
+            let bind = (point.choice("binds") != "once").then(|| Step::BindDescriptors { kernel: (i % sets) as usize });
             [bind, Some(push), Some(dispatch)].into_iter().flatten()
         };
         let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
@@ -59,5 +59,5 @@ impl Experiment for DescriptorBind {
 
 /// Sets that are bound in turn.
 fn sets(point: &Point) -> u32 {
-    if point.word("binds") == "alternate" { 2 } else { 1 }
+    if point.choice("binds") == "alternate" { 2 } else { 1 }
 }

@@ -23,13 +23,14 @@ impl Experiment for Event {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &LINKS[1..] } else { LINKS };
-        let axis = Axis::new("link", "what links a dispatch to the one before", AxisKind::Words(LINKS), values.iter().copied());
+        let axis =
+            Axis::new("link", "what links a dispatch to the one before", AxisKind::Choices(LINKS), values.iter().copied());
         [vec![axis.relative_to("barrier")], commands::axes(setting)].concat()
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let count = commands::count(point)?;
-        let is_event = point.word("link") == "event";
+        let is_event = point.choice("link") == "event";
         if is_event && !setting.device.has(Feature::Events) {
             return Err(Skip::new("VK_KHR_portability_subset without its feature `events`: the case needs events"));
         }

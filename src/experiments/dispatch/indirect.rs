@@ -21,13 +21,13 @@ impl Experiment for Indirect {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &COUNTS[1..] } else { COUNTS };
         let axis =
-            Axis::new("counts", "where the number of workgroups comes from", AxisKind::Words(COUNTS), values.iter().copied());
+            Axis::new("counts", "where the number of workgroups comes from", AxisKind::Choices(COUNTS), values.iter().copied());
         [vec![axis.relative_to("direct")], commands::axes(setting)].concat()
     }
 
     fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
         let count = commands::count(point)?;
-        let is_indirect = point.word("counts") == "indirect";
+        let is_indirect = point.choice("counts") == "indirect";
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(i, i);
             [push, if is_indirect { Step::DispatchIndirect { resource: 1 } } else { dispatch }]

@@ -22,7 +22,7 @@ impl Experiment for PipelineBarrier {
         let quick = setting.preset == Preset::Quick;
         let barriers = if quick { &["memory"][..] } else { BARRIERS };
         let barrier =
-            Axis::new("barrier", "what stands before each dispatch", AxisKind::Words(BARRIERS), barriers.iter().copied());
+            Axis::new("barrier", "what stands before each dispatch", AxisKind::Choices(BARRIERS), barriers.iter().copied());
         [vec![barrier.relative_to("nothing")], commands::axes(setting)].concat()
     }
 
@@ -45,7 +45,7 @@ impl Experiment for PipelineBarrier {
 }
 
 fn dependency(point: &Point) -> Option<Dependency> {
-    match point.word("barrier") {
+    match point.choice("barrier") {
         "execution" => Some(Dependency::Execution),
         "memory" => Some(Dependency::Memory),
         "buffer" => Some(Dependency::Buffer { resource: 0 }),
@@ -56,5 +56,5 @@ fn dependency(point: &Point) -> Option<Dependency> {
 
 /// Whether each dispatch needs what the one before wrote.
 fn is_chained(point: &Point) -> bool {
-    !matches!(point.word("barrier"), "nothing" | "execution")
+    !matches!(point.choice("barrier"), "nothing" | "execution")
 }

@@ -23,7 +23,7 @@ impl Experiment for PipelineBind {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
-        let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Words(BINDS), values.iter().copied());
+        let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Choices(BINDS), values.iter().copied());
         [vec![axis.relative_to("once")], commands::axes(setting)].concat()
     }
 
@@ -31,7 +31,7 @@ impl Experiment for PipelineBind {
         let count = commands::count(point)?;
         let command = |i| {
             let [push, dispatch] = commands::dispatch_on(i, i);
-            let bind = (point.word("binds") != "once").then(|| Step::BindPipeline { kernel: which(point, i) });
+            let bind = (point.choice("binds") != "once").then(|| Step::BindPipeline { kernel: which(point, i) });
             [bind, Some(push), Some(dispatch)].into_iter().flatten()
         };
         let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
@@ -49,5 +49,5 @@ impl Experiment for PipelineBind {
 
 /// The pipeline that is bound at a command.
 fn which(point: &Point, command: u32) -> usize {
-    if point.word("binds") == "alternate" { command as usize % 2 } else { 0 }
+    if point.choice("binds") == "alternate" { command as usize % 2 } else { 0 }
 }

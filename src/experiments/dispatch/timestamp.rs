@@ -20,13 +20,13 @@ impl Experiment for Timestamp {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let values = if setting.preset == Preset::Quick { &STAGES[2..] } else { STAGES };
-        let axis = Axis::new("stage", "where a timestamp is written", AxisKind::Words(STAGES), values.iter().copied());
+        let axis = Axis::new("stage", "where a timestamp is written", AxisKind::Choices(STAGES), values.iter().copied());
         [vec![axis.relative_to("nothing")], commands::axes(setting)].concat()
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let count = commands::count(point)?;
-        let stage = match point.word("stage") {
+        let stage = match point.choice("stage") {
             "top" => Some(TimestampStage::Top),
             "bottom" => Some(TimestampStage::Bottom),
             _ => None,

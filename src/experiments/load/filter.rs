@@ -40,7 +40,7 @@ impl Experiment for Filter {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let n = setting.by_class(if setting.preset == Preset::Quick { 1024 } else { 4096 }, gpu_invocations(setting.device));
         vec![
-            Axis::new("format", "what a texel is", AxisKind::Words(FORMATS), FORMATS.iter().copied()),
+            Axis::new("format", "what a texel is", AxisKind::Choices(FORMATS), FORMATS.iter().copied()),
             // Their workgroups come in waves, the last of which is rarely full: time is in proportion to `loads`, not quite to n.
             Axis::new("n", "invocations", AxisKind::AtLeast(1), [n]),
             Axis::new("loads", "samples per invocation", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [256_u64])
@@ -103,7 +103,7 @@ fn is_hardware(variant: &str) -> bool {
 }
 
 fn format_of(point: &Point) -> Format {
-    if point.word("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float }
+    if point.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float }
 }
 
 /// Where a position lies along each axis: in 13 bits of a product, of which the last eight are the step within a texel.

@@ -71,7 +71,7 @@ impl Experiment for Loads {
             Axis::new(
                 "pattern",
                 "which elements lanes load at a time",
-                AxisKind::Words(Pattern::WORDS),
+                AxisKind::Choices(Pattern::WORDS),
                 patterns.iter().copied(),
             )
             .relative_to("random"),
@@ -91,7 +91,7 @@ impl Experiment for Loads {
         resources.extend(inputs(path, setting.seed));
         let kernel = kernel(path, local_size, resources.len(), setting.seed)
             .constant("LOADS", Scalar::U32(loads))
-            .constant("PATTERN", Scalar::U32(Pattern::of(point.word("pattern")).code()));
+            .constant("PATTERN", Scalar::U32(Pattern::of(point.choice("pattern")).code()));
         let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
         let mut push = vec![point.u32("n"), path.elements() - 1];
         if path.kind == Kind::PushConstants {

@@ -43,7 +43,7 @@ impl Experiment for Dtype {
         // On a GPU, as many as it takes to make the sums few even beside bytes.
         let unroll = setting.by_class(16_u64, 64);
         vec![
-            Axis::new("type", "what is read", AxisKind::Words(TYPES), types.iter().copied()).relative_to("u32"),
+            Axis::new("type", "what is read", AxisKind::Choices(TYPES), types.iter().copied()).relative_to("u32"),
             Axis::new("width", "values per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
             local_size_axis(setting),
@@ -52,7 +52,7 @@ impl Experiment for Dtype {
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, ty) = (point.integer("n"), point.word("type"));
+        let (n, ty) = (point.integer("n"), point.choice("type"));
         if let Some((feature, name)) = needs(ty) {
             if !setting.device.has(feature) {
                 return Err(Skip::new(format!("{name} is missing: the case needs it")));
@@ -81,7 +81,7 @@ impl Experiment for Dtype {
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let (ty, width) = (case.point.word("type"), case.point.integer("width"));
+        let (ty, width) = (case.point.choice("type"), case.point.integer("width"));
         let elements = Elements::of_case(vectors(&case.point), case);
         let data = case.resources[1].sequence();
         let values = move |invocation| {
@@ -113,7 +113,7 @@ fn bytes_of(ty: &str) -> u64 {
 
 /// The vectors that the point's words hold.
 fn vectors(point: &Point) -> u64 {
-    point.integer("n").saturating_mul(4) / (bytes_of(point.word("type")) * point.integer("width"))
+    point.integer("n").saturating_mul(4) / (bytes_of(point.choice("type")) * point.integer("width"))
 }
 
 fn data(ty: &str, seed: u64) -> Sequence {

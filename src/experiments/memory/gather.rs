@@ -36,7 +36,7 @@ impl Experiment for Gather {
         let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
         let unroll = setting.by_class(8_u64, 32);
         vec![
-            Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())
+            Axis::new("pattern", "the order of the words", AxisKind::Choices(PATTERNS), patterns.iter().copied())
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
             local_size_axis(setting),
@@ -76,7 +76,7 @@ impl Experiment for Gather {
 /// What the list of indexes holds.
 pub(super) fn indexes(point: &Point, seed: u64) -> Contents {
     let n = point.integer("n");
-    let block = match point.word("pattern") {
+    let block = match point.choice("pattern") {
         "sequential" => 1,
         "shuffled_16" => 16,
         "shuffled_64" => 64,

@@ -27,8 +27,8 @@ impl Experiment for HostVisible {
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 26) };
         let ops = if quick { &OPS[..1] } else { OPS };
         vec![
-            Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
-            Axis::new("memory", "where the arrays lie", AxisKind::Words(KINDS), KINDS.iter().copied())
+            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
+            Axis::new("memory", "where the arrays lie", AxisKind::Choices(KINDS), KINDS.iter().copied())
                 .relative_to("device_local"),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), [4_u64]),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
@@ -38,7 +38,7 @@ impl Experiment for HostVisible {
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let kind = MemoryKind::named(point.word("memory")).unwrap_or_default();
+        let kind = MemoryKind::named(point.choice("memory")).unwrap_or_default();
         let case = stream::EXPERIMENT.case(variant, point, setting)?;
         let moved = |resource: Resource| match resource.shape {
             Shape::Buffer { bytes, .. } => Resource { shape: Shape::Buffer { bytes, memory: kind }, ..resource },

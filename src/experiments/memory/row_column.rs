@@ -30,7 +30,7 @@ impl Shape {
     fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
         let size = point.integer("matrix_size");
         let local_size = point.integer("local_size_x");
-        if point.word("walk") == "linear" {
+        if point.choice("walk") == "linear" {
             let walk = Elements::new(size.saturating_mul(size), point, limit_x)?;
             return Ok(Self { size, walk, groups: walk.groups, local_size });
         }
@@ -42,7 +42,7 @@ impl Shape {
     /// The sizes of a case, with the grid that it has.
     fn of_case(case: &Case) -> Self {
         let (size, groups) = (case.point.integer("matrix_size"), case.groups());
-        let walk = if case.point.word("walk") == "linear" {
+        let walk = if case.point.choice("walk") == "linear" {
             Elements::of_grid(size * size, &case.point, groups)
         } else {
             Elements::of_grid(size, &case.point, [groups[0], 1, 1])
@@ -80,7 +80,7 @@ impl Experiment for RowColumn {
         let size = if quick { setting.by_class(512_u64, 8192) } else { setting.by_class(1024_u64, 16_384) };
         let unroll = setting.by_class(2_u64, 16);
         vec![
-            Axis::new("walk", "where neighbouring lanes read", AxisKind::Words(WALKS), WALKS.iter().copied())
+            Axis::new("walk", "where neighbouring lanes read", AxisKind::Choices(WALKS), WALKS.iter().copied())
                 .relative_to("row"),
             Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
             local_size_axis(setting),
@@ -92,7 +92,7 @@ impl Experiment for RowColumn {
         let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
         let words = shape.size.saturating_mul(shape.size);
         let sums = shape.invocations();
-        let walk = (0..).zip(WALKS).find(|(_, name)| **name == point.word("walk")).map_or(0, |(code, _)| code);
+        let walk = (0..).zip(WALKS).find(|(_, name)| **name == point.choice("walk")).map_or(0, |(code, _)| code);
         let kernel = Kernel::new("memory/row_column.comp", [point.u32("local_size_x"), 1, 1], 2)
             .constant("WALK", Scalar::U32(walk))
             .constant("UNROLL", Scalar::U32(point.u32("unroll")));
@@ -111,7 +111,7 @@ impl Experiment for RowColumn {
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let shape = Shape::of_case(case);
         let matrix = case.resources[1].sequence();
-        let walk = case.point.word("walk");
+        let walk = case.point.choice("walk");
         let invocations = shape.invocations();
         let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
         vec![Expected::words(invocations, sum)]

@@ -27,7 +27,7 @@ impl Experiment for Scatter {
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
         let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
         vec![
-            Axis::new("pattern", "the order of the words", AxisKind::Words(PATTERNS), patterns.iter().copied())
+            Axis::new("pattern", "the order of the words", AxisKind::Choices(PATTERNS), patterns.iter().copied())
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
             local_size_axis(setting),

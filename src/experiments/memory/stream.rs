@@ -58,7 +58,7 @@ impl Experiment for Stream {
         let widths: &[u64] = if quick { &[1, 4] } else { &[1, 2, 4] };
         let ops = if quick { FEW_OPS } else { OPS };
         vec![
-            Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
             local_size_axis(setting),
@@ -67,7 +67,7 @@ impl Experiment for Stream {
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, op) = (point.integer("n"), point.word("op"));
+        let (n, op) = (point.integer("n"), point.choice("op"));
         let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
         if n % shape.width != 0 {
             return Err(Skip::new(format!("n={n} is not a whole number of elements of width={}", shape.width)));
@@ -96,7 +96,7 @@ impl Experiment for Stream {
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let shape = Shape::of_case(case);
         let a = case.resources[1].sequence();
-        let op = case.point.word("op");
+        let op = case.point.choice("op");
         if op == "read" {
             return vec![Expected::floats(shape.elements.invocations(), move |i| sum(&shape, a, i))];
         }

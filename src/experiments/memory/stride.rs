@@ -97,7 +97,7 @@ impl Experiment for Stride {
         // On a GPU as many as it takes to make the sums of `read` few.
         let unroll = setting.by_class(8_u64, 32);
         vec![
-            Axis::new("op", "what is done", AxisKind::Words(OPS), OPS.iter().copied()),
+            Axis::new("op", "what is done", AxisKind::Choices(OPS), OPS.iter().copied()),
             Axis::new("stride", "words from one lane to the next", AxisKind::AtLeast(1), strides).relative_to(1_u64),
             Axis::new("n", "words of memory", AxisKind::AtLeast(1), [n]).of_work(),
             local_size_axis(setting),
@@ -106,7 +106,7 @@ impl Experiment for Stride {
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, stride, reads) = (point.integer("n"), point.integer("stride"), point.word("op") == "read");
+        let (n, stride, reads) = (point.integer("n"), point.integer("stride"), point.choice("op") == "read");
         if stride > MOST {
             return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
         }
@@ -135,7 +135,7 @@ impl Experiment for Stride {
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let shape = Shape::of_case(case);
-        if case.point.word("op") == "read" {
+        if case.point.choice("op") == "read" {
             let a = case.resources[1].sequence();
             return vec![Expected::floats(shape.invocations(), move |i| {
                 shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add) // not sum(), whose neutral element is -0.0

@@ -66,7 +66,7 @@ impl Experiment for Arith {
         };
         let chains: BTreeSet<u64> = chains.into_iter().collect();
         vec![
-            Axis::new("op", "the operation", AxisKind::Words(WORDS), ops.iter().copied()),
+            Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
             Axis::new("width", "components per vector", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains),
             local_size_axis(setting),
@@ -77,10 +77,10 @@ impl Experiment for Arith {
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
-        operation.require(point.word("op"), ty, setting.device)?;
+        let (ty, operation) = (Type::of(variant), Operation::of(point.choice("op")));
+        operation.require(point.choice("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
-        operation.require_motion(point.word("op"), ty, chains.depth())?;
+        operation.require_motion(point.choice("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let count = chains.operations().and_then(|operations| operations.checked_mul(operation.weight()));
@@ -93,13 +93,13 @@ impl Experiment for Arith {
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![twin::expected(case, Operation::of(case.point.word("op")), Type::of(&case.variant))]
+        vec![twin::expected(case, Operation::of(case.point.choice("op")), Type::of(&case.variant))]
     }
 }
 
 /// The kernel of a type and an operation.
 pub(super) fn kernel(variant: &str, point: &Point, chains: &Chains) -> Kernel {
-    let (ty, op) = (Type::of(variant), point.word("op"));
+    let (ty, op) = (Type::of(variant), point.choice("op"));
     let kernel = Kernel::new("peak/arith.comp", [point.u32("local_size_x"), 1, 1], 2)
         .define(&variant.to_uppercase(), "")
         .define(&op.to_uppercase(), "")

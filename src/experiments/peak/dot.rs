@@ -48,7 +48,7 @@ impl Experiment for Dot {
         let few = [setting.by_class(8_u64, 4)];
         let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &few };
         vec![
-            Axis::new("op", "the operation", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("op", "the operation", AxisKind::Choices(OPS), ops.iter().copied()),
             Axis::new("chains", "independent chains per invocation", AxisKind::Numbers(&[1, 2, 4, 8]), chains.iter().copied()),
             local_size_axis(setting),
             unroll_axis(setting),
@@ -63,7 +63,7 @@ impl Experiment for Dot {
         }
         let chains = Chains::new(point, PAIRS, setting.device.limits.workgroup_count[0]);
         let kernel = Kernel::new("peak/dot.comp", [point.u32("local_size_x"), 1, 1], 2).define(&variant.to_uppercase(), "");
-        let kernel = if point.word("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
+        let kernel = if point.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
         let [a, b] = FACTORS.map(u64::from);
         let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
         let case = chains.case(self.name(), point, setting.seed, kernel, told)?;

@@ -33,7 +33,7 @@ impl Experiment for Latency {
         let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 512));
         let about = "turns of the loop";
         vec![
-            Axis::new("op", "the operation", AxisKind::Words(WORDS), ops.iter().copied()),
+            Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), [subgroup]),
             Axis::new("unroll", "blocks of operations per turn of the loop", UNROLLS, [unroll]),
             Axis::new("iterations", about, AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
@@ -41,10 +41,10 @@ impl Experiment for Latency {
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (ty, operation) = (Type::of(variant), Operation::of(point.word("op")));
-        operation.require(point.word("op"), ty, setting.device)?;
+        let (ty, operation) = (Type::of(variant), Operation::of(point.choice("op")));
+        operation.require(point.choice("op"), ty, setting.device)?;
         let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
-        operation.require_motion(point.word("op"), ty, chains.depth())?;
+        operation.require_motion(point.choice("op"), ty, chains.depth())?;
         let case =
             chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
         let work = Work { items: Some(chains.depth()), ..Work::default() };
@@ -52,6 +52,6 @@ impl Experiment for Latency {
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![twin::expected(case, Operation::of(case.point.word("op")), Type::of(&case.variant))]
+        vec![twin::expected(case, Operation::of(case.point.choice("op")), Type::of(&case.variant))]
     }
 }

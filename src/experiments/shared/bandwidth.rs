@@ -76,7 +76,7 @@ impl Experiment for Bandwidth {
         };
         let iterations = setting.by_class(16_u64, 256);
         vec![
-            Axis::new("op", "what is done", AxisKind::Words(OPS), ops.iter().copied()),
+            Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             local_size_axis(setting),
             Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
@@ -90,7 +90,7 @@ impl Experiment for Bandwidth {
         let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
             Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
         })?;
-        let op = (0..).zip(OPS).find(|(_, name)| **name == point.word("op")).map_or(0, |(code, _)| code);
+        let op = (0..).zip(OPS).find(|(_, name)| **name == point.choice("op")).map_or(0, |(code, _)| code);
         let kernel = Kernel::new("shared/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2)
             .define("WIDTH", shape.width)
             .constant("OP", Scalar::U32(op))
@@ -103,7 +103,7 @@ impl Experiment for Bandwidth {
         ];
         let push = [FIRST_BITS, TURN, SKEW, GROWTH];
         let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
-        let ways = if point.word("op") == "read_modify_write" { 2 } else { 1 };
+        let ways = if point.choice("op") == "read_modify_write" { 2 } else { 1 };
         let bytes = shape.accesses().and_then(|accesses| accesses.checked_mul(4 * ways * shape.width));
         let work = Work { bytes, items: shape.accesses(), ..Work::default() };
         Ok(Case { work, headline: Headline::BANDWIDTH, bound: Some(Bound::Shared), iterations, ..case })
@@ -166,7 +166,7 @@ impl<'a> Twin<'a> {
             bits = bits.rotate_left(TURN);
         }
         let source = (0..case.resources[1].bytes() / 4).map(|i| source.word(i)).collect();
-        Self { op: case.point.word("op"), shape, source, late, touched }
+        Self { op: case.point.choice("op"), shape, source, late, touched }
     }
 
     fn result(&self, begin: u64, own: u64) -> u32 {
@@ -225,7 +225,7 @@ mod tests {
         let words = index(shape.window_words());
         let mut window: Vec<u32> = (0..words).map(|i| source.word(begin * shape.width + i as u64)).collect();
         let values = window[..local_size * width].to_vec();
-        let op = case.point.word("op");
+        let op = case.point.choice("op");
         let mut results = vec![0_u32; local_size];
         let (mut bits, mut number) = (FIRST_BITS, 0_u32);
         for _ in 0..shape.iterations {

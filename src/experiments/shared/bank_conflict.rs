@@ -63,7 +63,7 @@ impl Shape {
         let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
         let lanes = u64::from(lanes(device));
         let row = point.integer("stride").saturating_add(point.integer("padding"));
-        let reach = match point.word("pattern") {
+        let reach = match point.choice("pattern") {
             "broadcast" => 1,
             "strided" | "reversed" => (lanes - 1).saturating_mul(row).saturating_add(1),
             _ => lanes.saturating_mul(row),
@@ -120,7 +120,7 @@ impl Experiment for BankConflict {
             _ => setting.by_class(4_u64, 8448),
         };
         vec![
-            Axis::new("pattern", "what the lanes of a subgroup read", AxisKind::Words(PATTERNS), patterns.iter().copied())
+            Axis::new("pattern", "what the lanes of a subgroup read", AxisKind::Choices(PATTERNS), patterns.iter().copied())
                 .relative_to("strided"),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("padding", "elements added to the stride", AxisKind::Numbers(&[0, 1]), paddings.iter().copied())
@@ -148,7 +148,7 @@ impl Experiment for BankConflict {
         }
         let [lanes, row, elements, iterations] =
             [shape.lanes, shape.row, shape.elements, shape.iterations].map(|n| u32::try_from(n).map_err(too_many));
-        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.word("pattern")).map_or(0, |(code, _)| code);
+        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.choice("pattern")).map_or(0, |(code, _)| code);
         let mut kernel = Kernel::new("shared/bank_conflict.comp", [point.u32("local_size_x"), 1, 1], 2)
             .define("WIDTH", shape.width)
             .constant("PATTERN", Scalar::U32(pattern))
@@ -167,7 +167,7 @@ impl Experiment for BankConflict {
         let loads = shape.loads();
         let bytes = loads.and_then(|loads| loads.checked_mul(4 * shape.width));
         // One access serves all lanes of a broadcast: what they get may exceed what the memory gives.
-        let bound = (point.word("pattern") != "broadcast").then_some(Bound::Shared);
+        let bound = (point.choice("pattern") != "broadcast").then_some(Bound::Shared);
         Ok(Case {
             work: Work { bytes, items: loads, ..Work::default() },
             headline: Headline::BANDWIDTH,
@@ -215,7 +215,7 @@ impl<'a> Twin<'a> {
         };
         let source = case.resources[1].sequence();
         Self {
-            pattern: case.point.word("pattern"),
+            pattern: case.point.choice("pattern"),
             lanes: constant("LANES"),
             row: constant("ROW"),
             iterations: constant("ITERATIONS"),
@@ -256,7 +256,7 @@ impl<'a> Twin<'a> {
 
 /// Whether a row is one of those that banks are inferred from: lanes a stride of single words apart, and nothing else between them.
 fn tells_banks(point: &Point) -> bool {
-    point.word("pattern") == "strided" && point.integer("padding") == 0 && point.integer("width") == 1
+    point.choice("pattern") == "strided" && point.integer("padding") == 0 && point.integer("width") == 1
 }
 
 /// What remains of a point once all of it that the inference has fixed, or runs along, is left out.

@@ -82,7 +82,7 @@ impl Experiment for Ops {
         let groups = if quick { setting.by_class(16_u64, 1056) } else { setting.by_class(64_u64, 1056) };
         let words = if quick { QUICK } else { WORDS };
         vec![
-            Axis::new("op", "the operation", AxisKind::Words(WORDS), words.iter().copied()),
+            Axis::new("op", "the operation", AxisKind::Choices(WORDS), words.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), local_sizes).relative_to(full),
             Axis::new("subgroup_size", "lanes of a subgroup, required where there is a choice", AxisKind::AtLeast(1), sizes),
             Axis {
@@ -106,13 +106,13 @@ impl Experiment for Ops {
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        if point.word("op") == PARTITIONED {
+        if point.choice("op") == PARTITIONED {
             return Err(Skip::new(
                 "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
                  case needs one",
             ));
         }
-        let operation = Operation::of(point.word("op"));
+        let operation = Operation::of(point.choice("op"));
         let (subgroup, number) = (&setting.device.subgroup, Number::named(variant));
         require_class(operation, subgroup)?;
         require_type(operation, variant)?;
@@ -262,7 +262,7 @@ fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
     let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.u32(axis) as usize);
     let words = case.resources[2].sequence();
     let twin = Twin {
-        operation: Operation::of(case.point.word("op")),
+        operation: Operation::of(case.point.choice("op")),
         number: Number::named(&case.variant),
         size,
         cluster_size: case.point.u32("cluster_size") as usize,

@@ -50,7 +50,7 @@ impl Experiment for VersusShared {
         sizes.dedup();
         let (groups, jobs) = setting.by_class((16_u64, 32_u64), (1056, 2048));
         vec![
-            Axis::new("job", "what the workgroup does", AxisKind::Words(JOBS), names.iter().copied()),
+            Axis::new("job", "what the workgroup does", AxisKind::Choices(JOBS), names.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
             Axis::new("jobs", "jobs of a workgroup, one after the other", AxisKind::AtLeast(1), [jobs]).of_monotone_work(),
@@ -63,7 +63,7 @@ impl Experiment for VersusShared {
             return Err(Skip::new(format!("{MOST_JOBS} jobs are the most that the twin follows: the case needs {jobs}")));
         }
         let kernel = Kernel::new("subgroup/versus_shared.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .define(&point.word("job").to_uppercase(), "")
+            .define(&point.choice("job").to_uppercase(), "")
             .constant("JOBS", Scalar::U32(point.u32("jobs")));
         let kernel = if variant == BY_SUBGROUP { by_subgroup(kernel, point, setting)? } else { kernel };
         let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
@@ -85,7 +85,7 @@ impl Experiment for VersusShared {
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| case.point.integer(axis));
         let (words, invocations) = (case.resources[1].sequence(), case.resources[0].bytes() / 4);
-        let job = case.point.word("job");
+        let job = case.point.choice("job");
         let of_group = |group: u64| {
             let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
             (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
@@ -97,7 +97,7 @@ impl Experiment for VersusShared {
 
 /// A kernel that does the job by subgroups.
 fn by_subgroup(kernel: Kernel, point: &Point, setting: &Setting) -> Result<Kernel, Skip> {
-    let class = match point.word("job") {
+    let class = match point.choice("job") {
         "broadcast" => (SubgroupClass::Ballot, "VK_SUBGROUP_FEATURE_BALLOT_BIT"),
         _ => (SubgroupClass::Arithmetic, "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"),
     };

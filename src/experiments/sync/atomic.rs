@@ -69,12 +69,12 @@ impl Shape {
     fn of_groups(point: &Point, groups: [u32; 3], lanes: u64) -> Self {
         let [local_size, atomics] = ["local_size_x", "atomics"].map(|axis| point.integer(axis));
         let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
-        let sharers = match point.word("contention") {
+        let sharers = match point.choice("contention") {
             "distinct" => 1,
             "per_subgroup" => lanes.min(local_size),
             _ => local_size,
         };
-        let is_one = point.word("contention") == "one";
+        let is_one = point.choice("contention") == "one";
         let cells_per_group = if is_one { 0 } else { local_size.div_ceil(sharers) };
         Self {
             local_size,
@@ -123,10 +123,10 @@ impl Experiment for Atomic {
         let sizes = if thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
         let (groups, atomics) = setting.by_class((16_u64, 32_u64), (264, 512));
         vec![
-            Axis::new("op", "the operation", AxisKind::Words(OPERATIONS), ops.iter().copied()),
-            Axis::new("type", "what a cell holds", AxisKind::Words(TYPES), types.iter().copied()),
-            Axis::new("memory", "where cells lie", AxisKind::Words(MEMORY), memory.iter().copied()),
-            Axis::new("contention", "who shares a cell", AxisKind::Words(CONTENTION), contention.iter().copied())
+            Axis::new("op", "the operation", AxisKind::Choices(OPERATIONS), ops.iter().copied()),
+            Axis::new("type", "what a cell holds", AxisKind::Choices(TYPES), types.iter().copied()),
+            Axis::new("memory", "where cells lie", AxisKind::Choices(MEMORY), memory.iter().copied()),
+            Axis::new("contention", "who shares a cell", AxisKind::Choices(CONTENTION), contention.iter().copied())
                 .relative_to("distinct"),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
@@ -141,7 +141,7 @@ impl Experiment for Atomic {
         require_operation(point, is_used)?;
         require_features(point, setting.device)?;
         require_size(point, &shape)?;
-        if !is_used && point.word("contention") == "per_subgroup" {
+        if !is_used && point.choice("contention") == "per_subgroup" {
             require_classes(&setting.device.subgroup, &[(SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT")])?;
         }
         let resources = resources(point, &shape, is_used, setting.seed);
@@ -152,7 +152,7 @@ impl Experiment for Atomic {
         };
         // The notes of what is used, and what counts the passes.
         let outputs: Vec<usize> = (0..resources.len()).filter(|i| resources[*i].contents == Contents::Undefined).collect();
-        let first = first_word(point.word("op"), point.word("type"));
+        let first = first_word(point.choice("op"), point.choice("type"));
         let push: &[u32] = match (is_used, is_shared) {
             (true, _) => &[first, u32_of(shape.cells_per_group)?],
             (false, true) => &[first],
@@ -223,14 +223,14 @@ impl Experiment for Atomic {
 // ---- what is needed -------------------------------------------------------------------------------------------------------
 
 fn is_shared(point: &Point) -> bool {
-    point.word("memory") == "shared"
+    point.choice("memory") == "shared"
 }
 
 fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
-    let (op, ty) = (point.word("op"), point.word("type"));
+    let (op, ty) = (point.choice("op"), point.choice("type"));
     if ty.starts_with('f') && op != "add" {
         Err(Skip::new(format!("`{op}` of floats is not what VK_EXT_shader_atomic_float offers: the case needs op=add")))
-    } else if is_shared(point) && point.word("contention") == "one" {
+    } else if is_shared(point) && point.choice("contention") == "one" {
         Err(Skip::new("each workgroup has its own memory: the case needs contention=per_workgroup, which is one cell there"))
     } else if !is_used && op.ends_with("exchange") {
         Err(Skip::new(format!("`{op}` is for its result: the case needs the variant {USED}")))
@@ -241,7 +241,7 @@ fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
 
 fn require_features(point: &Point, device: &DeviceInfo) -> Result<(), Skip> {
     let [wide, double] = [(Feature::Int64, "shaderInt64"), (Feature::Float64, "shaderFloat64")];
-    let needed = match (point.word("type"), is_shared(point)) {
+    let needed = match (point.choice("type"), is_shared(point)) {
         ("u64" | "i64", false) => vec![wide, (Feature::BufferInt64Atomics, "shaderBufferInt64Atomics")],
         ("u64" | "i64", true) => vec![wide, (Feature::SharedInt64Atomics, "shaderSharedInt64Atomics")],
         ("f32", false) => vec![(Feature::BufferFloat32AtomicAdd, "shaderBufferFloat32AtomicAdd")],
@@ -261,8 +261,8 @@ fn require_size(point: &Point, shape: &Shape) -> Result<(), Skip> {
     if atomics % TURN != 0 || atomics > MOST_ATOMICS {
         return Err(Skip::new(format!("atomics is {atomics}, the case needs a multiple of {TURN} up to {MOST_ATOMICS}")));
     }
-    let together = if point.word("contention") == "one" { invocations } else { shape.sharers };
-    let ty = point.word("type");
+    let together = if point.choice("contention") == "one" { invocations } else { shape.sharers };
+    let ty = point.choice("type");
     let exact = match ty {
         "f32" => MOST_FLOATS,
         "f64" => MOST_DOUBLES,
@@ -284,10 +284,10 @@ fn u32_of(n: u64) -> Result<u32, Skip> {
 
 fn kernel(point: &Point, shape: &Shape, is_used: bool) -> Kernel {
     let kernel = Kernel::new("sync/atomic.comp", [point.u32("local_size_x"), 1, 1], 0)
-        .define(&point.word("type").to_uppercase(), "")
-        .define(&point.word("op").to_uppercase(), "")
+        .define(&point.choice("type").to_uppercase(), "")
+        .define(&point.choice("op").to_uppercase(), "")
         .constant("ATOMICS", Scalar::U32(point.u32("atomics")));
-    let contention = point.word("contention");
+    let contention = point.choice("contention");
     let kernel = if is_used { kernel } else { kernel.define("COMBINABLE", "").define(&contention.to_uppercase(), "") };
     let kernel = if is_used || contention == "per_subgroup" {
         kernel.constant("SHARERS", Scalar::U32(u32::try_from(shape.sharers).unwrap_or(u32::MAX)))
@@ -305,7 +305,7 @@ fn kernel(point: &Point, shape: &Shape, is_used: bool) -> Kernel {
 /// The resources of a case, in the order of their bindings.
 fn resources(point: &Point, shape: &Shape, is_used: bool, seed: u64) -> Vec<Resource> {
     let Shape { invocations, cells, .. } = *shape;
-    let words = Twin { op: point.word("op"), ty: point.word("type"), factor: 1 }.words();
+    let words = Twin { op: point.choice("op"), ty: point.choice("type"), factor: 1 }.words();
     let order = Sequence::Shuffled(Shuffled { seed, n: invocations, block: 1 });
     let mut resources = vec![
         Resource::words("cells", cells.saturating_mul(words), Contents::Undefined),
@@ -342,7 +342,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn of(case: &'a Case) -> Self {
         let terms = case.resources[1].sequence();
-        let twin = Twin { op: case.point.word("op"), ty: case.point.word("type"), factor: terms.word(0) | 1 };
+        let twin = Twin { op: case.point.choice("op"), ty: case.point.choice("type"), factor: terms.word(0) | 1 };
         let sharers = case.kernels[0].constants.iter().find(|(name, _)| name == "SHARERS");
         let lanes = match sharers {
             Some((_, Scalar::U32(sharers))) => u64::from(*sharers),

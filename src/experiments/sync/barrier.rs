@@ -51,8 +51,8 @@ impl Experiment for Barrier {
         // On a GPU, enough that a lone workgroup takes many times what launching it does.
         let barriers = setting.by_class(if quick { 800_u64 } else { 4000 }, 16384);
         vec![
-            Axis::new("kind", "the barrier", AxisKind::Words(KINDS), kinds).relative_to("nothing"),
-            Axis::new("traffic", "what a step works on", AxisKind::Words(TRAFFIC), TRAFFIC.iter().copied()),
+            Axis::new("kind", "the barrier", AxisKind::Choices(KINDS), kinds).relative_to("nothing"),
+            Axis::new("traffic", "what a step works on", AxisKind::Choices(TRAFFIC), TRAFFIC.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
             Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers])
@@ -61,7 +61,7 @@ impl Experiment for Barrier {
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (kind, barriers) = (point.word("kind"), point.integer("barriers"));
+        let (kind, barriers) = (point.choice("kind"), point.integer("barriers"));
         let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
         if kind.ends_with("subgroup") {
             let basic = (SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT");
@@ -123,14 +123,14 @@ fn partner_bits(kind: &str, local_size: u32) -> u32 {
 }
 
 fn has_traffic(point: &Point) -> bool {
-    point.word("traffic") == "shared"
+    point.choice("traffic") == "shared"
 }
 
 /// `x` of each invocation of a workgroup behind the shader's loops.
 #[expect(clippy::cast_possible_truncation, reason = "a workgroup has less than 2^32 invocations")]
 fn after_all_steps(point: &Point) -> Vec<u32> {
     let local_size = point.u32("local_size_x");
-    let partner_bits = partner_bits(point.word("kind"), local_size);
+    let partner_bits = partner_bits(point.choice("kind"), local_size);
     let has_traffic = has_traffic(point);
     let mut x: Vec<u32> = (0..local_size).map(|lane| lane.wrapping_mul(2_654_435_761).wrapping_add(1)).collect();
     for _ in 0..point.integer("barriers") {

@@ -46,7 +46,7 @@ impl Experiment for FalseSharing {
         let (groups, atomics) = setting.by_class((16_u64, 64_u64), (264, 256));
         let local_size = setting.by_class(64_u64, usual_size(setting));
         vec![
-            Axis::new("neighbours", "whose words are side by side", AxisKind::Words(NEIGHBOURS), neighbours.iter().copied()),
+            Axis::new("neighbours", "whose words are side by side", AxisKind::Choices(NEIGHBOURS), neighbours.iter().copied()),
             Axis::new("spacing_bytes", "from a word to the next one", AxisKind::Numbers(SPACINGS), spacings.iter().copied())
                 .relative_to(SPACINGS[0]),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
@@ -69,7 +69,7 @@ impl Experiment for FalseSharing {
         let kernel = Kernel::new("sync/false_sharing.comp", [point.u32("local_size_x"), 1, 1], 4)
             .constant("ATOMICS", Scalar::U32(point.u32("atomics")))
             .constant("SPACING", Scalar::U32(u32_of(spacing / 4)?));
-        let push = match point.word("neighbours") {
+        let push = match point.choice("neighbours") {
             "lanes" => [1, u32_of(local_size)?],
             _ => [u32_of(count)?, 1],
         };
@@ -115,7 +115,7 @@ fn expected(case: &Case, passes: u32) -> Vec<Expected<'_>> {
     let [local_size, spacing] = ["local_size_x", "spacing_bytes"].map(|axis| case.point.integer(axis));
     let (terms, atomics) = (case.resources[TERMS].sequence(), case.point.u32("atomics"));
     let groups = case.groups().iter().fold(1, |product, &count| product * u64::from(count));
-    let is_by_lane = case.point.word("neighbours") == "lanes";
+    let is_by_lane = case.point.choice("neighbours") == "lanes";
     let sum = move |i: u64| terms.word(i).wrapping_mul(atomics).wrapping_mul(passes);
     let owner = move |cell: u64| if is_by_lane { cell } else { cell % groups * local_size + cell / groups };
     let cell = move |word: u64| if word % (spacing / 4) == 0 { sum(owner(word / (spacing / 4))) } else { 0 };

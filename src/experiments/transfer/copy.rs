@@ -44,28 +44,29 @@ impl Experiment for Copy {
         };
         let means = if quick { &MEANS[..1] } else { MEANS };
         vec![
-            Axis::new("direction", "from where to where", AxisKind::Words(DIRECTIONS), DIRECTIONS.iter().copied()),
-            Axis::new("by", "who copies", AxisKind::Words(MEANS), means.iter().copied()).relative_to("command"),
+            Axis::new("direction", "from where to where", AxisKind::Choices(DIRECTIONS), DIRECTIONS.iter().copied()),
+            Axis::new("by", "who copies", AxisKind::Choices(MEANS), means.iter().copied()).relative_to("command"),
             Axis::new("transfer_bytes", "bytes to copy", AxisKind::AtLeast(ELEMENT), sizes).of_work(),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (bytes, by) = (point.integer("transfer_bytes"), point.word("by"));
+        let (bytes, by) = (point.integer("transfer_bytes"), point.choice("by"));
         if bytes % ELEMENT != 0 {
             return Err(Skip::new(format!("transfer_bytes={bytes} is not a whole number of elements of {ELEMENT} bytes")));
         }
-        let ends = ends(point.word("direction"), by, setting)?;
+        let ends = ends(point.choice("direction"), by, setting)?;
         let contents = Contents::Sequence(Sequence::Words { seed: setting.seed });
         let [from, to] = ends.map(|end| end.shape(bytes));
-        if by == "mapped" && point.word("direction") == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(setting) {
+        if by == "mapped" && point.choice("direction") == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(setting)
+        {
             let reason = format!("reading more than {MOST_UNCACHED_READ} bytes past the host's caches may take minutes");
             return Err(Skip::new(reason));
         }
         let case = Case {
             resources: vec![Resource::new("source", from, contents), Resource::new("target", to, Contents::Undefined)],
             reset: vec![Step::Fill { resource: 1, word: POISON }],
-            work: work(point.word("direction"), bytes),
+            work: work(point.choice("direction"), bytes),
             headline: Headline::BANDWIDTH,
             check: Check::Twin(vec![1]),
             ..Case::new(self.name(), point)

@@ -47,7 +47,7 @@ impl Experiment for Divergence {
         let groups = setting.by_class(4_u64, 8448);
         let turns = setting.by_class(32_u64, 128);
         vec![
-            Axis::new("pattern", "which lanes take which path", AxisKind::Words(PATTERNS), patterns.iter().copied()),
+            Axis::new("pattern", "which lanes take which path", AxisKind::Choices(PATTERNS), patterns.iter().copied()),
             Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
@@ -61,7 +61,7 @@ impl Experiment for Divergence {
         let pushed = pushed.ok_or_else(|| {
             Skip::new(format!("{MOST_TURNS} turns are the most that the twin follows, the case needs {turns}"))
         })?;
-        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.word("pattern")).map_or(0, |(code, _)| code);
+        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.choice("pattern")).map_or(0, |(code, _)| code);
         let mut kernel = Kernel::new("workgroup/divergence.comp", [local_size, 1, 1], 1)
             .constant("PATTERN", Scalar::U32(pattern))
             .constant("BRANCHES", Scalar::U32(point.u32("branches")))
@@ -106,7 +106,7 @@ impl<'a> Twin<'a> {
             Some((_, Scalar::U32(lanes))) => *lanes,
             other => panic!("`LANES` is {other:?}"),
         };
-        let (pattern, branches) = (case.point.word("pattern"), case.point.u32("branches"));
+        let (pattern, branches) = (case.point.choice("pattern"), case.point.u32("branches"));
         Self { pattern, branches, lanes, steps: case.point.integer("turns") * STEPS }
     }
 

@@ -55,7 +55,7 @@ impl Experiment for Persistent {
         };
         let blocks = setting.by_class(128_u64, 1 << 17);
         vec![
-            Axis::new("lengths", "steps of the blocks", AxisKind::Words(LENGTHS), lengths.iter().copied()),
+            Axis::new("lengths", "steps of the blocks", AxisKind::Choices(LENGTHS), lengths.iter().copied()),
             // More of them are no more work.
             Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups),
             local_size_axis(setting),
@@ -121,7 +121,7 @@ impl Experiment for Persistent {
 }
 
 fn is_uneven(point: &Point) -> bool {
-    point.word("lengths") == "uneven"
+    point.choice("lengths") == "uneven"
 }
 
 /// The shader's function of the same name.

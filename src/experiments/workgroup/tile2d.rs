@@ -33,7 +33,7 @@ impl Experiment for Tile2d {
         vec![
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
-            Axis::new("order", "the index that runs along a row", AxisKind::Words(&["row", "column"]), ["row", "column"]),
+            Axis::new("order", "the index that runs along a row", AxisKind::Choices(&["row", "column"]), ["row", "column"]),
             Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]).of_work(),
         ]
     }
@@ -43,7 +43,7 @@ impl Experiment for Tile2d {
         let size = point.u32("image_size");
         let pixels = u64::from(size) * u64::from(size);
         let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1], 2)
-            .constant("BY_COLUMN", Scalar::Bool(point.word("order") == "column"));
+            .constant("BY_COLUMN", Scalar::Bool(point.choice("order") == "column"));
         let resources = vec![
             Resource::words("source", pixels, Contents::Sequence(Sequence::Words { seed: setting.seed })),
             Resource::words("target", pixels, Contents::Undefined),

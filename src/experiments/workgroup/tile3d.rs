@@ -42,7 +42,7 @@ impl Experiment for Tile3d {
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
             Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
-            Axis::new("order", "the index that runs along a row", AxisKind::Words(ORDERS), orders.iter().copied()),
+            Axis::new("order", "the index that runs along a row", AxisKind::Choices(ORDERS), orders.iter().copied()),
             Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size]).of_work(),
         ]
     }
@@ -51,7 +51,7 @@ impl Experiment for Tile3d {
         let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| point.u32(axis));
         let size = point.u32("volume_size");
         let voxels = u64::from(size).saturating_pow(3);
-        let order = (0..).zip(ORDERS).find(|(_, order)| **order == point.word("order")).map_or(0, |(code, _)| code);
+        let order = (0..).zip(ORDERS).find(|(_, order)| **order == point.choice("order")).map_or(0, |(code, _)| code);
         let kernel = Kernel::new("workgroup/tile3d.comp", shape, 2).constant("ORDER", Scalar::U32(order));
         let resources = vec![
             Resource::words("source", voxels, Contents::Sequence(Sequence::Words { seed: setting.seed })),

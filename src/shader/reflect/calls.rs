@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rspirv::spirv::Word;
 
-use super::code::{Block, Code};
+use super::code::{BasicBlock, Code};
 use super::constants::Values;
 use super::flow::Flow;
 use super::mix::{DEEPEST, InstructionMix};
@@ -19,13 +19,13 @@ pub(super) struct Reached<'a> {
 /// A function with what control flow reaches in it.
 struct Function<'a> {
     id: Word,
-    all: &'a [Block],
+    all: &'a [BasicBlock],
     flow: Flow,
 }
 
 impl<'a> Function<'a> {
     /// The blocks, each with the number of the function's loops in which it stands.
-    fn blocks(&self) -> impl Iterator<Item = (&'a Block, usize)> + '_ {
+    fn blocks(&self) -> impl Iterator<Item = (&'a BasicBlock, usize)> + '_ {
         self.flow.blocks.iter().map(|(place, inside)| (&self.all[*place], self.flow.depth(*inside)))
     }
 }

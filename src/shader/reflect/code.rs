@@ -19,12 +19,12 @@ use crate::shader::loader::id;
 /// The functions of a module.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    functions: HashMap<Word, Vec<Block>>,
+    functions: HashMap<Word, Vec<BasicBlock>>,
 }
 
 /// A block's instructions in numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub(super) struct BasicBlock {
     pub(super) counts: InstructionCounts,
     /// The classes of the subgroup operations among them.
     pub(super) classes: BTreeSet<SubgroupClass>,
@@ -53,7 +53,7 @@ impl Code {
     }
 
     /// A function's blocks, and which of them control flow reaches.
-    pub(super) fn reached(&self, function: Word, values: &Values) -> (&[Block], Flow) {
+    pub(super) fn reached(&self, function: Word, values: &Values) -> (&[BasicBlock], Flow) {
         let blocks = self.functions.get(&function).map_or(&[][..], Vec::as_slice);
         (blocks, flow::reached(blocks.iter().map(|block| &block.node), values))
     }
@@ -75,13 +75,13 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn block(&mut self, block: &dr::Block, types: &Types, constants: &Constants) -> Option<Block> {
+    fn block(&mut self, block: &dr::Block, types: &Types, constants: &Constants) -> Option<BasicBlock> {
         let label = block.label.as_ref()?.result_id?;
         let instructions = &block.instructions;
         let loop_merge = instructions.iter().find(|instruction| instruction.class.opcode == Op::LoopMerge);
         let loop_merge = loop_merge.and_then(|merge| id(merge.operands.first()?));
         let calls = instructions.iter().filter(|instruction| instruction.class.opcode == Op::FunctionCall);
-        let mut read = Block {
+        let mut read = BasicBlock {
             counts: InstructionCounts::default(),
             classes: BTreeSet::new(),
             folds: 0,

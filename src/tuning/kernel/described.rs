@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONSTANT_AXIS, Kernel, LOCAL_SIZE_AXES, MACRO_AXIS, Unsaid, said};
+use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, Unsaid, UserKernel, said};
 use crate::model::{AxisValue, Failure, Point};
 use crate::plan::parse_number;
 use crate::shader::ScalarType;
@@ -38,11 +38,11 @@ impl Constant {
     }
 }
 
-impl Kernel {
+impl UserKernel {
     /// Its constants, but for those that are the workgroup size.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`] of the shader as it is written.
+    /// As [`UserKernel::prepare`] of the shader as it is written.
     pub fn candidates(&mut self) -> Result<Vec<Constant>, Failure> {
         let source = self.source(&Point::default())?;
         let constants = source.constants().map(|constant| Constant {
@@ -57,7 +57,7 @@ impl Kernel {
     /// The constant of this name or id.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`], and where there is none.
+    /// As [`UserKernel::candidates`], and where there is none.
     pub fn constant(&mut self, name: &str) -> Result<Constant, Failure> {
         let source = self.source(&Point::default())?;
         let called = source.constant(name).map(module::called);
@@ -73,7 +73,7 @@ impl Kernel {
     /// The axis of the workgroup size that a constant of this name sets, where it sets one.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn size_axis(&mut self, name: &str) -> Result<Option<&'static str>, Failure> {
         let source = self.source(&Point::default())?;
         Ok(source.size_direction(name).map(|direction| LOCAL_SIZE_AXES[direction]))
@@ -82,7 +82,7 @@ impl Kernel {
     /// Whether the shader leaves its workgroup size to whoever runs it: all of it is constants of its own that are 1.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn leaves_its_size_open(&mut self) -> Result<bool, Failure> {
         let source = self.source(&Point::default())?;
         Ok(source.local_size == [1; 3] && source.directions.contains(&true))
@@ -91,7 +91,7 @@ impl Kernel {
     /// What tells the shader as it is written from others: the hash of its sources, or of its SPIR-V.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn hash(&mut self) -> Result<String, Failure> {
         let source = self.source(&Point::default())?;
         let module = &source.module;
@@ -121,7 +121,7 @@ impl Kernel {
     /// What is assumed of members of push constants and uniform blocks of which the user says nothing.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`] of the shader as it is written.
+    /// As [`UserKernel::prepare`] of the shader as it is written.
     pub fn assumed(&mut self) -> Result<Vec<Unsaid>, Failure> {
         self.make(&Point::default()).map(|made| made.unsaid)
     }
@@ -129,7 +129,7 @@ impl Kernel {
     /// Known faults of the device's driver that can show in the shader as it is written.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn doubts(&mut self) -> Result<Vec<Doubt>, Failure> {
         let source = self.source(&Point::default())?;
         Ok(doubts(source.reflection(), source.entry(), &self.device))
@@ -138,7 +138,7 @@ impl Kernel {
     /// What doesn't follow where the workgroup size is changed.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn note(&mut self) -> Result<Option<String>, Failure> {
         Ok(self.source(&Point::default())?.note.clone())
     }
@@ -146,7 +146,7 @@ impl Kernel {
     /// The workgroup size that the shader is written with, where it has extent or may have.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn local_size(&mut self) -> Result<[Option<u32>; 3], Failure> {
         let source = self.source(&Point::default())?;
         Ok(std::array::from_fn(|i| source.directions[i].then_some(source.local_size[i])))
@@ -155,7 +155,7 @@ impl Kernel {
     /// The shader as it is written, in the words of some axes.
     ///
     /// # Errors
-    /// As [`Kernel::candidates`].
+    /// As [`UserKernel::candidates`].
     pub fn written(&mut self, axes: &[&str]) -> Result<Point, Failure> {
         let source = self.source(&Point::default())?;
         let constants = self.candidates()?;

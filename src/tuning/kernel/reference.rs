@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Kernel, Made, said};
+use super::{Made, UserKernel, said};
 use crate::model::{Case, Failure, Point};
 use crate::shader::{Noting, Prepared};
 use crate::tuning::compare::{Compared, Comparison, compare, unwritten};
@@ -18,11 +18,11 @@ use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
 /// First passes of cases that are kept: no fewer than cases are loaded at a time.
 const MOST_FIRST_PASSES: usize = 256;
 
-impl Kernel {
+impl UserKernel {
     /// The case whose outputs all others are compared with; nothing where files hold them.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`]; for a shader that is the reference, what is wrong with that.
+    /// As [`UserKernel::prepare`]; for a shader that is the reference, what is wrong with that.
     pub fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
         match self.subject.reference.clone() {
             Reference::Untouched => self.prepare(&Point::default()).map(Some),
@@ -37,10 +37,10 @@ impl Kernel {
         }
     }
 
-    /// The same as [`Kernel::noting`] of what the reference runs; nothing where files are the reference.
+    /// The same as [`UserKernel::noting`] of what the reference runs; nothing where files are the reference.
     ///
     /// # Errors
-    /// As [`Kernel::noting`].
+    /// As [`UserKernel::noting`].
     pub fn noting_reference(&mut self) -> Result<Option<(Prepared, Noting)>, Failure> {
         match self.subject.reference.clone() {
             Reference::Untouched => self.noting(&Point::default()),

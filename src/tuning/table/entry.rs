@@ -48,7 +48,7 @@ pub struct KernelId {
 /// The best configuration for a kernel on a device with a driver, at a problem size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct TableEntry {
     /// The kernel.
     pub kernel: KernelId,
     /// The device.
@@ -84,7 +84,7 @@ pub(super) struct Key {
     size: BTreeMap<String, u64>,
 }
 
-impl Entry {
+impl TableEntry {
     pub(super) fn key(&self) -> Key {
         Key {
             kernel: self.kernel.clone(),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::entry::{DeviceId, DriverId, Entry};
+use super::entry::{DeviceId, DriverId, TableEntry};
 use crate::model::AxisValue;
 
 /// What a configuration is wanted for.
@@ -43,11 +43,11 @@ pub struct Match<'a> {
     /// How well it fits.
     pub quality: Quality,
     /// The whole entry.
-    pub entry: &'a Entry,
+    pub entry: &'a TableEntry,
 }
 
-pub(super) fn best<'a>(entries: impl Iterator<Item = &'a Entry> + Clone, query: &Query<'_>) -> Option<Match<'a>> {
-    let by_hash = |entry: &&Entry| entry.kernel.hash == query.kernel;
+pub(super) fn best<'a>(entries: impl Iterator<Item = &'a TableEntry> + Clone, query: &Query<'_>) -> Option<Match<'a>> {
+    let by_hash = |entry: &&TableEntry| entry.kernel.hash == query.kernel;
     let is_hash = entries.clone().any(|entry| by_hash(&entry));
     let of_kernel = entries.filter(|entry| if is_hash { by_hash(entry) } else { entry.kernel.name == query.kernel });
     // Of equals the first stays, in the table's own order.
@@ -59,12 +59,12 @@ pub(super) fn best<'a>(entries: impl Iterator<Item = &'a Entry> + Clone, query: 
 }
 
 /// What decides between entries, the smaller the better.
-fn rank(entry: &Entry, query: &Query<'_>) -> (Quality, f64, impl Ord + use<>) {
+fn rank(entry: &TableEntry, query: &Query<'_>) -> (Quality, f64, impl Ord + use<>) {
     let is_other = entry.device.uuid != query.device.uuid;
     (quality(entry, query), distance(&entry.size, query.size), (is_other, Reverse(entry.when)))
 }
 
-fn quality(entry: &Entry, query: &Query<'_>) -> Quality {
+fn quality(entry: &TableEntry, query: &Query<'_>) -> Quality {
     let (device, driver) = (&entry.device, &entry.driver);
     if device.vendor_id != query.device.vendor_id {
         return Quality::Fallback;

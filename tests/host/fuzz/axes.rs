@@ -15,7 +15,7 @@ pub fn check(text: &str) -> bool {
     if let Some(number) = parse_number(text) {
         assert_eq!(parse_number(&number.to_string()), Some(number));
     }
-    for kind in [AxisKind::AtLeast(3), AxisKind::Numbers(&[1, 2, 4]), AxisKind::Words(&["copy", "read"])] {
+    for kind in [AxisKind::AtLeast(3), AxisKind::Numbers(&[1, 2, 4]), AxisKind::Choices(&["copy", "read"])] {
         check_values(&Axis::new("axis", "", kind, [1_u64]), text);
     }
     check_plan(text)

@@ -8,7 +8,7 @@ use crate::validate::Expected;
 /// What each invocation must write.
 pub fn expected(case: &Case) -> Expected<'_> {
     let path = Path::of(&case.variant);
-    let walk = Walk::new(&case.point, Pattern::of(case.point.word("pattern")), path.elements(), path.value.components());
+    let walk = Walk::new(&case.point, Pattern::of(case.point.choice("pattern")), path.elements(), path.value.components());
     let invocations = case.point.integer("n");
     let format = match path.value {
         Value::Words(_) => return Expected::words(invocations, walk.words(&words(case, path))),

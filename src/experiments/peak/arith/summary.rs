@@ -76,7 +76,7 @@ impl Kind {
 }
 
 fn is_fma(row: &Finished, variant: &str) -> bool {
-    row.variant == variant && row.point.word("op") == "fma"
+    row.variant == variant && row.point.choice("op") == "fma"
 }
 
 fn is_of_bytes(row: &Finished) -> bool {
@@ -85,7 +85,7 @@ fn is_of_bytes(row: &Finished) -> bool {
 
 /// One access may serve all lanes of a broadcast: what they get is more than the memory gives.
 fn is_broadcast(row: &Finished) -> bool {
-    row.point.get("pattern").is_some() && row.point.word("pattern") == "broadcast"
+    row.point.get("pattern").is_some() && row.point.choice("pattern") == "broadcast"
 }
 
 /// A row, and the experiment that it is of.
