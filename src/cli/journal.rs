@@ -301,9 +301,10 @@ impl Journal {
         // What was torn where a machine lost its power is no text.
         let is_text = file.read_to_string(&mut text).is_ok();
         let mut note = None;
+        let mut whole = None;
         if resumes && is_text && !text.is_empty() {
             match text.strip_prefix(state.head.as_str()) {
-                Some(lines) => state.take_up(lines),
+                Some(lines) => whole = Some(state.head.len() + state.take_up(lines)),
                 None => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
             }
         }
@@ -317,7 +318,11 @@ impl Journal {
         if !both.is_empty() {
             note = Some(format!("{}: going on with {}", self.claim.path.display(), both.join(" and ")));
         }
-        state.rewrite(file)?;
+        match whole {
+            // What is there stays there: a kill at this moment loses nothing.
+            Some(length) => cut(file, length)?,
+            None => state.rewrite(file)?,
+        }
         self.state = Mutex::new(state);
         Ok(note)
     }
@@ -415,6 +420,12 @@ impl Journal {
     }
 }
 
+/// Shortens a file to so many bytes, and goes on behind them.
+fn cut(mut file: &File, length: usize) -> io::Result<()> {
+    file.set_len(length as u64)?;
+    file.seek(SeekFrom::Start(length as u64)).map(drop)
+}
+
 fn head(common: &[Vec<(&str, String)>]) -> io::Result<String> {
     let common = common.iter().map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
     let head = Head { what: VERSION.to_owned(), common: common.collect() };
@@ -430,8 +441,9 @@ impl State {
         let _ = file.set_len(0);
     }
 
-    /// Takes the lines of an earlier run, up to one that was torn.
-    fn take_up(&mut self, text: &str) {
+    /// Takes the lines of an earlier run, up to one that was torn. Tells how many bytes they have.
+    fn take_up(&mut self, text: &str) -> usize {
+        let mut taken = 0;
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
             let read = match serde_json::from_str::<Line>(line) {
                 Ok(Line::Visit(read)) => read,
@@ -440,10 +452,12 @@ impl State {
                     self.earlier.remove(&place);
                     self.lines.insert(place.clone(), vec![line.to_owned()]);
                     self.ended.insert(place, read.ended);
+                    taken += line.len();
                     continue;
                 }
-                Err(_) => return,
+                Err(_) => return taken,
             };
+            taken += line.len();
             let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
             let place = (device, case_id);
             let lines = self.lines.entry(place.clone()).or_default();
@@ -462,12 +476,12 @@ impl State {
             earlier.visits.push((process, visited));
             lines.push(line.to_owned());
         }
+        taken
     }
 
     fn rewrite(&self, mut file: &File) -> io::Result<()> {
         let lines: String = self.lines.values().flatten().map(String::as_str).collect();
-        file.set_len(0)?;
-        file.seek(SeekFrom::Start(0))?;
+        cut(file, 0)?;
         file.write_all(format!("{}{lines}", self.head).as_bytes())
     }
 }

@@ -87,9 +87,9 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         false => error,
         true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
     })?;
-    let outputs = reserved.begin(&header)?;
     journals.begin(&common, run.resume.is_some());
     journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
+    let outputs = reserved.begin(&header)?;
     let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock()).telling_few(MOST_TOLD);
     let strategy = strategy(&arguments, &space);
     let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, (&sink, journals.journal()));
