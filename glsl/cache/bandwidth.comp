@@ -4,7 +4,7 @@
 #include "grid.glsl"
 
 // Times 8 loads.
-layout(constant_id = 3) const uint TURNS = 1;
+layout(constant_id = 3) const uint ITERATIONS = 1;
 
 // All are constant, but no compiler can know: loads from a place that doesn't move would leave the loop.
 layout(push_constant) uniform Push {
@@ -23,7 +23,7 @@ layout(push_constant) uniform Push {
 layout(set = 0, binding = 0) restrict writeonly buffer Sums { uint sums[]; };
 layout(set = 0, binding = 1) restrict readonly buffer A { uvec4 a[]; };
 
-// Loads of a turn: they don't depend on each other, so this many can be in flight.
+// Loads of an iteration: they don't depend on each other, so this many can be in flight.
 const uint UNROLL = 8;
 // A line of most devices.
 const uint LINE = 8;
@@ -41,7 +41,7 @@ void main() {
     umulExtended(linear_group() * SCATTER, strides, multiple, rest);
     const uint own_stride = stride * (6u * multiple + 1u);
     uvec4 sum = uvec4(0u);
-    for (uint turn = 0u; turn < TURNS; ++turn) {
+    for (uint iteration = 0u; iteration < ITERATIONS; ++iteration) {
         [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
             sum += a[window + i];
             i += own_stride;

@@ -3,7 +3,7 @@
 #include "chain.glsl"
 
 // Times 16 hops.
-layout(constant_id = 5) const uint TURNS = 1;
+layout(constant_id = 5) const uint ITERATIONS = 1;
 
 layout(push_constant) uniform Push {
     // Where the first pass begins.
@@ -37,7 +37,7 @@ void main() {
     barrier();
     if (self < walkers) {
         uint at = start + state[AT + self];
-        for (uint turn = 0u; turn < TURNS; ++turn) {
+        for (uint iteration = 0u; iteration < ITERATIONS; ++iteration) {
             HOPS_16
         }
         state[AT + self] = at - start;

@@ -8,7 +8,7 @@
 #include "grid.glsl"
 
 // VALUE, what a load gives, COMPONENTS, how many numbers that is, RESULT, what an invocation writes, and WHOLE, what is to be
-// done with the sum of a turn, are macros: they depend on types.
+// done with the sum of an iteration, are macros: they depend on types.
 #ifndef VALUE
 #error "VALUE is missing: the type that a load gives, such as uvec4, with COMPONENTS, its length"
 #endif
@@ -23,27 +23,27 @@
 #define COMBINED(v) ((v).x + 2 * (v).y + 3 * (v).z + 4 * (v).w)
 #endif
 
-// Loads per invocation, a multiple of TURN.
+// Loads per invocation, a multiple of LOADS_PER_ITERATION.
 layout(constant_id = 3) const uint LOADS = 256;
 // Which elements lanes load at a time, in the order of the axis `pattern`.
 layout(constant_id = 4) const uint PATTERN = 0;
 const uint UNIFORM = 0, LINEAR = 1;
 
-// Loads of one turn of the loop. They don't depend on each other, and the loop itself hardly counts.
-const uint TURN = 16;
-// What leads from a turn's index to its k-th load, and how far it is from one turn to the next one.
+// Loads of one iteration of the loop. They don't depend on each other, and the loop itself hardly counts.
+const uint LOADS_PER_ITERATION = 16;
+// What leads from an iteration's index to its k-th load, and how far it is from one iteration to the next one.
 //
 // FEW is a macro: it says that the elements are so few, 64 at most, that steps with a common factor would lead to some of them
-// again and again, and past the others. Odd ones lead to all; those within a turn are one and two by turns, or it would load all
+// again and again, and past the others. Odd ones lead to all; those within an iteration are one and two by turns, or it would load all
 // elements of 16 alike, and its sum would not tell where it began.
 #ifdef FEW
 #define LEAD(k) ((k) * 3 / 2)
-const uint STEP_OF_TURN = 49;
+const uint STEP_OF_ITERATION = 49;
 #else
 // The first is a multiple of four, so that no two loads of a lane are neighbours that a compiler could join; the second is one
 // of 32, so that the lines that neighbouring lanes load stay whole.
 #define LEAD(k) ((k) * 12)
-const uint STEP_OF_TURN = 96;
+const uint STEP_OF_ITERATION = 96;
 #endif
 
 layout(push_constant) uniform Push {
@@ -78,14 +78,14 @@ uint first_index() {
 void main() {
     const uint first = first_index();
     VALUE total = VALUE(0);
-    [[dont_unroll]] for (uint turn = 0; turn < LOADS / TURN; ++turn) {
-        const uint index = first + turn * STEP_OF_TURN;
+    [[dont_unroll]] for (uint iteration = 0; iteration < LOADS / LOADS_PER_ITERATION; ++iteration) {
+        const uint index = first + iteration * STEP_OF_ITERATION;
         VALUE sum = VALUE(0);
-        [[unroll]] for (uint k = 0; k < TURN; ++k) {
+        [[unroll]] for (uint k = 0; k < LOADS_PER_ITERATION; ++k) {
             sum += load((index ^ LEAD(k)) & mask);
         }
-        // Turns count differently, so that the result tells in which order they were.
-        total += VALUE(turn + 1) * WHOLE(sum);
+        // Iterations count differently, so that the result tells in which order they were.
+        total += VALUE(iteration + 1) * WHOLE(sum);
     }
     const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     if (i < invocations) {

@@ -4,7 +4,7 @@
 #define RESULT float
 
 // UNORM8 is a macro, since it is a property of the format: texels are k/255, whose sums round. The nearest whole number of a
-// turn's sum of them is exact; those of floats are whole already.
+// iteration's sum of them is exact; those of floats are whole already.
 #ifdef UNORM8
 #define WHOLE(sum) round(255.0 * (sum))
 #else

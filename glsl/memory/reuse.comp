@@ -52,19 +52,19 @@ uint word(uint i) {
 void main() {
     stage();
     uint result = 0u;
-    [[dont_unroll]] for (uint turn = 0; turn < REUSE; ++turn) {
+    [[dont_unroll]] for (uint iteration = 0; iteration < REUSE; ++iteration) {
         uint sum = 0u;
         for (uint first = gl_LocalInvocationID.x; first < TILE; first += UNROLL * gl_WorkGroupSize.x) {
             [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
                 const uint i = first + k * gl_WorkGroupSize.x;
                 if (i < TILE) {
-                    // Each turn deals the words of every 64 to other lanes, so that none can keep its own; a subgroup still
+                    // Each iteration deals the words of every 64 to other lanes, so that none can keep its own; a subgroup still
                     // reads whole lines, and each bank once.
-                    sum += word(i ^ turn);
+                    sum += word(i ^ iteration);
                 }
             }
         }
-        // The order of the turns counts, too.
+        // The order of the iterations counts, too.
         result = 3u * result + sum;
     }
     results[linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x] = result;

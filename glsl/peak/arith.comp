@@ -216,7 +216,7 @@ void main() {
     const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     const V a_ = COEFFICIENT(a), b_ = COEFFICIENT(b);
     EACH(DECLARE)
-    [[dont_unroll]] for (uint turn = 0; turn < turns; ++turn) {
+    [[dont_unroll]] for (uint iteration = 0; iteration < iterations; ++iteration) {
         [[unroll]] for (uint block = 0; block < UNROLL; ++block) {
             BLOCK
         }

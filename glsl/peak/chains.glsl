@@ -8,7 +8,7 @@
 #include "local_size.glsl"
 #include "grid.glsl"
 
-// Blocks of operations in a turn of the loop.
+// Blocks of operations in an iteration of the loop.
 layout(constant_id = 3) const uint UNROLL = 1;
 
 // All are constant, but no compiler can know: what is known would be folded.
@@ -19,7 +19,7 @@ layout(push_constant) uniform Push {
     // What makes starts of words: a mask of 64 bits, or a scale and an offset.
     uvec2 x_shape;
     uvec2 y_shape;
-    uint turns;
+    uint iterations;
 };
 
 layout(set = 0, binding = 0) restrict writeonly buffer Results { uint results[]; };

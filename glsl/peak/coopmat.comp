@@ -27,8 +27,8 @@ layout(constant_id = 5) const uint K = 16u;
 layout(constant_id = 6) const uint TILES_M = 2u;
 layout(constant_id = 7) const uint TILES_N = 2u;
 
-// Turns of a round, two products for each sum in each.
-const uint TURNS = 8u;
+// Iterations of a round, two products for each sum in each.
+const uint ITERATIONS = 8u;
 
 // Different matrices in memory.
 const uint SETS = 64u;
@@ -98,7 +98,7 @@ void main() {
         tiles[t] = SUM(C(0));
     }
     for (uint round = 0u; round < rounds; round++) {
-        [[dont_unroll]] for (uint turn = 0u; turn < TURNS; turn++) {
+        [[dont_unroll]] for (uint iteration = 0u; iteration < ITERATIONS; iteration++) {
             [[unroll]] for (uint i = 0u; i < TILES_M; i++) {
                 [[unroll]] for (uint j = 0u; j < TILES_N; j++) {
                     tiles[i * TILES_N + j] = coopMatMulAdd(first[i], factor[j], tiles[i * TILES_N + j]);

@@ -42,7 +42,7 @@ void main() {
     const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     const FACTOR a_ = FACTOR(a.x), b_ = FACTOR(b.x);
     EACH(DECLARE)
-    [[dont_unroll]] for (uint turn = 0; turn < turns; ++turn) {
+    [[dont_unroll]] for (uint iteration = 0; iteration < iterations; ++iteration) {
         [[unroll]] for (uint block = 0; block < UNROLL; ++block) {
             BLOCK
         }

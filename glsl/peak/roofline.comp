@@ -25,11 +25,11 @@
 #endif
 
 // Pairs of multiply-adds with each element. The number is a macro, 0 (for one multiply-add alone), 1, 2, 4, 8, 16 or 32; of more, LOOPED
-// kernels do as many in each of their turns.
+// kernels do as many in each of their iterations.
 #ifndef PAIRS
 #error "define the pairs of multiply-adds: PAIRS"
 #endif
-layout(constant_id = 5) const uint PAIR_TURNS = 1;
+layout(constant_id = 5) const uint PAIR_ITERATIONS = 1;
 
 // Both are constant, but no compiler can know.
 layout(push_constant) uniform Push {
@@ -59,7 +59,7 @@ void take(vec4 element) {
     y = fma(y, V(factor), x);
 #else
 #ifdef LOOPED
-    [[dont_unroll]] for (uint turn = 0; turn < PAIR_TURNS; ++turn)
+    [[dont_unroll]] for (uint iteration = 0; iteration < PAIR_ITERATIONS; ++iteration)
 #endif
     {
         [[unroll]] for (uint pair = 0; pair < PAIRS; ++pair) {
@@ -67,7 +67,7 @@ void take(vec4 element) {
             x = fma(x, V(factor), y);
         }
     }
-    if (PAIRS * PAIR_TURNS % 3 == 2) {
+    if (PAIRS * PAIR_ITERATIONS % 3 == 2) {
         const V element_alone = y;
         y = x;
         x = element_alone;

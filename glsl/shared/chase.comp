@@ -6,7 +6,7 @@
 layout(constant_id = 3) const uint WORDS = 64;
 layout(constant_id = 4) const uint LANES = 32;
 // Times 16 hops.
-layout(constant_id = 5) const uint TURNS = 1;
+layout(constant_id = 5) const uint ITERATIONS = 1;
 // Of the cycle.
 layout(constant_id = 6) const uint NODES = 1;
 
@@ -39,7 +39,7 @@ void main() {
     barrier();
     const uint node = (start + (linear_group() + self / LANES) * skew) % NODES;
     uint at = node * LANES + self % LANES;
-    for (uint turn = 0u; turn < TURNS; ++turn) {
+    for (uint iteration = 0u; iteration < ITERATIONS; ++iteration) {
         HOPS_16
     }
     results[linear_group() * gl_WorkGroupSize.x + self] = at;

@@ -2,8 +2,9 @@
 #ifndef ARITHMETIC_GLSL
 #define ARITHMETIC_GLSL
 
-// NVIDIA's compiler (580.159.04) takes several of these operations in one turn of a loop for the first of them, though each works on
-// another operand: results were as of one operation per turn. So a turn has but one; beside what it takes a loop is cheap.
+// NVIDIA's compiler (580.159.04) takes several of these operations in one iteration of a loop for the first of them, though
+// each works on another operand: results were as of one operation per iteration. So an iteration has but one; beside what it
+// takes, a loop is cheap.
 #define ONE_BY_ONE
 
 // In the order of the axis `op`; f32 has but the first four.
@@ -14,18 +15,18 @@
 #define AND 4
 #define OR 5
 #define XOR 6
-#define FOLDS 7
-#define FOLD (OP % FOLDS)
+#define REDUCTIONS 7
+#define REDUCTION (OP % REDUCTIONS)
 
 // Factors are 1, -1, 1/2 and -1/2, told by the sign and the lowest bit of the exponent: any product of them is exact. Halves, whose
 // exponents soon end, have but 1 and -1.
 #if defined(F16)
-#define KEPT (FOLD == MUL ? 0x80000000u : 0x00700000u)
+#define KEPT (REDUCTION == MUL ? 0x80000000u : 0x00700000u)
 #elif defined(F32)
-#define KEPT (FOLD == MUL ? 0x80800000u : 0x007FFF80u)
+#define KEPT (REDUCTION == MUL ? 0x80800000u : 0x007FFF80u)
 #elif defined(F64)
-#define KEPT (FOLD == MUL ? 0x80100000u : 0x000FFFFFu)
-#define KEPT_LOW (FOLD == MUL ? 0u : 0xFFFFFF00u)
+#define KEPT (REDUCTION == MUL ? 0x80100000u : 0x000FFFFFu)
+#define KEPT_LOW (REDUCTION == MUL ? 0u : 0xFFFFFF00u)
 #endif
 
 #include "ops.glsl"
@@ -41,11 +42,11 @@
 T operand(T x, Lane lane) {
 #if defined(REAL)
     return x;
-#elif FOLD == MUL
+#elif REDUCTION == MUL
     return x | T(1);
-#elif FOLD == AND
+#elif REDUCTION == AND
     return x | ~OWN_BITS;
-#elif FOLD == OR
+#elif REDUCTION == OR
     return x & OWN_BITS;
 #else
     return x;

@@ -63,12 +63,13 @@ Lane this_lane(uint i) {
     return lane;
 }
 
-// One turn of the loop: sixteen operations, so that the loop itself hardly counts. By hand: a loop within would leave it to the driver.
+// One iteration of the loop: sixteen operations, so that the loop itself hardly counts. They are written out: a loop within
+// would leave it to the driver.
 #ifdef ONE_BY_ONE
-#define TURN 1
+#define OPERATIONS_PER_ITERATION 1
 #define OPERATIONS(first) x = advance(x, lane, first);
 #else
-#define TURN 16
+#define OPERATIONS_PER_ITERATION 16
 #define OPERATIONS(first) FOUR(first) FOUR(first + 4) FOUR(first + 8) FOUR(first + 12)
 #endif
 #define FOUR(first)                  \
@@ -81,7 +82,7 @@ void main() {
     const uint i = linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     const Lane lane = this_lane(i);
     T x = operand_of(lane.term);
-    [[dont_unroll]] for (uint done = 0; done < CHAIN; done += TURN) {
+    [[dont_unroll]] for (uint done = 0; done < CHAIN; done += OPERATIONS_PER_ITERATION) {
         OPERATIONS(done)
     }
     results[i] = stored(x);

@@ -2,36 +2,36 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "arithmetic.glsl"
 
-// In the order of the axis `op`: every fold over the whole subgroup, then up to the own lane, then below it.
+// In the order of the axis `op`: every reduction over the whole subgroup, then up to the own lane, then below it.
 #define REDUCE 0
 #define INCLUSIVE 1
-#define REACH (OP / FOLDS)
+#define REACH (OP / REDUCTIONS)
 
-#if FOLD == ADD
+#if REDUCTION == ADD
 #define REDUCED(x) subgroupAdd(x)
 #define UP_TO(x) subgroupInclusiveAdd(x)
 #define BELOW(x) subgroupExclusiveAdd(x)
-#elif FOLD == MUL
+#elif REDUCTION == MUL
 #define REDUCED(x) subgroupMul(x)
 #define UP_TO(x) subgroupInclusiveMul(x)
 #define BELOW(x) subgroupExclusiveMul(x)
-#elif FOLD == MIN
+#elif REDUCTION == MIN
 #define REDUCED(x) subgroupMin(x)
 #define UP_TO(x) subgroupInclusiveMin(x)
 #define BELOW(x) subgroupExclusiveMin(x)
-#elif FOLD == MAX
+#elif REDUCTION == MAX
 #define REDUCED(x) subgroupMax(x)
 #define UP_TO(x) subgroupInclusiveMax(x)
 #define BELOW(x) subgroupExclusiveMax(x)
-#elif FOLD == AND
+#elif REDUCTION == AND
 #define REDUCED(x) subgroupAnd(x)
 #define UP_TO(x) subgroupInclusiveAnd(x)
 #define BELOW(x) subgroupExclusiveAnd(x)
-#elif FOLD == OR
+#elif REDUCTION == OR
 #define REDUCED(x) subgroupOr(x)
 #define UP_TO(x) subgroupInclusiveOr(x)
 #define BELOW(x) subgroupExclusiveOr(x)
-#elif FOLD == XOR
+#elif REDUCTION == XOR
 #define REDUCED(x) subgroupXor(x)
 #define UP_TO(x) subgroupInclusiveXor(x)
 #define BELOW(x) subgroupExclusiveXor(x)

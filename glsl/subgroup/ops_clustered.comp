@@ -2,24 +2,24 @@
 #extension GL_KHR_shader_subgroup_clustered : require
 #include "arithmetic.glsl"
 
-// Lanes that are folded together, a power of two; a macro, since it must be a constant that isn't specialized.
+// Lanes that are reduced together, a power of two; a macro, since it must be a constant that isn't specialized.
 #ifndef CLUSTER_SIZE
 #define CLUSTER_SIZE 4
 #endif
 
-#if FOLD == ADD
+#if REDUCTION == ADD
 #define REDUCED(x) subgroupClusteredAdd(x, CLUSTER_SIZE)
-#elif FOLD == MUL
+#elif REDUCTION == MUL
 #define REDUCED(x) subgroupClusteredMul(x, CLUSTER_SIZE)
-#elif FOLD == MIN
+#elif REDUCTION == MIN
 #define REDUCED(x) subgroupClusteredMin(x, CLUSTER_SIZE)
-#elif FOLD == MAX
+#elif REDUCTION == MAX
 #define REDUCED(x) subgroupClusteredMax(x, CLUSTER_SIZE)
-#elif FOLD == AND
+#elif REDUCTION == AND
 #define REDUCED(x) subgroupClusteredAnd(x, CLUSTER_SIZE)
-#elif FOLD == OR
+#elif REDUCTION == OR
 #define REDUCED(x) subgroupClusteredOr(x, CLUSTER_SIZE)
-#elif FOLD == XOR
+#elif REDUCTION == XOR
 #define REDUCED(x) subgroupClusteredXor(x, CLUSTER_SIZE)
 #endif
 

@@ -55,7 +55,7 @@ uint job(uint x, uint number) {
         parts[row][gl_SubgroupID] = part;
     }
     barrier();
-    // One by one: some compilers take two subgroup operations in one turn of a loop for the same.
+    // One by one: some compilers take two subgroup operations in one iteration of a loop for the same.
     uint sum = 0u;
     for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
         sum += parts[row][subgroup];

@@ -13,9 +13,9 @@ layout(constant_id = 4) const uint BRANCHES = 1;
 // Lanes of a subgroup.
 layout(constant_id = 5) const uint LANES = 32;
 
-// Turns of every path's loop. Constant, but no compiler can know.
+// Iterations of every path's loop. Constant, but no compiler can know.
 layout(push_constant) uniform Push {
-    uint turns;
+    uint iterations;
 };
 
 layout(set = 0, binding = 0) restrict writeonly buffer Results { uint results[]; };
@@ -35,7 +35,7 @@ uint path(uint self) {
 // Every path is a loop of its own with a shift and a factor of its own, written into its instructions: no compiler makes one of
 // two of them.
 #define STEP(p) x = (x ^ (x >> (1u + (p) % 16u))) * (2654435761u + 2u * (p));
-#define PATH(p) case p: [[dont_unroll]] for (uint k = 0u; k < turns; ++k) { STEP(p) STEP(p) STEP(p) STEP(p) } break;
+#define PATH(p) case p: [[dont_unroll]] for (uint k = 0u; k < iterations; ++k) { STEP(p) STEP(p) STEP(p) STEP(p) } break;
 #define PATHS_4(p) PATH(p) PATH(p + 1u) PATH(p + 2u) PATH(p + 3u)
 #define PATHS_16(p) PATHS_4(p) PATHS_4(p + 4u) PATHS_4(p + 8u) PATHS_4(p + 12u)
 

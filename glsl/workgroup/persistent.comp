@@ -6,7 +6,7 @@
 
 // Blocks of items, one item for each invocation of a workgroup.
 layout(constant_id = 3) const uint BLOCKS = 1;
-layout(constant_id = 4) const uint TURNS = 1;
+layout(constant_id = 4) const uint ITERATIONS = 1;
 // Whether one block of 16 takes 16 times as long as the others.
 layout(constant_id = 5) const bool UNEVEN = false;
 
@@ -15,14 +15,14 @@ const uint BEGINNINGS = 4;
 
 layout(set = 0, binding = 0) restrict writeonly buffer Results { uint results[]; };
 
-uint turns_of(uint block) {
-    return UNEVEN && scramble(block) % 16u == 0u ? 16u * TURNS : TURNS;
+uint iterations_of(uint block) {
+    return UNEVEN && scramble(block) % 16u == 0u ? 16u * ITERATIONS : ITERATIONS;
 }
 
 void work_on(uint block) {
     const uint self = gl_LocalInvocationID.x;
     uint x = block % BEGINNINGS * gl_WorkGroupSize.x + self + 1u;
-    for (uint k = turns_of(block); k > 0u; --k) {
+    for (uint k = iterations_of(block); k > 0u; --k) {
         x = stepped(x);
     }
     results[block * gl_WorkGroupSize.x + self] = x + block;

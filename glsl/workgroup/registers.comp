@@ -3,11 +3,11 @@
 #include "local_size.glsl"
 #include "grid.glsl"
 
-// Values that an invocation needs from the first turn to the last.
+// Values that an invocation needs from the first iteration to the last.
 layout(constant_id = 3) const uint LIVE_VALUES = 8;
-layout(constant_id = 4) const uint TURNS = 1;
+layout(constant_id = 4) const uint ITERATIONS = 1;
 
-// Odd and constant, but no compiler can know: nor can it make several turns one.
+// Odd and constant, but no compiler can know: nor can it make several iterations one.
 layout(push_constant) uniform Push {
     uint factor;
 };
@@ -21,8 +21,8 @@ void main() {
     [[unroll]] for (uint k = 0u; k < LIVE_VALUES; ++k) {
         values[k] = (self + k) * 2654435761u;
     }
-    [[dont_unroll]] for (uint turn = 0u; turn < TURNS; ++turn) {
-        // Each value needs its neighbour as the last turn left it: no order of the work needs fewer values at a time.
+    [[dont_unroll]] for (uint iteration = 0u; iteration < ITERATIONS; ++iteration) {
+        // Each value needs its neighbour as the last iteration left it: no order of the work needs fewer values at a time.
         [[unroll]] for (uint k = 0u; k < LIVE_VALUES; ++k) {
             values[k] = values[k] * factor + values[(k + 1u) % LIVE_VALUES];
         }

@@ -8,7 +8,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip};
+use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip, Traffic};
 use crate::validate::{Expected, Verdict, compare};
 
 pub use common::elements::Elements;
@@ -130,6 +130,16 @@ pub trait Experiment: Sync {
     /// Compares the outputs, in the order of the case's check, with what they must hold.
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         compare_all(case, outputs, self.expected(case))
+    }
+
+    /// How the bytes or items that one of its cases counts show in its kernels: in each of them, or in the one that does the work.
+    /// Tests hold the count against the code with it. By default, where the case states bytes, they are all that its kernel reads
+    /// from and writes to buffers, without a loop.
+    ///
+    /// # Errors
+    /// Why they don't show in the code.
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(case.work.bytes.map(|_| Traffic::of(case)).into_iter().collect())
     }
 }
 

@@ -20,7 +20,7 @@ const QUIRKS: &[(Quirk, Applies)] = &[
                 "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
             ),
             most_iterations: Some(65_535),
-            most_folds: None,
+            most_reductions: None,
         },
         |device| device.driver.id == "MESA_LLVMPIPE" && mesa_major(&device.driver.info).is_some_and(|major| major < 23),
     ),
@@ -29,12 +29,12 @@ const QUIRKS: &[(Quirk, Applies)] = &[
         Quirk {
             name: Cow::Borrowed("nvidia-subgroup-folds"),
             what: Cow::Borrowed(
-                "several subgroup reductions or scans in one turn of a loop give the result of the first of them (seen with \
-                 580.159.04; the catalogue has one in a turn)",
+                "several subgroup reductions or scans in one iteration of a loop give the result of the first of them (seen with \
+                 580.159.04; the catalogue has one in an iteration)",
             ),
             link: Cow::Borrowed("glsl/subgroup/arithmetic.glsl"),
             most_iterations: None,
-            most_folds: Some(1),
+            most_reductions: Some(1),
         },
         |device| device.driver.id == "NVIDIA_PROPRIETARY",
     ),
@@ -67,9 +67,9 @@ mod tests {
     }
 
     #[test]
-    fn folds_in_a_loop_are_nvidias_own_compilers() {
+    fn reductions_in_a_loop_are_nvidias_own_compilers() {
         let found = of(&device("NVIDIA_PROPRIETARY", "580.159.04"));
-        assert_eq!((found.len(), &*found[0].name, found[0].most_folds), (1, "nvidia-subgroup-folds", Some(1)));
+        assert_eq!((found.len(), &*found[0].name, found[0].most_reductions), (1, "nvidia-subgroup-folds", Some(1)));
         // Mesa's driver for the same hardware has another compiler.
         assert!(of(&device("MESA_NVK", "Mesa 25.0.7")).is_empty());
         assert!(of(&device("AMD_PROPRIETARY", "580.159.04")).is_empty());

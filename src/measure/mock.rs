@@ -51,7 +51,7 @@ pub struct MockOptions {
     /// Loop iterations of one invocation beyond which a driver fault shows; 0 for no fault.
     pub iterations: u64,
     /// Subgroup reductions and scans in one loop beyond which another fault shows; 0 for no fault.
-    pub folds: u64,
+    pub reductions: u64,
     // What follows is told by a glob over names such as `memory/stream`, or over these with the axes after a blank.
     /// Experiments whose results are wrong.
     pub wrong: Option<GlobMatcher>,
@@ -78,7 +78,7 @@ impl Default for MockOptions {
             contention: 0.0,
             peak: 0.0,
             iterations: 0,
-            folds: 0,
+            reductions: 0,
             wrong: None,
             lost: None,
             memory: None,
@@ -105,7 +105,7 @@ impl MockOptions {
             "contention",
             "peak",
             "iterations",
-            "folds",
+            "reductions",
             "wrong",
             "lost",
             "memory",
@@ -126,7 +126,7 @@ impl MockOptions {
                 "contention" => options.contention = number(key, value, 0.0, 0.99)?,
                 "peak" => options.peak = number(key, value, 0.0, 1e9)?,
                 "iterations" => options.iterations = count(key, value)?,
-                "folds" => options.folds = count(key, value)?,
+                "reductions" => options.reductions = count(key, value)?,
                 "wrong" => options.wrong = Some(glob(key, value)?),
                 "lost" => options.lost = Some(glob(key, value)?),
                 "memory" => options.memory = Some(glob(key, value)?),
@@ -166,20 +166,20 @@ impl MockOptions {
             what: what.into(),
             link: "".into(),
             most_iterations: None,
-            most_folds: None,
+            most_reductions: None,
         };
         info.quirks.extend((self.iterations > 0).then_some(Quirk {
             most_iterations: Some(self.iterations),
             ..fault("mock-loop-cap", "the mock device was told to have a fault of loops")
         }));
-        if self.folds > 0 {
+        if self.reductions > 0 {
             // What the device can't do can't go wrong.
             info.subgroup.in_compute = true;
             info.subgroup.classes.extend([SubgroupClass::Basic, SubgroupClass::Arithmetic]);
         }
-        info.quirks.extend((self.folds > 0).then_some(Quirk {
-            most_folds: Some(self.folds),
-            ..fault("mock-folds", "the mock device was told to have a fault of subgroup reductions and scans")
+        info.quirks.extend((self.reductions > 0).then_some(Quirk {
+            most_reductions: Some(self.reductions),
+            ..fault("mock-reductions", "the mock device was told to have a fault of subgroup reductions and scans")
         }));
         info
     }

@@ -177,7 +177,7 @@ pub struct Quirk {
     pub most_iterations: Option<u64>,
     /// Subgroup reductions and scans in one loop beyond which it shows; `None` for a fault of another kind.
     #[serde(default)]
-    pub most_folds: Option<u64>,
+    pub most_reductions: Option<u64>,
 }
 
 impl Quirk {

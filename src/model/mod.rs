@@ -16,6 +16,7 @@ mod preset;
 pub(crate) mod real;
 mod sequence;
 mod statistics;
+mod traffic;
 
 pub use axis::{Axis, AxisKind, AxisValue, Point};
 pub use cache::Cache;
@@ -38,3 +39,4 @@ pub use permutation::Permutation;
 pub use preset::Preset;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};
 pub use statistics::{Executable, PipelineDetail, PipelineStatistics, Representation, StatValue};
+pub use traffic::{Moved, Traffic};

@@ -350,8 +350,8 @@ impl Reflection {
 
     /// The most subgroup reductions and scans (`subgroupAdd`, `subgroupInclusiveMin`, ...) that stand in one loop of an entry point
     /// under a specialization, with those in the functions that it calls.
-    pub fn most_folds_in_a_loop(&self, entry: &EntryPoint, values: &SpecValues) -> u64 {
-        self.reached(entry, values).most_folds_in_a_loop()
+    pub fn most_reductions_in_a_loop(&self, entry: &EntryPoint, values: &SpecValues) -> u64 {
+        self.reached(entry, values).most_reductions_in_a_loop()
     }
 
     fn reached(&self, entry: &EntryPoint, values: &SpecValues) -> Reached<'_> {

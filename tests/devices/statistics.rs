@@ -151,7 +151,7 @@ fn loads(executable: &Executable) -> BTreeMap<&'static str, u64> {
     })
 }
 
-/// Each of a turn's loads is there, and those of buffers are scalar ones. Push constants are in registers by then.
+/// Each of an iteration's loads is there, and those of buffers are scalar ones. Push constants are in registers by then.
 fn loads_by_rules(variant: &str) -> BTreeMap<&'static str, u64> {
     let way = match variant.split('_').next() {
         Some("push") => return BTreeMap::new(),

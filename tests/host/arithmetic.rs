@@ -181,29 +181,29 @@ fn check(case: &Case, bodies: &[Body], blocks: u64, is_long: bool) {
     let computed = if case.experiment == "peak/roofline" {
         // All is unrolled up to eight pairs of multiply-adds; beyond, elements are a loop, and blocks of 32 pairs a loop within.
         let (elements, blocks) = (case.point.integer("unroll"), (case.point.integer("flops_per_16_bytes") / 512).max(1));
-        bodies.iter().zip([1, elements, elements * blocks]).map(|(body, turns)| body.counted(case) * turns).sum()
+        bodies.iter().zip([1, elements, elements * blocks]).map(|(body, iterations)| body.counted(case) * iterations).sum()
     } else {
-        let [_, turn] = bodies else { panic!("{name}: one loop: {bodies:?}") };
+        let [_, iteration] = bodies else { panic!("{name}: one loop: {bodies:?}") };
         // Its counter is an addition as well, of whole numbers.
         let counter = weight(case, "IAdd").unwrap_or(0);
-        check_turn(case, turn, blocks, &name, is_long);
-        (turn.counted(case) - counter) * blocks * case.iterations
+        check_iteration(case, iteration, blocks, &name, is_long);
+        (iteration.counted(case) - counter) * blocks * case.iterations
     };
     assert_eq!(computed, stated(case), "{name}: {bodies:?}");
 }
 
 /// Nothing in the loop touches memory, and beside what is counted there are the counter, its comparison and no more: less than one
 /// instruction in a hundred where a GPU is to reach its peak.
-fn check_turn(case: &Case, turn: &Body, blocks: u64, name: &str, is_long: bool) {
-    let memory = turn.number(|name| ["Load", "Store", "AccessChain"].contains(&name) || name.starts_with("Image"));
-    assert_eq!(memory, 0, "{name}: {turn:?}");
-    let counted = turn.number(|name| weight(case, name).is_some());
-    let other = turn.number(|name| weight(case, name).is_none() && !helpers(case).contains(&name));
-    assert!(other <= 2, "{name}: {turn:?}");
+fn check_iteration(case: &Case, iteration: &Body, blocks: u64, name: &str, is_long: bool) {
+    let memory = iteration.number(|name| ["Load", "Store", "AccessChain"].contains(&name) || name.starts_with("Image"));
+    assert_eq!(memory, 0, "{name}: {iteration:?}");
+    let counted = iteration.number(|name| weight(case, name).is_some());
+    let other = iteration.number(|name| weight(case, name).is_none() && !helpers(case).contains(&name));
+    assert!(other <= 2, "{name}: {iteration:?}");
     // What becomes of a function or a division is many instructions.
     let is_one_instruction =
         ["fma", "add", "mul", "shift", "bit_count", "dot", "dot_acc_sat"].contains(&case.point.choice("op"));
-    assert!(!is_long || !is_one_instruction || counted * blocks >= 300, "{name}: {turn:?}");
+    assert!(!is_long || !is_one_instruction || counted * blocks >= 300, "{name}: {iteration:?}");
 }
 
 /// bfloat16 is beyond the optimizer and the validator of the tests: it compiles, and is what it says.
@@ -244,7 +244,7 @@ fn broken(experiment: &str, axes: &[&str], shader: &str, from: &str, to: &str) -
 
 #[test]
 fn operations_that_go_missing_are_noticed() {
-    let per_turn = |axes: &[&str], shader: &str, from: &str, to: &str| {
+    let per_iteration = |axes: &[&str], shader: &str, from: &str, to: &str| {
         let (case, bodies) = broken("peak/arith", axes, shader, from, to);
         (bodies.iter().skip(1).map(|body| body.counted(&case)).sum::<u64>(), stated(&case) / case.iterations)
     };
@@ -268,10 +268,10 @@ fn operations_that_go_missing_are_noticed() {
         ("a dead chain", "op=sqrt", arith, "TAKE_ALL(x##c)\n#else", "if (c != 1) { TAKE_ALL(x##c) }\n#else"),
         ("a loop too few", "op=fma", arith, "block < UNROLL", "block < min(UNROLL, 1u)"),
     ] {
-        let (computed, stated) = per_turn(&[op], shader, from, to);
+        let (computed, stated) = per_iteration(&[op], shader, from, to);
         assert!(computed < stated, "{what}: {computed} of {stated}");
     }
     let same = "const V a_ = COEFFICIENT(a)";
-    let (computed, stated) = per_turn(&["op=fma"], arith, same, same);
+    let (computed, stated) = per_iteration(&["op=fma"], arith, same, same);
     assert_eq!(computed, stated);
 }

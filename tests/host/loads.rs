@@ -1,16 +1,16 @@
 //! What a case counts is what its kernels move: an optimizer that knows all constants, one that is not ours, leaves every load and
 //! store that is counted, no more and no fewer, and hoists none out of a loop.
 //!
-//! The law: the bytes that an invocation's loads and stores move, in loops times their turns, times all invocations, are the useful
-//! bytes that the case states; where it states none, its loads are the items. It is checked where every lane has work to do:
-//! bounds then exclude nothing.
+//! The law: what an invocation's loads and stores move, in loops times their iterations, times all invocations, is what the case
+//! states. How it shows in the code, each experiment says itself ([`Experiment::traffic`]). It is checked where every lane has
+//! work to do: bounds then exclude nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisKind, Case, Kernel, Point, Preset, Scalar, SpirvTarget, Step};
+use lanescope::model::{AxisKind, Case, Kernel, Moved, Point, Preset, Scalar, SpirvTarget};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
 use rspirv::dr::{Block, Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
@@ -18,180 +18,8 @@ use rspirv::spirv::{Op, StorageClass, Word};
 use crate::support::blocks::{depths, id, label};
 use crate::support::{device_classes, optimized};
 
-// ---- the table ------------------------------------------------------------------------------------------------------------
-
-/// How what an experiment's cases count is to be found in one of its kernels.
-struct Rule {
-    experiment: &'static str,
-    /// Which of the case's kernels it is.
-    kernel: usize,
-    /// What is counted: bytes, or else items, unless it says otherwise.
-    stated: fn(&Case) -> u64,
-    /// What of that an invocation does.
-    counted: fn(&Moved, &Case) -> u64,
-    /// How many do.
-    invocations: fn(&Case) -> u64,
-    /// The turns of the loops that remain, outermost first; loops side by side have the same.
-    turns: fn(&Case) -> Vec<u64>,
-    /// Cases of which the law doesn't hold, and why.
-    beside: fn(&Case) -> Option<&'static str>,
-}
-
-impl Rule {
-    /// Useful bytes are those of all loads and stores of buffers, and no loop is left.
-    const fn of(experiment: &'static str) -> Self {
-        Self {
-            experiment,
-            kernel: 0,
-            stated: |case| case.work.bytes.or(case.work.items).unwrap(),
-            counted: |moved, _| moved.read + moved.written,
-            invocations: |case| {
-                let groups = case.groups().iter().map(|&count| u64::from(count)).product::<u64>();
-                groups * case.kernels[0].local_size.iter().map(|&size| u64::from(size)).product::<u64>()
-            },
-            turns: |_| Vec::new(),
-            beside: |_| None,
-        }
-    }
-
-    /// One invocation of the first kernel goes from load to load. A hop is a load that waits for the one before it.
-    const fn of_chase(experiment: &'static str) -> Self {
-        Self {
-            stated: |case| case.point.integer("hops"),
-            counted: |moved, _| moved.dependent,
-            invocations: |_| 1,
-            turns: |case| vec![case.point.integer("hops") / 16],
-            ..Self::of(experiment)
-        }
-    }
-
-    /// A workgroup of the second kernel sweeps the nodes of a chase before each sample, 16 for each invocation in a turn. The last
-    /// turn may find fewer.
-    const fn of_sweep(experiment: &'static str) -> Self {
-        Self {
-            kernel: 1,
-            stated: |case| swept(case).next_multiple_of(16 * u64::from(case.kernels[1].local_size[0])),
-            counted: |moved, _| moved.read / 4,
-            invocations: |case| case.kernels[1].local_size[0].into(),
-            turns: |case| vec![swept(case).div_ceil(16 * u64::from(case.kernels[1].local_size[0]))],
-            ..Self::of(experiment)
-        }
-    }
-}
-
-/// The nodes that a sweep reads: what its dispatch is told.
-fn swept(case: &Case) -> u64 {
-    let pushed = case.prepare.iter().find_map(|step| if let Step::Push { bytes } = step { Some(bytes) } else { None });
-    u32::from_ne_bytes(pushed.unwrap()[..4].try_into().unwrap()).into()
-}
-
-/// Families of which every case needs a rule, whatever it counts.
+/// Families whose experiments are about loads: each of their cases says how they show, whatever it counts.
 const OF_LOADS: &[&str] = &["memory/", "load/", "cache/", "transfer/"];
-
-const RULES: &[Rule] = &[
-    Rule::of("calibration/evict"),
-    Rule::of("workgroup/linear"),
-    Rule::of("workgroup/tile2d"),
-    Rule::of("workgroup/tile3d"),
-    Rule { turns: |_| vec![32], ..Rule::of("workgroup/occupancy") },
-    Rule {
-        beside: |case| {
-            case.point.choice("op").ends_with("-point").then_some("neighbours that a stencil reads again count once")
-        },
-        ..Rule::of("memory/stream")
-    },
-    Rule::of("memory/stride"),
-    Rule::of("memory/gather"),
-    Rule::of("memory/scatter"),
-    Rule::of("memory/layout"),
-    Rule::of("memory/dtype"),
-    Rule::of("memory/misaligned"),
-    Rule::of("memory/row_column"),
-    Rule {
-        // What `shared` reads of buffers is the copy, which doesn't count.
-        counted: |moved, _| if moved.shared_read > 0 { moved.shared_read + moved.written } else { moved.read + moved.written },
-        turns: |case| {
-            // Each turn passes over the tile of 2048 words in steps of 8 for each invocation, and so does the copy.
-            let steps = 2048 / (8 * case.point.integer("local_size_x"));
-            vec![case.point.integer("reuse"), steps]
-        },
-        ..Rule::of("memory/reuse")
-    },
-    Rule::of("memory/host_visible"),
-    Rule {
-        // Elements alone: what else a kernel reads and writes is little beside them.
-        counted: |moved, case| {
-            let element = case.work.bytes.unwrap() / case.work.items.unwrap();
-            moved.read + moved.indexed + moved.texels * element
-        },
-        turns: |case| vec![case.point.integer("loads") / 16],
-        ..Rule::of("load/path")
-    },
-    Rule {
-        counted: |moved, case| moved.texels / if case.variant == "four_fetches" { 4 } else { 1 },
-        turns: |case| vec![case.point.integer("loads") / 16],
-        ..Rule::of("load/filter")
-    },
-    Rule::of_chase("cache/latency"),
-    Rule::of_sweep("cache/latency"),
-    Rule::of_chase("cache/line"),
-    Rule::of_sweep("cache/line"),
-    Rule::of_chase("cache/tlb"),
-    Rule::of_sweep("cache/tlb"),
-    Rule {
-        beside: |case| match (case.point.choice("by"), case.point.choice("direction")) {
-            ("shader", "device_to_device") => None,
-            ("shader", _) => Some("what crosses the bus counts once"),
-            _ => Some("no kernel copies"),
-        },
-        ..Rule::of("transfer/copy")
-    },
-    Rule {
-        // One sum per invocation is written, which doesn't count.
-        counted: |moved, _| moved.read,
-        turns: |case| vec![case.point.integer("reads") / 8],
-        ..Rule::of("cache/bandwidth")
-    },
-    Rule {
-        // A window is filled before the loop, and what was written there is read back behind it: neither counts.
-        counted: |moved, case| {
-            let width = case.point.integer("width");
-            let window = 4 * width * (8 / width + 1);
-            match case.point.choice("op") {
-                "read" => moved.shared_read,
-                "write" => moved.shared_written - window,
-                _ => moved.shared_read + moved.shared_written - 2 * window,
-            }
-        },
-        turns: |case| vec![case.point.integer("iterations")],
-        ..Rule::of("shared/bandwidth")
-    },
-    Rule {
-        counted: |moved, _| moved.shared_read,
-        turns: |case| vec![case.point.integer("iterations")],
-        ..Rule::of("shared/bank_conflict")
-    },
-    // Where there is much arithmetic, elements are a loop.
-    Rule { turns: |case| vec![case.point.integer("unroll")], ..Rule::of("peak/roofline") },
-    Rule {
-        counted: |moved, _| moved.shared_read,
-        turns: |case| vec![case.point.integer("iterations")],
-        ..Rule::of("shared/tile")
-    },
-    Rule {
-        counted: |moved, _| moved.shared_read,
-        turns: |case| vec![case.point.integer("hops") / 16],
-        ..Rule::of("shared/capacity")
-    },
-    Rule {
-        turns: |case| {
-            let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
-            vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)]
-        },
-        beside: |case| (case.variant == "shuffle").then_some("blocks are dealt to subgroups, of which some may have none"),
-        ..Rule::of("algo/transpose")
-    },
-];
 
 // ---- the law --------------------------------------------------------------------------------------------------------------
 
@@ -199,37 +27,34 @@ const RULES: &[Rule] = &[
 fn kernels_do_what_their_cases_count() {
     let mut compiler = Compiler::new(Library::embedded()).unwrap();
     let mut known: HashMap<String, Moves> = HashMap::new();
-    let mut checked: BTreeMap<(&str, usize), u32> = BTreeMap::new();
+    let mut checked: BTreeMap<String, u32> = BTreeMap::new();
     for device in [&device_classes()[0], &device_classes()[2]] {
         for experiment in CATALOGUE {
             for case in cases(*experiment, device) {
-                if case.work.bytes.is_none() && !OF_LOADS.iter().any(|family| case.experiment.starts_with(family)) {
-                    continue;
+                let is_of_loads = OF_LOADS.iter().any(|family| case.experiment.starts_with(family));
+                let name = format!("{} {} {}", case.experiment, case.variant, case.point);
+                if case.work.bytes.is_some() || is_of_loads {
+                    // Each of them, in one case at least.
+                    checked.entry(case.experiment.clone()).or_default();
                 }
-                let rules: Vec<&Rule> = RULES.iter().filter(|rule| rule.experiment == case.experiment).collect();
-                assert!(!rules.is_empty(), "{} counts what it loads: say how in RULES", case.experiment);
-                assert!(rules.len() >= case.kernels.len(), "{}: a rule for each kernel", case.experiment);
-                for rule in rules {
-                    if (rule.beside)(&case).is_some() {
-                        continue;
-                    }
-                    *checked.entry((rule.experiment, rule.kernel)).or_default() += 1;
-                    let kernel = &case.kernels[rule.kernel];
+                let Ok(shown) = experiment.traffic(&case) else { continue };
+                let kernels = if is_of_loads { case.kernels.len() } else { case.work.bytes.map_or(0, |_| 1) };
+                assert!(shown.len() >= kernels, "{name}: say of each kernel how its loads show");
+                for traffic in shown {
+                    *checked.entry(case.experiment.clone()).or_default() += 1;
+                    let kernel = &case.kernels[traffic.kernel];
                     let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
                     let specialized = specialize(&module, kernel).unwrap();
                     let key = format!("{} {:?} {:?}", module.spirv_hash, specialized.data, specialized.entries);
                     let moves = known.entry(key).or_insert_with(|| Moves::of(&specialized));
-                    let done = (rule.counted)(&moves.with(&(rule.turns)(&case)), &case) * (rule.invocations)(&case);
-                    let name = format!("{} {} {}", case.experiment, case.variant, case.point);
-                    assert_eq!(done, (rule.stated)(&case), "{name}: {moves:?}");
+                    let own = moves.with(&traffic.loops).weighted(traffic.counted);
+                    assert_eq!((own - traffic.uncounted) * traffic.invocations, traffic.total, "{name}: {moves:?}");
                 }
             }
         }
     }
-    let named: BTreeSet<(&str, usize)> = RULES.iter().map(|rule| (rule.experiment, rule.kernel)).collect();
-    assert_eq!(named.len(), RULES.len(), "a kernel is named twice");
-    let unused: Vec<_> = named.iter().filter(|kernel| !checked.contains_key(kernel)).collect();
-    assert!(unused.is_empty(), "no case of {unused:?}");
+    let unchecked: Vec<_> = checked.iter().filter(|(_, count)| **count == 0).collect();
+    assert!(unchecked.is_empty(), "no case of {unchecked:?} shows in its kernel");
     assert!(checked.values().sum::<u32>() > 100, "{checked:?}");
 }
 
@@ -251,26 +76,7 @@ fn cases(experiment: &dyn Experiment, device: &lanescope::model::DeviceInfo) -> 
 
 // ---- what an optimized kernel moves ---------------------------------------------------------------------------------------
 
-/// Bytes that one invocation moves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Moved {
-    /// Read from buffers.
-    read: u64,
-    /// Written to buffers.
-    written: u64,
-    /// Read from workgroup memory.
-    shared_read: u64,
-    /// Written there.
-    shared_written: u64,
-    /// Read from uniform buffers, push constants and arrays of the kernel's own, by an index that varies.
-    indexed: u64,
-    /// Loads from buffers of which each waits for the one before it, whose value its address comes from.
-    dependent: u64,
-    /// Texels, of whatever size: those of buffers, of images, and what a sampler makes of several.
-    texels: u64,
-}
-
-/// The same by loop depth, each loop's turns counted once.
+/// What an invocation moves by loop depth, each loop's iterations counted once.
 #[derive(Debug)]
 struct Moves(Vec<Moved>);
 
@@ -293,14 +99,14 @@ impl Moves {
         Self(moves)
     }
 
-    fn with(&self, turns: &[u64]) -> Moved {
+    fn with(&self, iterations: &[u64]) -> Moved {
         let mut times = 1;
         let mut total = Moved::default();
         for (depth, moved) in self.0.iter().enumerate() {
             if depth > 0 && *moved != Moved::default() {
-                assert!(depth <= turns.len(), "a loop is left whose turns are not told: {self:?}");
+                assert!(depth <= iterations.len(), "a loop is left whose iterations are not told: {self:?}");
             }
-            times *= depth.checked_sub(1).and_then(|outer| turns.get(outer)).copied().unwrap_or(1);
+            times *= depth.checked_sub(1).and_then(|outer| iterations.get(outer)).copied().unwrap_or(1);
             total.read += times * moved.read;
             total.written += times * moved.written;
             total.shared_read += times * moved.shared_read;
@@ -379,7 +185,7 @@ impl Types<'_> {
 
 impl Types<'_> {
     /// The most loads of a block that follow each other, each from an address that the value of the one before is part of. The
-    /// first one follows a load elsewhere, or that of the turn before.
+    /// first one follows a load elsewhere, or that of the iteration before.
     fn longest_chain(&self, block: &Block) -> u64 {
         let mut lengths: HashMap<Word, u64> = HashMap::new();
         for load in block.instructions.iter().filter(|instruction| self.is_load_from_buffer(instruction)) {
@@ -476,7 +282,7 @@ fn loads_that_wait_for_each_other_are_told_from_those_side_by_side() {
 }
 
 #[test]
-#[should_panic(expected = "turns are not told")]
+#[should_panic(expected = "iterations are not told")]
 fn a_loop_that_nobody_tells_of_is_found() {
     moves("[[dont_unroll]] for (uint k = 0; k < N; ++k) { sum += data[i + k * 64]; }").with(&[]);
 }

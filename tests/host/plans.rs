@@ -17,8 +17,24 @@ use sha2::{Digest, Sha256};
 
 use crate::support::{PRESETS, device_classes, with_matrices};
 
-/// What had another name when the digests were taken: now, then.
-const RENAMED: [(&str, &str); 0] = [];
+/// What had another name when the digests were taken: in which experiments, now, then.
+const RENAMED: [(&[&str], &str, &str); 2] = [
+    (
+        &[
+            "cache/bandwidth",
+            "cache/latency",
+            "cache/line",
+            "cache/tlb",
+            "shared/capacity",
+            "shared/latency",
+            "workgroup/persistent",
+            "workgroup/registers",
+        ],
+        "\"ITERATIONS\"",
+        "\"TURNS\"",
+    ),
+    (&["peak/roofline"], "\"PAIR_ITERATIONS\"", "\"PAIR_TURNS\""),
+];
 
 /// Devices unlike each other, the software drivers among them, and the presets that each is asked at.
 fn devices() -> Vec<(DeviceInfo, &'static [Preset])> {
@@ -52,7 +68,8 @@ fn nothing_that_is_planned_moves() {
                 for planned in plan.iter().filter(|planned| cache == Cache::Warm || planned.index.is_some_and(|i| i % 16 == 0))
                 {
                     let name = planned.experiment.name();
-                    let text = RENAMED.iter().fold(dump(&planned), |text, (now, then)| text.replace(now, then));
+                    let renamed = RENAMED.iter().filter(|(experiments, ..)| experiments.contains(&name));
+                    let text = renamed.fold(dump(&planned), |text, (_, now, then)| text.replace(now, then));
                     if let Some(folder) = &kept {
                         let path = Path::new(folder).join(name.replace('/', "-"));
                         OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();

@@ -162,25 +162,25 @@ fn rows_say_which_results_were_compared_after_one_pass_alone() {
 #[test]
 fn a_driver_that_takes_several_reductions_for_one_is_named() {
     let folder = Folder::new();
-    let shader = |folds: &str| {
+    let shader = |reductions: &str| {
         format!(
             "#version 450
             #extension GL_KHR_shader_subgroup_arithmetic : require
             layout(local_size_x = 64) in;
             layout(binding = 0) buffer Y {{ uint y[]; }};
-            void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {folds}; y[gl_GlobalInvocationID.x] = z; }}"
+            void main() {{ uint z = 0; for (uint i = 0; i < 9; ++i) z += {reductions}; y[gl_GlobalInvocationID.x] = z; }}"
         )
     };
     let one = folder.write("one.comp", shader("subgroupAdd(i)"));
     let two = folder.write("two.comp", shader("subgroupAdd(i) + subgroupMax(i + z)"));
     for (shader, device, is_doubted) in
-        [(&one, "mock:folds=1", false), (&two, "mock:folds=1", true), (&two, "mock:folds=2", false)]
+        [(&one, "mock:reductions=1", false), (&two, "mock:reductions=1", true), (&two, "mock:reductions=2", false)]
     {
         let ran = tuned(&[shader, "-d", device, "-n", "256", "-a", "local_size_x=32,64"]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-folds"));
+        let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-reductions"));
         assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
-        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-folds") == is_doubted));
+        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-reductions") == is_doubted));
     }
 }
 

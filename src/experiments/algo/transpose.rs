@@ -3,7 +3,7 @@
 use crate::experiments::{Experiment, Setting, powers_of_two, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip,
-    SubgroupClass, Work,
+    SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -73,6 +73,15 @@ impl Experiment for Transpose {
             source.word(across * size + down)
         };
         vec![Expected::words(size.pow(2), transposed)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        if case.variant == "shuffle" {
+            return Err("blocks are dealt to subgroups, of which some may have none");
+        }
+        let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
+        let loops = vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)];
+        Ok(vec![Traffic { loops, ..Traffic::of(case) }])
     }
 }
 

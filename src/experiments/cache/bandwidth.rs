@@ -4,7 +4,8 @@ use crate::experiments::common::levels::{self, Estimate, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+    Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -37,8 +38,8 @@ const LEVELS: Names = Names {
 /// Words, and bytes, that an invocation loads at once.
 const WORDS: u64 = 4;
 const BYTES: u64 = 4 * WORDS;
-/// Loads of a turn of the shader's loop.
-const TURN: u64 = 8;
+/// Loads of an iteration of the shader's loop.
+const LOADS_PER_ITERATION: u64 = 8;
 /// From one load to the next where the workgroup's loads fill the window anyway: a line of most devices.
 const LINE: u64 = 8;
 
@@ -97,8 +98,8 @@ impl Shape {
     /// multiples of the golden ratio, cut down to what is behind the point, put all of them far apart (Knuth, The Art of Computer
     /// Programming 3, 6.4).
     fn first(&self, group: u64) -> u64 {
-        let turn = if self.is_shared { (group * GOLDEN) & 0xFFFF_FFFF } else { 0 };
-        ((turn * self.elements) >> 32) / LINE * LINE
+        let fraction = if self.is_shared { (group * GOLDEN) & 0xFFFF_FFFF } else { 0 };
+        ((fraction * self.elements) >> 32) / LINE * LINE
     }
 
     /// Elements of all windows.
@@ -158,24 +159,33 @@ impl Experiment for Bandwidth {
             local_size_axis(setting),
             // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-            Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [reads]).of_monotone_work(),
+            Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
+                .of_monotone_work(),
         ]
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let shape = Shape::new(variant, point, setting.device.limits.workgroup_count[0]);
         let reads = shape.reads;
-        if reads % TURN != 0 || reads > MOST_READS {
+        if reads % LOADS_PER_ITERATION != 0 || reads > MOST_READS {
             return Err(Skip::new(format!(
-                "loads come in turns of {TURN}, up to {MOST_READS} of them: the case needs {reads}"
+                "reads is {reads}, the case needs a multiple of {LOADS_PER_ITERATION} up to {MOST_READS}"
             )));
         }
         let too_many = |_| Skip::new("the kernel counts elements in 32 bits, the case needs more");
         let golden = if shape.is_shared { GOLDEN } else { 0 };
-        let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, shape.all_elements(), reads / TURN];
-        let [elements, spacing, golden, step, strides, _, turns] = numbers.map(|n| u32::try_from(n).map_err(too_many));
-        let kernel =
-            Kernel::new("cache/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2).constant("TURNS", Scalar::U32(turns?));
+        let numbers = [
+            shape.elements,
+            shape.spacing,
+            golden,
+            shape.step,
+            shape.strides,
+            shape.all_elements(),
+            reads / LOADS_PER_ITERATION,
+        ];
+        let [elements, spacing, golden, step, strides, _, iterations] = numbers.map(|n| u32::try_from(n).map_err(too_many));
+        let kernel = Kernel::new("cache/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2)
+            .constant("ITERATIONS", Scalar::U32(iterations?));
         let a = Contents::Sequence(Sequence::Words { seed: setting.seed });
         let resources = vec![
             Resource::words("sums", shape.invocations(), Contents::Undefined),
@@ -185,13 +195,25 @@ impl Experiment for Bandwidth {
         let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
         let work =
             Work { bytes: shape.loads().and_then(|loads| loads.checked_mul(BYTES)), items: shape.loads(), ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, iterations: reads / TURN, ..case })
+        Ok(Case {
+            variant: variant.to_owned(),
+            work,
+            headline: Headline::BANDWIDTH,
+            iterations: reads / LOADS_PER_ITERATION,
+            ..case
+        })
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let shape = Shape::new(&case.variant, &case.point, case.groups()[0]);
         let a = case.resources[1].sequence();
         vec![Expected::words(case.resources[0].bytes() / 4, move |invocation| sum(&shape, a, invocation))]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // One sum per invocation is written, which doesn't count.
+        let loops = vec![case.point.integer("reads") / LOADS_PER_ITERATION];
+        Ok(vec![Traffic { counted: Moved::READ, loops, ..Traffic::of(case) }])
     }
 }
 

@@ -4,7 +4,7 @@ use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip, Traffic};
 use crate::validate::{Expected, Verdict};
 
 /// The experiment.
@@ -72,6 +72,10 @@ impl Experiment for Latency {
 
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         chase::check(case, outputs)
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(chase::traffic(case))
     }
 }
 

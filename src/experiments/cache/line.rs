@@ -5,23 +5,23 @@ mod inference;
 use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
 use crate::validate::{Expected, Verdict};
-use inference::{Finding, MOST_GRANULES, infer};
+use inference::{Finding, MOST_SECTORS, infer};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Line;
 
 /// What figures on lines are reported under.
-const GRANULES: &str = "cache/granules";
-const VARIANTS: [&str; MOST_GRANULES] = ["granule_1", "granule_2", "granule_3"];
+const SECTORS: &str = "cache/granules";
+const VARIANTS: [&str; MOST_SECTORS] = ["granule_1", "granule_2", "granule_3"];
 
-/// Bytes from node to node: nodes begin where the largest granules do.
+/// Bytes from node to node: nodes begin where the largest sectors do.
 const NODE_BYTES: u64 = 2048;
 /// Bytes from word to word of what is read to evict the nodes: no line of today is shorter.
 const SWEEP_BYTES: u64 = 32;
 
-/// Three or more to each granule that is a power of two, from 16 to 512 bytes.
+/// Three or more to each sector that is a power of two, from 16 to 512 bytes.
 const DISTANCES: [u64; 26] =
     [4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 768, 1024];
 
@@ -33,11 +33,11 @@ impl Experiment for Line {
     }
 
     fn derived(&self) -> &[&str] {
-        &[GRANULES]
+        &[SECTORS]
     }
 
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        sweeps(rows, "distance").iter().flat_map(|(point, times)| granules(point, &infer(times))).collect()
+        sweeps(rows, "distance").iter().flat_map(|(point, times)| sectors(point, &infer(times))).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
@@ -74,12 +74,16 @@ impl Experiment for Line {
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         chase::check(case, outputs)
     }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(chase::traffic(case))
+    }
 }
 
 /// The derived rows of a finding: one at least, which says why where there is no step.
-fn granules(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
+fn sectors(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
     let derived = |variant, figure: Result<Figure, String>| Derived {
-        experiment: GRANULES,
+        experiment: SECTORS,
         variant,
         point: point.clone(),
         metric: "granule",
@@ -93,7 +97,7 @@ fn granules(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
         #[expect(clippy::cast_precision_loss, reason = "distances are small")]
         Ok(finding) => {
             let figure = |(low, high): &(u64, u64)| Figure { value: *high as f64, interval: Some((*low as f64, *high as f64)) };
-            finding.granules.iter().zip(VARIANTS).map(|(granule, variant)| derived(variant, Ok(figure(granule)))).collect()
+            finding.sectors.iter().zip(VARIANTS).map(|(sector, variant)| derived(variant, Ok(figure(sector)))).collect()
         }
     }
 }
@@ -136,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn granules_are_told_for_each_set() {
+    fn sectors_are_told_for_each_set() {
         let derived = Line.derive(&[rows(1 << 20), rows(1 << 21)].concat());
         let told: Vec<_> = derived.iter().map(|row| (row.point.integer("working_set_bytes"), row.variant)).collect();
         assert_eq!(told, [(1 << 20, "granule_1"), (1 << 21, "granule_1")]);
@@ -147,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn without_what_granules_follow_from_one_row_says_why() {
+    fn without_what_sectors_follow_from_one_row_says_why() {
         for rows in [Vec::new(), rows(1 << 20)[..4].to_vec()] {
             let derived = Line.derive(&rows);
             assert_eq!(derived.len(), 1);

@@ -5,7 +5,7 @@ mod inference;
 use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
 use crate::validate::{Expected, Verdict};
 use inference::{MOST_STEPS, Step, infer};
 
@@ -84,6 +84,10 @@ impl Experiment for Tlb {
 
     fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
         chase::check(case, outputs)
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(chase::traffic(case))
     }
 }
 

@@ -10,7 +10,7 @@ pub const STARTS: u64 = 32;
 const MOST_OPERATIONS: u64 = 1 << 24;
 
 /// Some drivers end loops after 65,535 iterations.
-const MOST_TURNS: u64 = 65_534;
+const MOST_ITERATIONS: u64 = 65_534;
 
 /// What the kernel is told by push constants, so that no compiler knows it; what each means is the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,10 @@ pub struct Chains {
     pub chains: u64,
     /// Pairs of operations in a block.
     pub pairs: u64,
-    /// Blocks in a turn of the loop.
+    /// Blocks in an iteration of the loop.
     pub unroll: u64,
-    /// Turns of the loop.
-    pub turns: u64,
+    /// Iterations of the loop.
+    pub iterations: u64,
     /// Invocations of a workgroup.
     pub local_size: u64,
     /// The grid.
@@ -53,7 +53,7 @@ impl Chains {
             chains: or_one("chains"),
             pairs,
             unroll: point.integer("unroll"),
-            turns: point.integer("iterations"),
+            iterations: point.integer("iterations"),
             local_size: point.integer("local_size_x"),
             groups: fold_groups(or_one("groups"), limit_x),
         }
@@ -66,7 +66,7 @@ impl Chains {
 
     /// Operations of one component of one chain: each needs the result of the one before.
     pub fn depth(&self) -> u64 {
-        [2, self.pairs, self.unroll, self.turns].into_iter().fold(1, u64::saturating_mul)
+        [2, self.pairs, self.unroll, self.iterations].into_iter().fold(1, u64::saturating_mul)
     }
 
     /// Components of all chains of an invocation.
@@ -94,10 +94,10 @@ impl Chains {
     /// # Errors
     /// Where a chain is too long.
     pub fn case(&self, experiment: &str, point: &Point, seed: u64, kernel: Kernel, told: Coefficients) -> Result<Case, Skip> {
-        let (turns, depth) = (self.turns, self.depth());
-        if turns > MOST_TURNS || depth > MOST_OPERATIONS {
+        let (iterations, depth) = (self.iterations, self.depth());
+        if iterations > MOST_ITERATIONS || depth > MOST_OPERATIONS {
             return Err(Skip::new(format!(
-                "chains have {MOST_OPERATIONS} operations and loops {MOST_TURNS} turns at most: the case needs {depth} and {turns}"
+                "chains have at most {MOST_OPERATIONS} operations, and loops {MOST_ITERATIONS} iterations: the case needs {depth} and {iterations}"
             )));
         }
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -111,9 +111,9 @@ impl Chains {
         ];
         let Coefficients { a, b, x_shape, y_shape } = told;
         let mut push: Vec<u32> = [a, b, x_shape, y_shape].into_iter().flat_map(halves).collect();
-        push.push(narrow(turns));
+        push.push(narrow(iterations));
         let case = Case::single_dispatch(experiment, point, kernel, self.groups, &push, resources, vec![0]);
-        Ok(Case { iterations: turns, ..case })
+        Ok(Case { iterations, ..case })
     }
 }
 

@@ -5,21 +5,22 @@
 
 use crate::experiments::compare_all;
 use crate::model::{
-    Binding, Case, Chain, Check, Contents, Headline, Kernel, POISON, Point, Repeat, Resource, Scalar, Sequence, Skip, Step,
-    Work,
+    Binding, Case, Chain, Check, Contents, Headline, Kernel, Moved, POISON, Point, Repeat, Resource, Scalar, Sequence, Skip,
+    Step, Traffic, Work,
 };
 use crate::validate::{Expected, Verdict};
 
 /// Invocations of the workgroup that walks: one does, the others help with the preload.
 const LOCAL_SIZE: u32 = 64;
-/// Hops of a turn of the shader's loop.
-const TURN: u64 = 16;
+/// Hops of an iteration of the shader's loop.
+const HOPS_PER_ITERATION: u64 = 16;
 /// More would outlast the watchdogs of graphics drivers.
 const MOST_HOPS: u64 = 1 << 24;
 /// Words that the shader's indexes reach.
 const MOST_WORDS: u64 = 1 << 32;
 
-/// The invocations of the workgroup that sweeps, as many as every device has, and how many nodes each reads in a turn of its loop.
+/// The invocations of the workgroup that sweeps, as many as every device has, and how many nodes each reads in an iteration of
+/// its loop.
 const SWEEP_LOCAL_SIZE: u32 = 128;
 const SWEEP_UNROLL: u64 = 16;
 
@@ -33,7 +34,7 @@ const SWEPT: usize = 2;
 pub(in crate::experiments) struct Walk {
     /// The nodes.
     pub(in crate::experiments) chain: Chain,
-    /// Loads of a pass, in turns of 16.
+    /// Loads of a pass, 16 in each iteration.
     pub(in crate::experiments) hops: u64,
     /// Nodes, the first in memory, that the workgroup itself loads before it walks.
     pub(in crate::experiments) preloaded: u64,
@@ -80,11 +81,11 @@ pub(in crate::experiments) fn case(experiment: &str, point: &Point, walk: &Walk)
     if words > MOST_WORDS {
         return Err(Skip::new(format!("indexes of 32 bits reach {MOST_WORDS} words, the case needs {words}")));
     }
-    if walk.hops % TURN != 0 || walk.hops > MOST_HOPS {
+    if walk.hops % HOPS_PER_ITERATION != 0 || walk.hops > MOST_HOPS {
         let hops = walk.hops;
-        return Err(Skip::new(format!("loads come in turns of {TURN}, up to {MOST_HOPS} of them: the case needs {hops}")));
+        return Err(Skip::new(format!("hops is {hops}, the case needs a multiple of {HOPS_PER_ITERATION} up to {MOST_HOPS}")));
     }
-    let walked = walk.hops / TURN + walk.preloaded.div_ceil(LOCAL_SIZE.into());
+    let walked = walk.hops / HOPS_PER_ITERATION + walk.preloaded.div_ceil(LOCAL_SIZE.into());
     let seen = if chain.detour > 0 { walk.hops / 2 } else { walk.hops };
     Ok(Case {
         kernels: vec![chase_kernel(walk)?, sweep_kernel(sweep)?],
@@ -116,7 +117,7 @@ pub(in crate::experiments) fn case(experiment: &str, point: &Point, walk: &Walk)
 fn chase_kernel(walk: &Walk) -> Result<Kernel, Skip> {
     let kernel = Kernel::new("cache/chase.comp", [LOCAL_SIZE, 1, 1], 2);
     let kernel = with_layout(kernel, walk.chain.stride, walk.chain.places)?;
-    Ok(kernel.constant("TURNS", Scalar::U32(u32_of(walk.hops / TURN)?)))
+    Ok(kernel.constant("ITERATIONS", Scalar::U32(u32_of(walk.hops / HOPS_PER_ITERATION)?)))
 }
 
 fn sweep_kernel(sweep: Sweep) -> Result<Kernel, Skip> {
@@ -147,6 +148,20 @@ pub(in crate::experiments) fn check(case: &Case, outputs: &[Vec<u8>]) -> Verdict
     let count = outputs.first().and_then(|state| Some(u32::from_ne_bytes(state.get(..4)?.try_into().ok()?)));
     // There was one at least.
     compare_all(case, outputs, expected(case, count.unwrap_or(0).max(1).into()))
+}
+
+/// How the loads of a walk and of the sweep before it show in their kernels.
+pub(in crate::experiments) fn traffic(case: &Case) -> Vec<Traffic> {
+    let hops = case.point.integer("hops");
+    // One invocation goes from load to load.
+    let counted = Moved { dependent: 1, ..Moved::NONE };
+    let walk = Traffic { counted, loops: vec![hops / HOPS_PER_ITERATION], invocations: 1, total: hops, ..Traffic::of(case) };
+    // The last iteration of the sweep may have fewer loads.
+    let invocations = u64::from(SWEEP_LOCAL_SIZE);
+    let iterations = pushed(&case.prepare, 0).div_ceil(SWEEP_UNROLL * invocations);
+    let total = 4 * SWEEP_UNROLL * invocations * iterations;
+    let sweep = Traffic { kernel: 1, counted: Moved::READ, loops: vec![iterations], invocations, total, ..walk.clone() };
+    vec![walk, sweep]
 }
 
 fn chain(case: &Case) -> Chain {
@@ -180,7 +195,7 @@ struct State {
 
 impl State {
     fn new(case: &Case, passes: u64) -> Self {
-        let hops = constant(&case.kernels[0], "TURNS") * TURN;
+        let hops = constant(&case.kernels[0], "ITERATIONS") * HOPS_PER_ITERATION;
         Self { chain: chain(case), passes, hops, preloaded: pushed(&case.pass, 1) }
     }
 

@@ -12,8 +12,8 @@ use crate::validate::Expected;
 /// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
 
-/// Turns of a round in the shader.
-const TURNS: u64 = 8;
+/// Iterations of a round in the shader.
+const ITERATIONS: u64 = 8;
 /// Different matrices in memory.
 const SETS: u64 = 64;
 
@@ -129,7 +129,7 @@ impl Sizes {
 
     /// Multiplications and additions of all products.
     fn operations(&self) -> Option<u64> {
-        let products = self.rounds.checked_mul(2 * TURNS + 1)?;
+        let products = self.rounds.checked_mul(2 * ITERATIONS + 1)?;
         products.checked_mul(2 * self.k)?.checked_mul(self.sums())
     }
 
@@ -137,7 +137,7 @@ impl Sizes {
     fn largest(&self) -> u64 {
         let square = u64::from(self.kind.magnitude).pow(2) * self.k;
         let products =
-            if self.kind.cancels() { self.rounds.saturating_add(1) } else { self.rounds.saturating_mul(2 * TURNS + 1) };
+            if self.kind.cancels() { self.rounds.saturating_add(1) } else { self.rounds.saturating_mul(2 * ITERATIONS + 1) };
         products.saturating_mul(square)
     }
 
@@ -151,11 +151,12 @@ impl Sizes {
         let first = unit * tiles_m + i;
         let [first, second, third] =
             [first, first + SETS / 2, unit + SETS / 4].map(|matrix| left.row((matrix % SETS) * self.m + row));
-        let turns = if self.kind.cancels() { 0 } else { TURNS as i64 };
+        let iterations = if self.kind.cancels() { 0 } else { ITERATIONS as i64 };
         let factor = right.row(((unit * tiles_n + j) % SETS) * self.n + column);
         let products = first.iter().zip(second).zip(third).zip(factor);
-        let once: i64 =
-            products.map(|(((a, b), c), d)| (turns * (i64::from(*a) + i64::from(*b)) + i64::from(*c)) * i64::from(*d)).sum();
+        let once: i64 = products
+            .map(|(((a, b), c), d)| (iterations * (i64::from(*a) + i64::from(*b)) + i64::from(*c)) * i64::from(*d))
+            .sum();
         once.wrapping_mul(self.rounds as i64)
     }
 }
@@ -304,7 +305,7 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
         Component::I8 | Component::U8 => Some(Bound::Matrix8),
         _ => None,
     };
-    Ok(Case { variant: variant.to_owned(), work, headline, bound, iterations: sizes.rounds.saturating_mul(TURNS), ..case })
+    Ok(Case { variant: variant.to_owned(), work, headline, bound, iterations: sizes.rounds.saturating_mul(ITERATIONS), ..case })
 }
 
 /// Whether the device lists the product, or one whose multiple it is.

@@ -4,8 +4,8 @@ use crate::experiments::{Setting, fold_groups, lanes, size_to_require};
 use crate::model::{Case, Chain, Contents, Headline, Kernel, Point, Resource, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
-/// Hops of a turn of the shader's loop.
-pub const TURN: u64 = 16;
+/// Hops of an iteration of the shader's loop.
+pub const HOPS_PER_ITERATION: u64 = 16;
 /// The fewest nodes of a cycle: an odd number of them, of which more than one.
 pub const LEAST_NODES: u64 = 3;
 
@@ -20,7 +20,7 @@ const MOST_HOPS: u64 = 1 << 24;
 pub struct Ring {
     /// Lanes that walk side by side: those of a subgroup, or of a smaller workgroup.
     pub lanes: u64,
-    /// Nodes of the cycle, each of a word for each lane. An odd number: hops come in turns of 16, which would lead any number of
+    /// Nodes of the cycle, each of a word for each lane. An odd number: each iteration has 16 hops, which would lead any number of
     /// times around a smaller power of two, and a walk that ends where it began is none.
     pub nodes: u64,
     /// Words of workgroup memory, of which the last may be left over.
@@ -62,9 +62,11 @@ impl Ring {
             let least = LEAST_NODES * 4 * self.lanes;
             return Err(Skip::new(format!("window_bytes is {bytes}, the case needs {least} for a cycle of three nodes")));
         }
-        let turns = u32::try_from(self.hops / TURN).ok().filter(|_| self.hops % TURN == 0 && self.hops <= MOST_HOPS);
-        let turns = turns.ok_or_else(|| {
-            Skip::new(format!("hops come in turns of {TURN}, up to {MOST_HOPS} of them, the case needs {}", self.hops))
+        let iterations = u32::try_from(self.hops / HOPS_PER_ITERATION)
+            .ok()
+            .filter(|_| self.hops % HOPS_PER_ITERATION == 0 && self.hops <= MOST_HOPS);
+        let iterations = iterations.ok_or_else(|| {
+            Skip::new(format!("hops is {}, the case needs a multiple of {HOPS_PER_ITERATION} up to {MOST_HOPS}", self.hops))
         })?;
         if self.hops % self.nodes == 0 {
             let (hops, nodes) = (self.hops, self.nodes);
@@ -78,7 +80,7 @@ impl Ring {
             .constant("WORDS", Scalar::U32(words?))
             .constant("LANES", Scalar::U32(lanes?))
             .constant("NODES", Scalar::U32(nodes?))
-            .constant("TURNS", Scalar::U32(turns));
+            .constant("ITERATIONS", Scalar::U32(iterations));
         kernel.required_subgroup_size = size_to_require(setting.device, self.local_size);
         let cycle = Chain { seed: setting.seed, nodes: self.nodes, stride: 1, detour: 0, places: 1 };
         let resources = vec![
@@ -88,7 +90,7 @@ impl Ring {
         let case = Case::single_dispatch(experiment, point, kernel, self.groups, &[START, SKEW], resources, vec![0]);
         let work = Work { items: Some(self.hops), ..Work::default() };
         let copied = (self.nodes * self.lanes).div_ceil(self.local_size);
-        Ok(Case { work, headline: Headline::LATENCY, iterations: u64::from(turns) + copied, ..case })
+        Ok(Case { work, headline: Headline::LATENCY, iterations: u64::from(iterations) + copied, ..case })
     }
 
     /// The CPU twin of a case: where each invocation is after its hops.
@@ -98,7 +100,7 @@ impl Ring {
             Some((_, Scalar::U32(value))) => u64::from(*value),
             other => panic!("`{name}` is {other:?}"),
         };
-        let (lanes, hops) = (constant("LANES"), constant("TURNS") * TURN);
+        let (lanes, hops) = (constant("LANES"), constant("ITERATIONS") * HOPS_PER_ITERATION);
         let local_size = case.point.integer("local_size_x");
         let ends = ends(case.resources[1].sequence(), constant("NODES"), hops);
         let result = move |i: u64| {

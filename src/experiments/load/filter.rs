@@ -2,12 +2,12 @@
 
 use super::path::table::SIDE;
 use super::path::twin::Texels;
-use super::path::walk::{Pattern, Term, Walk};
+use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{gpu_invocations, texel_contents};
 use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Point, Precision, Preset, Resource,
-    Sampling, Scalar, Shape, Skip, Work,
+    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point, Precision, Preset, Resource,
+    Sampling, Scalar, Shape, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -75,7 +75,7 @@ impl Experiment for Filter {
             variant: variant.to_owned(),
             work: Work { items: n.checked_mul(loads), ..Work::default() },
             headline: Headline::ITEMS,
-            // Its turns, and the samples of each where a compiler doesn't unroll them.
+            // Its iterations, and the samples of each where a compiler doesn't unroll them.
             iterations: 2 * loads,
             ..case
         })
@@ -91,10 +91,18 @@ impl Experiment for Filter {
         let at = walk.floats(&|term| sample(&texels, term) / f64::from(unit));
         vec![Expected::near(case.point.integer("n"), error / unit * walk.weight() as f32, at)]
     }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let fetches = if case.variant == "four_fetches" { 4 } else { 1 };
+        let loops = vec![case.point.integer("loads") / u64::from(LOADS_PER_ITERATION)];
+        let counted = Moved { texels: 1, ..Moved::NONE };
+        let traffic = Traffic::of(case);
+        Ok(vec![Traffic { counted, loops, total: fetches * traffic.total, ..traffic }])
+    }
 }
 
 /// How far sums of `four_fetches` may be off, as a share of the range for each sample in them. Its mixing, some ten operations,
-/// rounds by 2^-24 of the range each time; adding the samples of a turn by 2^-24 of at most 16 times the range; adding turns
+/// rounds by 2^-24 of the range each time; adding the samples of an iteration by 2^-24 of at most 16 times the range; adding iterations
 /// and channels, 40 operations at most, by 2^-24 of the result. That is less than 2^-17 in all.
 const ROUNDING: f32 = 1.0 / (1 << 17) as f32;
 

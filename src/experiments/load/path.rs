@@ -26,8 +26,8 @@ pub(super) mod walk;
 
 use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Point, Precision,
-    Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point,
+    Precision, Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -41,7 +41,7 @@ pub const EXPERIMENT: &dyn Experiment = &Loads;
 const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "ubo_1kib", "sampled_linear_rgba8"];
 
 /// Texels of floats are whole numbers up to this one. An invocation's result is at most 256 loads x 16, the weight of the last
-/// turn, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
+/// iteration, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
 const MAGNITUDE: u32 = 127;
 
 struct Loads;
@@ -104,7 +104,7 @@ impl Experiment for Loads {
             variant: variant.to_owned(),
             work: Work { bytes, items, ..Work::default() },
             headline: Headline::ITEMS,
-            // Its turns, and the loads of each where a compiler doesn't unroll them.
+            // Its iterations, and the loads of each where a compiler doesn't unroll them.
             iterations: 2 * u64::from(loads),
             ..case
         })
@@ -112,6 +112,14 @@ impl Experiment for Loads {
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         vec![twin::expected(case)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // Elements alone: what else a kernel reads and writes is little beside them.
+        let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
+        let counted = Moved { indexed: 1, texels: element, ..Moved::READ };
+        let loops = vec![case.point.integer("loads") / u64::from(walk::LOADS_PER_ITERATION)];
+        Ok(vec![Traffic { counted, loops, ..Traffic::of(case) }])
     }
 }
 

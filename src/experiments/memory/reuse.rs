@@ -1,7 +1,9 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
 use crate::experiments::{Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -9,7 +11,7 @@ pub const EXPERIMENT: &dyn Experiment = &Reuse;
 
 /// Words of a workgroup's tile.
 const TILE: u64 = 2048;
-/// Loads of one turn of the inner loop.
+/// Loads of one iteration of the inner loop.
 const UNROLL: u64 = 8;
 
 struct Reuse;
@@ -67,16 +69,28 @@ impl Experiment for Reuse {
         let source = case.resources[1].sequence();
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);
-            let sum = |turn| places(lane, local_size, turn).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add);
-            (0..reuse).fold(0_u32, |result, turn| result.wrapping_mul(3).wrapping_add(sum(turn)))
+            let sum = |iteration| {
+                places(lane, local_size, iteration).map(|i| source.word(group * TILE + i)).fold(0, u32::wrapping_add)
+            };
+            (0..reuse).fold(0_u32, |result, iteration| result.wrapping_mul(3).wrapping_add(sum(iteration)))
         };
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
     }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // Each iteration passes over the tile in steps of `UNROLL` for each invocation, and so does the copy, which doesn't count.
+        let loops = vec![case.point.integer("reuse"), TILE / (UNROLL * case.point.integer("local_size_x"))];
+        let counted = match case.variant.as_str() {
+            "shared" => Moved { written: 1, ..Moved::SHARED_READ },
+            _ => Moved::READ_AND_WRITTEN,
+        };
+        Ok(vec![Traffic { counted, loops, ..Traffic::of(case) }])
+    }
 }
 
-/// The places in the tile that a lane reads in a turn.
-fn places(lane: u64, local_size: u64, turn: u64) -> impl Iterator<Item = u64> {
-    (lane..TILE).step_by(usize::try_from(local_size).unwrap_or(usize::MAX)).map(move |i| i ^ turn)
+/// The places in the tile that a lane reads in an iteration.
+fn places(lane: u64, local_size: u64, iteration: u64) -> impl Iterator<Item = u64> {
+    (lane..TILE).step_by(usize::try_from(local_size).unwrap_or(usize::MAX)).map(move |i| i ^ iteration)
 }
 
 #[cfg(test)]
@@ -84,11 +98,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_turn_uses_each_word_once() {
-        for (local_size, turn) in [(256, 0), (256, 63), (1, 5), (48, 17), (1024, 32), (4096, 1)] {
-            let mut used: Vec<u64> = (0..local_size).flat_map(|lane| places(lane, local_size, turn)).collect();
+    fn every_iteration_uses_each_word_once() {
+        for (local_size, iteration) in [(256, 0), (256, 63), (1, 5), (48, 17), (1024, 32), (4096, 1)] {
+            let mut used: Vec<u64> = (0..local_size).flat_map(|lane| places(lane, local_size, iteration)).collect();
             used.sort_unstable();
-            assert!(used.into_iter().eq(0..TILE), "local_size {local_size}, turn {turn}");
+            assert!(used.into_iter().eq(0..TILE), "local_size {local_size}, iteration {iteration}");
         }
     }
 
@@ -100,13 +114,13 @@ mod tests {
             for (reuse, lane) in
                 POWERS_TO_64.iter().flat_map(|reuse| [0, local_size / 3, local_size - 1].map(|at| (*reuse, at)))
             {
-                let mut read: Vec<u64> = (0..reuse).flat_map(|turn| places(lane, local_size, turn)).collect();
+                let mut read: Vec<u64> = (0..reuse).flat_map(|iteration| places(lane, local_size, iteration)).collect();
                 let all = read.len();
                 read.sort_unstable();
                 read.dedup();
                 let is_enough = reuse <= local_size;
-                assert!(read.len() == all || !is_enough, "lane {lane} of {local_size}, {reuse} turns");
-                assert!(read.len() < all || is_enough || !local_size.is_power_of_two(), "{reuse} turns of {local_size}");
+                assert!(read.len() == all || !is_enough, "lane {lane} of {local_size}, {reuse} iterations");
+                assert!(read.len() < all || is_enough || !local_size.is_power_of_two(), "{reuse} iterations of {local_size}");
             }
         }
     }

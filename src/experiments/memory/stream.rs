@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -102,6 +102,13 @@ impl Experiment for Stream {
         }
         let b = case.resources[2].sequence();
         vec![Expected::floats(case.point.integer("n"), move |i| value(op, &shape, a, b, i))]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        if case.point.choice("op").ends_with("-point") {
+            return Err("neighbours that a stencil reads again count once");
+        }
+        Ok(vec![Traffic::of(case)])
     }
 }
 

@@ -19,7 +19,7 @@ pub const EXPERIMENT: &dyn Experiment = &Arith;
 /// The types that devices have units for, mostly.
 const QUICK: &[&str] = &["f16", "f32", "f64", "i32"];
 
-/// Blocks of operations in a turn of the loop.
+/// Blocks of operations in an iteration of the loop.
 pub(super) const UNROLLS: AxisKind = AxisKind::Numbers(POWERS_TO_64);
 
 struct Arith;
@@ -119,16 +119,17 @@ fn bound(operation: Operation, ty: Type) -> Option<Bound> {
 }
 
 /// On a GPU four chains make 1024 instructions of it, or 2048 where vectors of two are two instructions each: beside them the loop's
-/// own three, and what the first of a turn wait for, are nothing, and caches of instructions hold them. An H100's fma of f32 reaches
+/// own three, and what the first of an iteration wait for, are nothing, and caches of instructions hold them. An H100's fma of f32 reaches
 /// 96 to 97 % of its limit with 512, 99 % with 1024 or 2048, and 77 % with 4096.
 pub(super) fn unroll_axis(setting: &Setting) -> Axis {
-    Axis::new("unroll", "blocks of operations per turn of the loop", UNROLLS, [setting.by_class(1_u64, 16)])
+    Axis::new("unroll", "blocks of operations per iteration of the loop", UNROLLS, [setting.by_class(1_u64, 16)])
 }
 
 /// On GPUs, enough for the loads and the results around the loop to be less than one in 500, and few enough for a pass to end within
 /// a second where types of 64 bits have a 64th of the rate.
 pub(super) fn iterations_axis(setting: &Setting, on_gpu: u64) -> Axis {
-    Axis::new("iterations", "turns of the loop", AxisKind::AtLeast(1), [setting.by_class(16_u64, on_gpu)]).of_monotone_work()
+    Axis::new("iterations", "iterations of the loop", AxisKind::AtLeast(1), [setting.by_class(16_u64, on_gpu)])
+        .of_monotone_work()
 }
 
 /// As many workgroups as make the last ones to end few, whatever the number of processors: 32 for each of the processors of the

@@ -28,14 +28,14 @@ impl Experiment for Latency {
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let ops = if setting.preset == Preset::Quick { &["fma"] } else { WORDS };
         let subgroup = u64::from(setting.device.subgroup.size.max(1));
-        // A branch waits for nothing else here: turns are longer than where other subgroups fill the gap. On a GPU a launch takes
+        // A branch waits for nothing else here: iterations are longer than where other subgroups fill the gap. On a GPU a launch takes
         // as long as a thousand operations: there are 262,144 of the shortest ones.
         let (unroll, iterations) = setting.by_class((4_u64, 16_384_u64), (32, 512));
-        let about = "turns of the loop";
+        let about = "iterations of the loop";
         vec![
             Axis::new("op", "the operation", AxisKind::Choices(WORDS), ops.iter().copied()),
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), [subgroup]),
-            Axis::new("unroll", "blocks of operations per turn of the loop", UNROLLS, [unroll]),
+            Axis::new("unroll", "blocks of operations per iteration of the loop", UNROLLS, [unroll]),
             Axis::new("iterations", about, AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
         ]
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Resource, Scalar,
-    Sequence, Skip, Work,
+    Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -96,7 +96,7 @@ impl Experiment for Roofline {
             .define("COMPONENTS", arithmetic.components)
             .constant("UNROLL", Scalar::U32(point.u32("unroll")))
             .define("PAIRS", arithmetic.unrolled)
-            .constant("PAIR_TURNS", Scalar::U32(arithmetic.turns));
+            .constant("PAIR_ITERATIONS", Scalar::U32(arithmetic.iterations));
         let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
         let data = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
         let resources = vec![Resource::words("results", sums, Contents::Undefined), Resource::words("data", n, data)];
@@ -109,7 +109,7 @@ impl Experiment for Roofline {
             ..Work::default()
         };
         let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
-        let iterations = point.integer("unroll") * u64::from(arithmetic.turns);
+        let iterations = point.integer("unroll") * u64::from(arithmetic.iterations);
         Ok(Case { work, headline: Headline::FLOPS, bound, iterations, ..case })
     }
 
@@ -126,6 +126,11 @@ impl Experiment for Roofline {
         };
         vec![Expected::words(elements.invocations(), result)]
     }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // Where there is much arithmetic, elements are a loop.
+        Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::of(case) }])
+    }
 }
 
 /// What is computed with each element.
@@ -133,10 +138,10 @@ impl Experiment for Roofline {
 struct Arithmetic {
     /// Of the four, those that are computed with.
     components: usize,
-    /// Pairs of multiply-adds in a turn of the loop; 0 where there is but one multiply-add.
+    /// Pairs of multiply-adds in an iteration of the loop; 0 where there is but one multiply-add.
     unrolled: u32,
-    /// Turns of the loop.
-    turns: u32,
+    /// Iterations of the loop.
+    iterations: u32,
 }
 
 impl Arithmetic {
@@ -144,12 +149,12 @@ impl Arithmetic {
     fn of(flops: u64) -> Self {
         let pairs = flops / PAIR_FLOPS;
         let unrolled = pairs.min(UNROLLED_PAIRS);
-        let turns = pairs.checked_div(unrolled).unwrap_or(1);
-        Self { components: (flops / 2).min(4) as usize, unrolled: unrolled as u32, turns: turns as u32 }
+        let iterations = pairs.checked_div(unrolled).unwrap_or(1);
+        Self { components: (flops / 2).min(4) as usize, unrolled: unrolled as u32, iterations: iterations as u32 }
     }
 
     fn pairs(self) -> u32 {
-        self.unrolled * self.turns
+        self.unrolled * self.iterations
     }
 
     fn is_looped(self) -> bool {

@@ -2,7 +2,8 @@
 
 use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -119,6 +120,19 @@ impl Experiment for Bandwidth {
             .collect();
         let result = move |i: u64| results[index(i / local_size % BEGINNINGS * local_size + i % local_size)];
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // A window is filled before the loop, and what was written there is read back behind it.
+        let width = case.point.integer("width");
+        let window = 4 * width * (BURST_WORDS / width + 1);
+        let written = Moved { shared_written: 1, ..Moved::NONE };
+        let (counted, uncounted) = match case.point.choice("op") {
+            "read" => (Moved::SHARED_READ, 0),
+            "write" => (written, window),
+            _ => (Moved { shared_read: 1, ..written }, 2 * window),
+        };
+        Ok(vec![Traffic { counted, uncounted, loops: vec![case.point.integer("iterations")], ..Traffic::of(case) }])
     }
 }
 

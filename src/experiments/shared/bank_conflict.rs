@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis, scramble, size_to_require};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Point, Preset,
-    Resource, Scalar, Sequence, Skip, Work,
+    Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point,
+    Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 use inference::{Finding, infer};
@@ -188,6 +188,11 @@ impl Experiment for BankConflict {
             .collect();
         let result = move |i: u64| results[index(i / local_size % BEGINNINGS * lanes + i % local_size % lanes)];
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let loops = vec![case.point.integer("iterations")];
+        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::of(case) }])
     }
 }
 

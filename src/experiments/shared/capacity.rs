@@ -1,9 +1,9 @@
 //! `shared/capacity`: how much workgroup memory may a workgroup take before fewer of them hide each other's latency?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::common::ring::{LEAST_NODES, Ring, TURN};
+use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, Ring};
 use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Point, Preset, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Moved, Point, Preset, Skip, Traffic, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -50,7 +50,8 @@ impl Experiment for Capacity {
             Axis::new("window_bytes", "workgroup memory of a workgroup", AxisKind::AtLeast(4 * LEAST_NODES), windows),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(TURN), [hops]).of_monotone_work(),
+            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+                .of_monotone_work(),
         ]
     }
 
@@ -63,6 +64,11 @@ impl Experiment for Capacity {
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         Ring::expected(case)
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let loops = vec![case.point.integer("hops") / HOPS_PER_ITERATION];
+        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::of(case) }])
     }
 }
 

@@ -1,6 +1,6 @@
 //! `shared/latency`: how long does one load from workgroup memory take?
 
-use crate::experiments::common::ring::{LEAST_NODES, Ring, TURN};
+use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, Ring};
 use crate::experiments::{Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip};
 use crate::validate::Expected;
@@ -27,7 +27,8 @@ impl Experiment for Latency {
         vec![
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
-            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(TURN), [hops]).of_monotone_work(),
+            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+                .of_monotone_work(),
         ]
     }
 

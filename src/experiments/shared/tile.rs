@@ -2,7 +2,8 @@
 
 use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
+    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -91,6 +92,11 @@ impl Experiment for Tile {
             .collect();
         let result = move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)];
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let loops = vec![case.point.integer("iterations")];
+        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::of(case) }])
     }
 }
 

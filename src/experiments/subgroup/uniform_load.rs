@@ -10,8 +10,8 @@ use crate::validate::Expected;
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &UniformLoad;
 
-/// Loads of a turn of the shader's loop.
-const TURN: u64 = 8;
+/// Loads of an iteration of the shader's loop.
+const LOADS_PER_ITERATION: u64 = 8;
 
 /// More would outlast the loops of some drivers.
 const MOST_LOADS: u64 = 1 << 16;
@@ -55,7 +55,8 @@ impl Experiment for UniformLoad {
             ),
             local_size_axis(setting),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("reads", "words per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [loads]).of_monotone_work(),
+            Axis::new("reads", "words per invocation, a multiple of 8", AxisKind::AtLeast(LOADS_PER_ITERATION), [loads])
+                .of_monotone_work(),
         ]
     }
 
@@ -64,8 +65,10 @@ impl Experiment for UniformLoad {
         if !bytes.is_power_of_two() {
             return Err(Skip::new(format!("working_set_bytes is {bytes}: the case needs a power of two")));
         }
-        if loads % TURN != 0 || loads > MOST_LOADS {
-            return Err(Skip::new(format!("reads is {loads}, the case needs a multiple of {TURN} up to {MOST_LOADS}")));
+        if loads % LOADS_PER_ITERATION != 0 || loads > MOST_LOADS {
+            return Err(Skip::new(format!(
+                "reads is {loads}, the case needs a multiple of {LOADS_PER_ITERATION} up to {MOST_LOADS}"
+            )));
         }
         if variant == "leader" {
             let class = (SubgroupClass::Ballot, "VK_SUBGROUP_FEATURE_BALLOT_BIT");
@@ -89,7 +92,13 @@ impl Experiment for UniformLoad {
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
         let items = invocations.checked_mul(loads);
         let work = Work { ops: items, items, ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, iterations: loads / TURN, ..case })
+        Ok(Case {
+            variant: variant.to_owned(),
+            work,
+            headline: Headline::COST,
+            iterations: loads / LOADS_PER_ITERATION,
+            ..case
+        })
     }
 
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {

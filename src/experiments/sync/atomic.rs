@@ -30,8 +30,8 @@ const FEW_OPERATIONS: &[&str] = &["add", "max", "xor", "exchange", "compare_exch
 /// The sign costs nothing.
 const FEW_TYPES: &[&str] = &["u32", "u64", "f32"];
 
-/// Atomics of a turn of the shader's loop.
-const TURN: u64 = 8;
+/// Atomics of an iteration of the shader's loop.
+const ATOMICS_PER_ITERATION: u64 = 8;
 
 /// More would keep the twin busy for minutes, and some drivers end loops that are so long.
 const MOST_ATOMICS: u64 = 1 << 16;
@@ -130,8 +130,13 @@ impl Experiment for Atomic {
                 .relative_to("distinct"),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("atomics", "operations per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [atomics])
-                .of_monotone_work(),
+            Axis::new(
+                "atomics",
+                "operations per invocation, a multiple of 8",
+                AxisKind::AtLeast(ATOMICS_PER_ITERATION),
+                [atomics],
+            )
+            .of_monotone_work(),
         ]
     }
 
@@ -178,7 +183,7 @@ impl Experiment for Atomic {
             repeat: if is_shared { Repeat::Overwrites } else { Repeat::Resumes },
             work: Work { ops: items, items, ..Work::default() },
             headline: Headline::COST,
-            iterations: shape.atomics / TURN + 2 * shape.cells_per_group.div_ceil(shape.local_size),
+            iterations: shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size),
             ..case
         })
     }
@@ -258,8 +263,10 @@ fn require_features(point: &Point, device: &DeviceInfo) -> Result<(), Skip> {
 
 fn require_size(point: &Point, shape: &Shape) -> Result<(), Skip> {
     let Shape { atomics, invocations, .. } = *shape;
-    if atomics % TURN != 0 || atomics > MOST_ATOMICS {
-        return Err(Skip::new(format!("atomics is {atomics}, the case needs a multiple of {TURN} up to {MOST_ATOMICS}")));
+    if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
+        return Err(Skip::new(format!(
+            "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
+        )));
     }
     let together = if point.choice("contention") == "one" { invocations } else { shape.sharers };
     let ty = point.choice("type");

@@ -17,8 +17,8 @@ const NEIGHBOURS: &[&str] = &["lanes", "workgroups"];
 /// Bytes from one word to the next: side by side, sectors, lines, and beyond what devices fetch at once.
 const SPACINGS: &[u64] = &[4, 8, 16, 32, 64, 128, 256, 512];
 
-/// Atomics of a turn of the shader's loop.
-const TURN: u64 = 8;
+/// Atomics of an iteration of the shader's loop.
+const ATOMICS_PER_ITERATION: u64 = 8;
 
 /// More would outlast the loops of some drivers.
 const MOST_ATOMICS: u64 = 1 << 16;
@@ -51,15 +51,22 @@ impl Experiment for FalseSharing {
                 .relative_to(SPACINGS[0]),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("atomics", "operations per invocation, a multiple of 8", AxisKind::AtLeast(TURN), [atomics])
-                .of_monotone_work(),
+            Axis::new(
+                "atomics",
+                "operations per invocation, a multiple of 8",
+                AxisKind::AtLeast(ATOMICS_PER_ITERATION),
+                [atomics],
+            )
+            .of_monotone_work(),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
         let [local_size, spacing, atomics] = ["local_size_x", "spacing_bytes", "atomics"].map(|axis| point.integer(axis));
-        if atomics % TURN != 0 || atomics > MOST_ATOMICS {
-            return Err(Skip::new(format!("atomics is {atomics}, the case needs a multiple of {TURN} up to {MOST_ATOMICS}")));
+        if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
+            return Err(Skip::new(format!(
+                "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
+            )));
         }
         let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
         let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
@@ -88,7 +95,7 @@ impl Experiment for FalseSharing {
             repeat: Repeat::Resumes,
             work: Work { ops: items, items, ..Work::default() },
             headline: Headline::COST,
-            iterations: atomics / TURN,
+            iterations: atomics / ATOMICS_PER_ITERATION,
             ..case
         })
     }

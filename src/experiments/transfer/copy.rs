@@ -4,7 +4,7 @@ use crate::experiments::calibration::evict;
 use crate::experiments::{Elements, Experiment, Setting, powers_of_two};
 use crate::model::{
     Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Resource, Scalar,
-    Sequence, Shape, Skip, Step, Work,
+    Sequence, Shape, Skip, Step, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -81,6 +81,14 @@ impl Experiment for Copy {
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let source = case.resources[0].sequence();
         vec![Expected::words(case.point.integer("transfer_bytes") / 4, move |word| source.word(word))]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        match (case.point.choice("by"), case.point.choice("direction")) {
+            ("shader", "device_to_device") => Ok(vec![Traffic::of(case)]),
+            ("shader", _) => Err("what crosses the bus counts once"),
+            _ => Err("no kernel copies"),
+        }
     }
 }
 

@@ -21,11 +21,11 @@ const BRANCHES: &[u64] = &{
     all
 };
 
-/// Steps of a turn.
+/// Steps of an iteration.
 const STEPS: u64 = 4;
 
 /// More would keep the twin busy for minutes.
-const MOST_TURNS: u64 = 1 << 14;
+const MOST_ITERATIONS: u64 = 1 << 14;
 
 struct Divergence;
 
@@ -45,21 +45,21 @@ impl Experiment for Divergence {
         let patterns = if quick { &PATTERNS[1..2] } else { PATTERNS };
         let sizes = if thorough { vec![32, 64, 256, 1024] } else { vec![usual_size(setting)] };
         let groups = setting.by_class(4_u64, 8448);
-        let turns = setting.by_class(32_u64, 128);
+        let iterations = setting.by_class(32_u64, 128);
         vec![
             Axis::new("pattern", "which lanes take which path", AxisKind::Choices(PATTERNS), patterns.iter().copied()),
             Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [turns]).of_monotone_work(),
+            Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (local_size, turns) = (point.u32("local_size_x"), point.integer("turns"));
-        let pushed = u32::try_from(turns).ok().filter(|_| turns <= MOST_TURNS);
+        let (local_size, iterations) = (point.u32("local_size_x"), point.integer("turns"));
+        let pushed = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS);
         let pushed = pushed.ok_or_else(|| {
-            Skip::new(format!("{MOST_TURNS} turns are the most that the twin follows, the case needs {turns}"))
+            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
         })?;
         let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.choice("pattern")).map_or(0, |(code, _)| code);
         let mut kernel = Kernel::new("workgroup/divergence.comp", [local_size, 1, 1], 1)
@@ -71,10 +71,10 @@ impl Experiment for Divergence {
         let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
         let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &[pushed], resources, vec![0]);
-        let steps = invocations.checked_mul(turns).and_then(|turns| turns.checked_mul(STEPS));
+        let steps = invocations.checked_mul(iterations).and_then(|iterations| iterations.checked_mul(STEPS));
         let work = Work { ops: steps, items: Some(invocations), ..Work::default() };
         // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.
-        Ok(Case { work, headline: Headline::OPS, iterations: turns * point.integer("branches"), ..case })
+        Ok(Case { work, headline: Headline::OPS, iterations: iterations * point.integer("branches"), ..case })
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]

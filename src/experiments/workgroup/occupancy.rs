@@ -4,7 +4,7 @@ use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence,
-    Skip, Work,
+    Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -98,6 +98,10 @@ impl Experiment for Occupancy {
             own.map(mixed).fold(5 * group as u32, u32::wrapping_add)
         };
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(vec![Traffic { loops: vec![READS], ..Traffic::of(case) }])
     }
 }
 

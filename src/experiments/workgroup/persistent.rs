@@ -18,7 +18,7 @@ const BEGINNINGS: u64 = 4;
 
 /// More would keep the twin busy for minutes. No more workgroups find a block, and the kernel counts both in 32 bits.
 const MOST_BLOCKS: u64 = 1 << 22;
-const MOST_TURNS: u64 = 1 << 14;
+const MOST_ITERATIONS: u64 = 1 << 14;
 
 struct Persistent;
 
@@ -41,7 +41,7 @@ impl Experiment for Persistent {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         // Of a GPU's workgroups, four or eight for each processor of the largest devices of today, which hold 2048 invocations each.
-        let (lengths, groups, turns) = match setting.preset {
+        let (lengths, groups, iterations) = match setting.preset {
             Preset::Quick => {
                 (&LENGTHS[1..], setting.by_class(vec![4_u64], vec![1056]), setting.by_class(vec![16_u64], vec![64]))
             }
@@ -60,15 +60,15 @@ impl Experiment for Persistent {
             Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups),
             local_size_axis(setting),
             Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).of_work(),
-            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), turns).of_monotone_work(),
+            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations).of_monotone_work(),
         ]
     }
 
     fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [blocks, turns] = ["blocks", "turns"].map(|axis| point.integer(axis));
-        if blocks > MOST_BLOCKS || turns > MOST_TURNS {
+        let [blocks, iterations] = ["blocks", "turns"].map(|axis| point.integer(axis));
+        if blocks > MOST_BLOCKS || iterations > MOST_ITERATIONS {
             return Err(Skip::new(format!(
-                "the twin follows {MOST_BLOCKS} blocks of {MOST_TURNS} turns, the case needs {blocks} of {turns}"
+                "the twin follows {MOST_BLOCKS} blocks of {MOST_ITERATIONS} iterations, the case needs {blocks} of {iterations}"
             )));
         }
         let local_size = point.u32("local_size_x");
@@ -80,7 +80,7 @@ impl Experiment for Persistent {
         let is_queue = variant == "queue";
         let kernel = Kernel::new("workgroup/persistent.comp", [local_size, 1, 1], if is_queue { 2 } else { 1 })
             .constant("BLOCKS", Scalar::U32(u32::try_from(blocks).unwrap_or(u32::MAX)))
-            .constant("TURNS", Scalar::U32(point.u32("turns")))
+            .constant("ITERATIONS", Scalar::U32(point.u32("turns")))
             .constant("UNEVEN", Scalar::Bool(is_uneven(point)));
         let kernel = if is_queue { kernel.define("QUEUE", "") } else { kernel };
         let items = blocks.saturating_mul(local_size.into());
@@ -94,10 +94,10 @@ impl Experiment for Persistent {
             case.reset[1] = Step::Fill { resource: 1, word: 0 };
             case.repeat = Repeat::Resumes;
         }
-        let all_turns: u64 = (0..blocks).map(|block| turns_of(block, point)).sum();
-        let ops = all_turns.checked_mul(local_size.into());
+        let all_iterations: u64 = (0..blocks).map(|block| iterations_of(block, point)).sum();
+        let ops = all_iterations.checked_mul(local_size.into());
         // A lone workgroup may get all blocks, but for `grid`.
-        let iterations = if variant == "grid" { turns * LONG } else { all_turns + blocks };
+        let iterations = if variant == "grid" { iterations * LONG } else { all_iterations + blocks };
         let work = Work { items: Some(items), ops, ..Work::default() };
         Ok(Case { variant: variant.to_owned(), work, headline: Headline::ITEMS, iterations, ..case })
     }
@@ -105,13 +105,13 @@ impl Experiment for Persistent {
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
         let point = &case.point;
-        let [local_size, turns] = ["local_size_x", "turns"].map(|axis| point.integer(axis));
+        let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| point.integer(axis));
         // Blocks of one length that begin alike have the same items, up to their last addition.
-        let short: Vec<u32> = (0..BEGINNINGS * local_size).map(|begin| stepped(begin as u32 + 1, turns)).collect();
-        let long: Vec<u32> = short.iter().map(|x| stepped(*x, turns * (LONG - 1))).collect();
+        let short: Vec<u32> = (0..BEGINNINGS * local_size).map(|begin| stepped(begin as u32 + 1, iterations)).collect();
+        let long: Vec<u32> = short.iter().map(|x| stepped(*x, iterations * (LONG - 1))).collect();
         let result = move |i: u64| {
             let block = i / local_size;
-            let items = if turns_of(block, point) == turns { &short } else { &long };
+            let items = if iterations_of(block, point) == iterations { &short } else { &long };
             items[(block % BEGINNINGS * local_size + i % local_size) as usize].wrapping_add(block as u32)
         };
         let results = Expected::words(case.resources[0].bytes() / 4, result);
@@ -126,7 +126,7 @@ fn is_uneven(point: &Point) -> bool {
 
 /// The shader's function of the same name.
 #[expect(clippy::cast_possible_truncation, reason = "there are less than 2^32 blocks")]
-fn turns_of(block: u64, point: &Point) -> u64 {
+fn iterations_of(block: u64, point: &Point) -> u64 {
     let is_long = is_uneven(point) && scramble(block as u32) % 16 == 0;
     point.integer("turns") * if is_long { LONG } else { 1 }
 }
@@ -143,8 +143,8 @@ mod tests {
         Persistent.case(variant, &point, &setting)
     }
 
-    fn values(blocks: u64, turns: u64) -> [(&'static str, u64); 4] {
-        [("groups", 4), ("local_size_x", 32), ("blocks", blocks), ("turns", turns)]
+    fn values(blocks: u64, iterations: u64) -> [(&'static str, u64); 4] {
+        [("groups", 4), ("local_size_x", 32), ("blocks", blocks), ("turns", iterations)]
     }
 
     #[test]

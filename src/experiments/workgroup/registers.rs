@@ -17,9 +17,9 @@ const SPILLING: &str = "workgroup/spilling";
 /// What is pushed: odd, so that no bit of a value is lost.
 const FACTOR: u32 = 1_664_525;
 
-/// More values would keep drivers' compilers busy for minutes, more turns the twin.
+/// More values would keep drivers' compilers busy for minutes, more iterations the twin.
 const MOST_VALUES: u64 = 1024;
-const MOST_TURNS: u64 = 4096;
+const MOST_ITERATIONS: u64 = 4096;
 
 /// The time of one multiply-add of one value in all invocations.
 const TIME_PER_VALUE: Headline = Headline { metric: Metric::TimePerItem, name: "time_per_value", unit: "ns", better: "lower" };
@@ -54,17 +54,17 @@ impl Experiment for Registers {
         let sizes = if setting.preset == Preset::Thorough { vec![64, 256, 1024] } else { vec![usual_size(setting)] };
         // Eight waves of 2048 invocations on the largest devices of today, as long as registers allow them.
         let groups = setting.by_class(4_u64, 8448);
-        let turns = setting.by_class(16_u64, 128);
+        let iterations = setting.by_class(16_u64, 128);
         vec![
             Axis::new("live_values", "words that an invocation holds", AxisKind::AtLeast(2), values),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [turns]).of_monotone_work(),
+            Axis::new("turns", "multiply-adds of each value", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
         ]
     }
 
     fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (local_size, [values, turns]) =
+        let (local_size, [values, iterations]) =
             (point.u32("local_size_x"), ["live_values", "turns"].map(|axis| point.integer(axis)));
         let within = |what: &str, count: u64, most: u64| {
             let too_many = || Skip::new(format!("{what} is {most} at most, the case needs {count}"));
@@ -72,32 +72,32 @@ impl Experiment for Registers {
         };
         let kernel = Kernel::new("workgroup/registers.comp", [local_size, 1, 1], 1)
             .constant("LIVE_VALUES", Scalar::U32(within("live_values", values, MOST_VALUES)?))
-            .constant("TURNS", Scalar::U32(within("turns", turns, MOST_TURNS)?));
+            .constant("ITERATIONS", Scalar::U32(within("turns", iterations, MOST_ITERATIONS)?));
         let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
         let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
         let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
         let case = Case::single_dispatch(self.name(), point, kernel, groups, &[FACTOR], resources, vec![0]);
-        let updates = values * turns;
+        let updates = values * iterations;
         let work = Work { items: Some(updates), ops: updates.checked_mul(invocations), ..Work::default() };
         // At most: where the driver doesn't unroll the loops over the values, all of them count.
-        Ok(Case { work, headline: TIME_PER_VALUE, iterations: turns + updates + 2 * values, ..case })
+        Ok(Case { work, headline: TIME_PER_VALUE, iterations: iterations + updates + 2 * values, ..case })
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
     fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, values, turns] = ["local_size_x", "live_values", "turns"].map(|axis| case.point.integer(axis));
+        let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| case.point.integer(axis));
         // All workgroups hold the same values; the sum begins with their number, which is multiplied with each value.
         let scale = 3_u32.wrapping_pow(values as u32);
-        let sums: Vec<u32> = (0..local_size).map(|lane| sum(lane as u32, values as usize, turns)).collect();
+        let sums: Vec<u32> = (0..local_size).map(|lane| sum(lane as u32, values as usize, iterations)).collect();
         let result = move |i: u64| sums[(i % local_size) as usize].wrapping_add(scale.wrapping_mul((i / local_size) as u32));
         vec![Expected::words(case.resources[0].bytes() / 4, result)]
     }
 }
 
 /// What an invocation of the workgroup 0 writes.
-fn sum(lane: u32, count: usize, turns: u64) -> u32 {
+fn sum(lane: u32, count: usize, iterations: u64) -> u32 {
     let mut values: Vec<u32> = (lane..).take(count).map(|seed| seed.wrapping_mul(2_654_435_761)).collect();
-    for _ in 0..turns {
+    for _ in 0..iterations {
         for k in 0..count {
             values[k] = values[k].wrapping_mul(FACTOR).wrapping_add(values[(k + 1) % count]);
         }
@@ -211,13 +211,13 @@ mod tests {
     fn what_compilers_and_the_twin_can_not_follow_is_skipped() {
         let device = crate::model::DeviceInfo::mock();
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-        let case = |values: u64, turns: u64| {
-            let point = [("live_values", values), ("local_size_x", 64), ("groups", 1), ("turns", turns)];
+        let case = |values: u64, iterations: u64| {
+            let point = [("live_values", values), ("local_size_x", 64), ("groups", 1), ("turns", iterations)];
             Registers.case("", &Point::new(point.map(|(name, value)| (name.into(), value.into()))), &setting)
         };
-        assert!(case(MOST_VALUES, MOST_TURNS).is_ok());
-        for (values, turns) in [(MOST_VALUES + 1, 1), (8, MOST_TURNS + 1), (1 << 40, 1), (8, u64::MAX)] {
-            assert!(case(values, turns).unwrap_err().reason.contains("the case needs"));
+        assert!(case(MOST_VALUES, MOST_ITERATIONS).is_ok());
+        for (values, iterations) in [(MOST_VALUES + 1, 1), (8, MOST_ITERATIONS + 1), (1 << 40, 1), (8, u64::MAX)] {
+            assert!(case(values, iterations).unwrap_err().reason.contains("the case needs"));
         }
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Reached<'a> {
 
     /// The most subgroup reductions and scans that stand in one loop, with those in the loops within it and in the functions that it
     /// calls; none where none stands in a loop.
-    pub(super) fn most_folds_in_a_loop(&self) -> u64 {
+    pub(super) fn most_reductions_in_a_loop(&self) -> u64 {
         let mut most = 0;
         // Of each function, those of a call.
         let mut of_calls: HashMap<Word, u64> = HashMap::new();
@@ -68,10 +68,10 @@ impl<'a> Reached<'a> {
             for (place, inside) in &function.flow.blocks {
                 let block = &function.all[*place];
                 let called = block.calls.iter().map(|callee| of_calls.get(callee).copied().unwrap_or(0));
-                let folds = called.fold(block.folds, u64::saturating_add);
-                whole = whole.saturating_add(folds);
+                let reductions = called.fold(block.reductions, u64::saturating_add);
+                whole = whole.saturating_add(reductions);
                 if let Some(inside) = inside {
-                    of_loops[*inside] = of_loops[*inside].saturating_add(folds);
+                    of_loops[*inside] = of_loops[*inside].saturating_add(reductions);
                 }
             }
             // From the inside out.

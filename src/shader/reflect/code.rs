@@ -29,7 +29,7 @@ pub(super) struct BasicBlock {
     /// The classes of the subgroup operations among them.
     pub(super) classes: BTreeSet<SubgroupClass>,
     /// Subgroup reductions and scans, which are among those.
-    pub(super) folds: u64,
+    pub(super) reductions: u64,
     /// The functions that it calls, each as often as it does.
     pub(super) calls: Vec<Word>,
     node: Node,
@@ -84,7 +84,7 @@ impl Reader<'_> {
         let mut read = BasicBlock {
             counts: InstructionCounts::default(),
             classes: BTreeSet::new(),
-            folds: 0,
+            reductions: 0,
             calls: calls.filter_map(|call| id(call.operands.first()?)).collect(),
             node: Node { label, loop_merge, end: End::of(block, types, constants) },
         };
@@ -92,7 +92,7 @@ impl Reader<'_> {
             self.pointers.note(instruction);
             self.subgroups.note(instruction, &mut read.classes);
             self.count(instruction, &mut read.counts);
-            read.folds += u64::from(subgroup::is_fold(instruction));
+            read.reductions += u64::from(subgroup::is_reduction(instruction));
         }
         Some(read)
     }

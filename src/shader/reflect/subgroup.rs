@@ -91,7 +91,7 @@ impl<'a> Subgroups<'a> {
 }
 
 /// Whether it is a reduction or a scan, of the whole subgroup, its clusters or partitions.
-pub(super) fn is_fold(instruction: &Instruction) -> bool {
+pub(super) fn is_reduction(instruction: &Instruction) -> bool {
     is_arithmetic(instruction) && matches!(instruction.operands.get(1), Some(Operand::GroupOperation(_)))
 }
 

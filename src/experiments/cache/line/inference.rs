@@ -1,12 +1,12 @@
 //! How many bytes come together, from the time of a missed word and a second one by the distance between them.
 //!
-//! The time is a staircase: constant up to a granule's end, higher behind it. The steps are those of the staircase that is nearest
-//! to the logarithms of the times, of as many steps as the times pay for.
+//! The time is a staircase: constant up to a sector's or a line's end, higher behind it. The steps are those of the staircase
+//! that is nearest to the logarithms of the times, of as many steps as the times pay for.
 
 use crate::experiments::common::sweep::{count, price};
 
 /// The most steps that are told.
-pub(super) const MOST_GRANULES: usize = 3;
+pub(super) const MOST_SECTORS: usize = 3;
 
 /// Distances without which a step could be anything.
 const LEAST_DISTANCES: usize = 8;
@@ -29,12 +29,12 @@ const MUCH: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     /// Of each step, the bytes up to the end of the last word before it, and the first distance behind it.
-    pub(super) granules: Vec<(u64, u64)>,
+    pub(super) sectors: Vec<(u64, u64)>,
     /// What it rests on and how sure it is.
     pub(super) note: String,
 }
 
-/// Infers granules from times by distances in bytes.
+/// Infers sectors and lines from times by distances in bytes.
 ///
 /// # Errors
 /// Why none can be inferred: too few distances, or no steps seen.
@@ -63,7 +63,7 @@ pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, String> {
 /// one that pays best for itself.
 fn best(logs: &[f64]) -> Vec<usize> {
     let mut stairs: Vec<Vec<usize>> = vec![Vec::new()];
-    for _ in 0..MOST_GRANULES {
+    for _ in 0..MOST_SECTORS {
         let longer = stairs.iter().flat_map(|before| {
             let first = before.last().copied().unwrap_or(0) + LEAST_ON_A_STAIR;
             (first..=logs.len() - LEAST_ON_A_STAIR).map(move |next| [&before[..], &[next]].concat())
@@ -122,7 +122,7 @@ fn unexplained_by(x: &[f64], y: &[f64]) -> f64 {
 }
 
 fn finding(steps: &[usize], times: &[(u64, f64)], logs: &[f64]) -> Finding {
-    let granule = |step: &usize| (times[step - 1].0 + 4, times[*step].0);
+    let sector = |step: &usize| (times[step - 1].0 + 4, times[*step].0);
     let stairs: Vec<&[f64]> = stairs(steps, logs).collect();
     let rises: Vec<String> = stairs.windows(2).map(|pair| format!("{:.2}", (mean(pair[1]) - mean(pair[0])).exp())).collect();
     let uneven = stairs.iter().map(|stair| unevenness(stair)).fold(0.0, f64::max);
@@ -132,7 +132,7 @@ fn finding(steps: &[usize], times: &[(u64, f64)], logs: &[f64]) -> Finding {
         rises.join(", "),
         100.0 * uneven.exp_m1()
     );
-    Finding { granules: steps.iter().map(granule).collect(), note }
+    Finding { sectors: steps.iter().map(sector).collect(), note }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -161,8 +161,8 @@ mod tests {
     }
 
     /// Granules of so many bytes, and what a second word beyond each takes.
-    fn staircase(first: f64, granules: &[(f64, f64)]) -> impl Fn(f64) -> f64 {
-        move |distance| granules.iter().rev().find(|(bytes, _)| distance >= *bytes).map_or(first, |(_, time)| *time)
+    fn staircase(first: f64, sectors: &[(f64, f64)]) -> impl Fn(f64) -> f64 {
+        move |distance| sectors.iter().rev().find(|(bytes, _)| distance >= *bytes).map_or(first, |(_, time)| *time)
     }
 
     #[track_caller]
@@ -181,20 +181,20 @@ mod tests {
             &[(32.0, 760.0), (64.0, 900.0), (128.0, 1100.0)],
             &[(16.0, 700.0), (512.0, 1000.0)],
         ];
-        for granules in devices {
+        for sectors in devices {
             for (seed, by) in (1..=4).zip([0.0, 0.01, 0.02, 0.02]) {
-                let finding = infer(&times(seed, by, staircase(620.0, granules)));
-                let finding = finding.unwrap_or_else(|reason| panic!("{granules:?}, noise {by}: {reason}"));
+                let finding = infer(&times(seed, by, staircase(620.0, sectors)));
+                let finding = finding.unwrap_or_else(|reason| panic!("{sectors:?}, noise {by}: {reason}"));
                 #[expect(clippy::cast_precision_loss, reason = "distances are small")]
-                let found: Vec<f64> = finding.granules.iter().map(|(_, bytes)| *bytes as f64).collect();
-                assert_eq!(found, granules.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>(), "noise {by}: {finding:?}");
-                assert!(finding.granules.iter().all(|(low, high)| low <= high && high < &(2 * low)), "{finding:?}");
+                let found: Vec<f64> = finding.sectors.iter().map(|(_, bytes)| *bytes as f64).collect();
+                assert_eq!(found, sectors.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>(), "noise {by}: {finding:?}");
+                assert!(finding.sectors.iter().all(|(low, high)| low <= high && high < &(2 * low)), "{finding:?}");
             }
         }
     }
 
     #[test]
-    fn what_has_no_steps_has_no_granules() {
+    fn what_has_no_steps_has_no_sectors() {
         let laws: [(&str, Law); 6] = [
             ("flat", |_| 600.0),
             ("linear", |distance| 600.0 + distance),

@@ -17,9 +17,10 @@ pub fn expected(case: &Case) -> Expected<'_> {
     let texels = Texels { format, sequence: case.resources[1].sequence() };
     if path.kind == Kind::Linear {
         let mean = walk.floats(&|term| texels.mean(term.element, term.component));
-        // The sum of a turn of bytes is rounded once more.
-        let of_turns = if format.precision() == Precision::Unorm8 { 0.5 * walk.weight_of_turns() as f32 } else { 0.0 };
-        Expected::near(invocations, texels.error_of_sampler() * walk.weight() as f32 + of_turns, mean)
+        // The sum of an iteration of bytes is rounded once more.
+        let of_iterations =
+            if format.precision() == Precision::Unorm8 { 0.5 * walk.weight_of_iterations() as f32 } else { 0.0 };
+        Expected::near(invocations, texels.error_of_sampler() * walk.weight() as f32 + of_iterations, mean)
     } else {
         Expected::floats(invocations, walk.floats(&|term| texels.at(term.element, term.component)))
     }

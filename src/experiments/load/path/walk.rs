@@ -6,7 +6,7 @@
 use crate::model::Point;
 
 /// The shader's constant of the same name.
-const TURN: u32 = 16;
+pub const LOADS_PER_ITERATION: u32 = 16;
 
 /// Which elements lanes load at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +60,15 @@ pub struct Walk {
 /// The most elements that the shader calls few.
 pub const FEW: u32 = 64;
 
-/// The shader's LEAD, in halves, and STEP_OF_TURN.
+/// The shader's LEAD, in halves, and STEP_OF_ITERATION.
 struct Steps {
     halves: u32,
-    of_turn: u32,
+    of_iteration: u32,
 }
 
 impl Steps {
     fn of(elements: u32) -> Self {
-        if elements <= FEW { Self { halves: 3, of_turn: 49 } } else { Self { halves: 24, of_turn: 96 } }
+        if elements <= FEW { Self { halves: 3, of_iteration: 49 } } else { Self { halves: 24, of_iteration: 96 } }
     }
 }
 
@@ -110,18 +110,18 @@ impl Walk {
         self.terms(0).map(|term| term.weight).sum()
     }
 
-    /// The same where those of a turn count once.
-    pub fn weight_of_turns(self) -> u32 {
-        self.weight() / TURN
+    /// The same where those of an iteration count once.
+    pub fn weight_of_iterations(self) -> u32 {
+        self.weight() / LOADS_PER_ITERATION
     }
 
     /// All that goes into the result of an invocation that begins with this element.
     fn terms(self, first: u32) -> impl Iterator<Item = Term> {
         let steps = Steps::of(self.elements);
         (0..self.loads).flat_map(move |load| {
-            let (turn, k) = (load / TURN, load % TURN);
-            let element = ((first + turn * steps.of_turn) ^ (k * steps.halves / 2)) & (self.elements - 1);
-            (0..self.components).map(move |component| Term { element, component, weight: (turn + 1) * (component + 1) })
+            let (iteration, k) = (load / LOADS_PER_ITERATION, load % LOADS_PER_ITERATION);
+            let element = ((first + iteration * steps.of_iteration) ^ (k * steps.halves / 2)) & (self.elements - 1);
+            (0..self.components).map(move |component| Term { element, component, weight: (iteration + 1) * (component + 1) })
         })
     }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     /// What the shader's constants are chosen for: lanes side by side load whole lines of 32 elements, in pieces of four that
-    /// lie side by side themselves, and a lane has no two neighbours in a turn.
+    /// lie side by side themselves, and a lane has no two neighbours in an iteration.
     #[test]
     fn linear_lanes_load_whole_lines() {
         let walk = walk(Pattern::Linear);
@@ -179,9 +179,9 @@ mod tests {
                 assert!(loaded[0] % 32 == 0 && loaded.iter().zip(loaded[0]..).all(|(at, n)| *at == n), "{loaded:?}");
             }
         }
-        for turn in lanes.iter().flat_map(|elements| elements.chunks(16)) {
-            let apart = |i: usize, k: usize| turn[i].abs_diff(turn[k]) >= 4;
-            assert!((0..16).all(|i| (0..i).all(|k| apart(i, k))), "{turn:?}");
+        for iteration in lanes.iter().flat_map(|elements| elements.chunks(16)) {
+            let apart = |i: usize, k: usize| iteration[i].abs_diff(iteration[k]) >= 4;
+            assert!((0..16).all(|i| (0..i).all(|k| apart(i, k))), "{iteration:?}");
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// The result tells what an invocation began with, or else one could take another's place; so does that of a single turn.
+    /// The result tells what an invocation began with, or else one could take another's place; so does that of a single iteration.
     #[test]
     fn each_beginning_has_a_result_of_its_own() {
         for (elements, loads) in [(16, 16), (16, 256), (64, 16), (64, 256), (1024, 16), (1024, 256)] {
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Of few elements, a lane loads most in its first turn and each in the end, wherever it begins.
+    /// Of few elements, a lane loads most in its first iteration and each in the end, wherever it begins.
     #[test]
     fn lanes_load_all_of_a_few_elements() {
         for (elements, loads, least) in [(16, 16, 13), (16, 64, 16), (64, 16, 16), (64, 256, 64)] {

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use super::table::Fold;
+use super::table::Reduction;
 use crate::model::Feature;
 
 /// What the operands are: the variants.
@@ -173,40 +173,40 @@ impl Number {
     }
 
     /// What changes nothing.
-    pub fn identity(self, fold: Fold) -> u64 {
-        match fold {
-            Fold::Add | Fold::Or | Fold::Xor => 0,
-            Fold::Mul if self.is_float() => self.bits_of(1.0),
-            Fold::Mul => 1,
-            Fold::And => self.mask(),
-            Fold::Min if self.is_float() => self.bits_of(f64::INFINITY),
-            Fold::Max if self.is_float() => self.bits_of(f64::NEG_INFINITY),
-            Fold::Min => self.least() ^ self.mask(),
-            Fold::Max => self.least(),
+    pub fn identity(self, reduction: Reduction) -> u64 {
+        match reduction {
+            Reduction::Add | Reduction::Or | Reduction::Xor => 0,
+            Reduction::Mul if self.is_float() => self.bits_of(1.0),
+            Reduction::Mul => 1,
+            Reduction::And => self.mask(),
+            Reduction::Min if self.is_float() => self.bits_of(f64::INFINITY),
+            Reduction::Max if self.is_float() => self.bits_of(f64::NEG_INFINITY),
+            Reduction::Min => self.least() ^ self.mask(),
+            Reduction::Max => self.least(),
         }
     }
 
     /// One value of two.
-    pub fn combine(self, fold: Fold, a: u64, b: u64) -> u64 {
+    pub fn combine(self, reduction: Reduction, a: u64, b: u64) -> u64 {
         if self.is_float() {
             let [a, b] = [a, b].map(|bits| self.float(bits));
-            return self.bits_of(match fold {
-                Fold::Add => a + b,
-                Fold::Mul => a * b,
-                Fold::Min => a.min(b),
-                Fold::Max => a.max(b),
-                Fold::And | Fold::Or | Fold::Xor => unreachable!("floats have no bitwise operations"),
+            return self.bits_of(match reduction {
+                Reduction::Add => a + b,
+                Reduction::Mul => a * b,
+                Reduction::Min => a.min(b),
+                Reduction::Max => a.max(b),
+                Reduction::And | Reduction::Or | Reduction::Xor => unreachable!("floats have no bitwise operations"),
             });
         }
         let is_less = if self.is_signed() { self.signed(a) < self.signed(b) } else { a < b };
-        let result = match fold {
-            Fold::Add => a.wrapping_add(b),
-            Fold::Mul => a.wrapping_mul(b),
-            Fold::Min => return if is_less { a } else { b },
-            Fold::Max => return if is_less { b } else { a },
-            Fold::And => a & b,
-            Fold::Or => a | b,
-            Fold::Xor => a ^ b,
+        let result = match reduction {
+            Reduction::Add => a.wrapping_add(b),
+            Reduction::Mul => a.wrapping_mul(b),
+            Reduction::Min => return if is_less { a } else { b },
+            Reduction::Max => return if is_less { b } else { a },
+            Reduction::And => a & b,
+            Reduction::Or => a | b,
+            Reduction::Xor => a ^ b,
         };
         result & self.mask()
     }
@@ -238,11 +238,16 @@ mod tests {
         for number in NAMES.iter().map(|name| Number::named(name)) {
             let whole = [0, 1, 5, number.mask(), number.mask() >> 1, number.least()];
             let values = if number.is_float() { [-1.5, 0.5, 1.0, 2.0, 100.0, -4.0].map(|v| number.bits_of(v)) } else { whole };
-            for fold in [Fold::Add, Fold::Mul, Fold::Min, Fold::Max, Fold::And, Fold::Or, Fold::Xor] {
-                if number.is_float() && matches!(fold, Fold::And | Fold::Or | Fold::Xor) {
+            for reduction in
+                [Reduction::Add, Reduction::Mul, Reduction::Min, Reduction::Max, Reduction::And, Reduction::Or, Reduction::Xor]
+            {
+                if number.is_float() && matches!(reduction, Reduction::And | Reduction::Or | Reduction::Xor) {
                     continue;
                 }
-                assert!(values.iter().all(|value| number.combine(fold, number.identity(fold), *value) == *value), "{number:?}");
+                assert!(
+                    values.iter().all(|value| number.combine(reduction, number.identity(reduction), *value) == *value),
+                    "{number:?}"
+                );
             }
         }
     }
@@ -253,7 +258,7 @@ mod tests {
         for number in [Number::U8, Number::I8, Number::U16, Number::I16, Number::U32, Number::I32] {
             let is_rare = |i: &u32| {
                 let operand = operand(number, i << 20);
-                number.combine(Fold::Min, operand, number.rare()) != number.rare()
+                number.combine(Reduction::Min, operand, number.rare()) != number.rare()
             };
             assert_eq!((0..4096).filter(is_rare).count(), 64, "{number:?}");
         }

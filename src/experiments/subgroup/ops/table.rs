@@ -25,7 +25,7 @@ pub enum Act {
     /// A lane takes another's value.
     Move(Move),
     /// Values of several lanes become one.
-    Fold(Reach, Fold),
+    Reduce(Reach, Reduction),
 }
 
 /// Which yes or no.
@@ -89,7 +89,7 @@ pub enum Move {
     QuadDiagonal,
 }
 
-/// Which lanes are folded.
+/// Which lanes are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// All.
@@ -104,7 +104,7 @@ pub enum Reach {
 
 /// How two values become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
+pub enum Reduction {
     Add,
     Mul,
     Min,
@@ -165,36 +165,36 @@ operations! {
         "rotate_clustered": Act::Move(Move::RotateClustered);
     }
     Arithmetic {
-        "add": Act::Fold(Reach::Whole, Fold::Add);
-        "mul": Act::Fold(Reach::Whole, Fold::Mul);
-        "min": Act::Fold(Reach::Whole, Fold::Min);
-        "max": Act::Fold(Reach::Whole, Fold::Max);
-        "and": Act::Fold(Reach::Whole, Fold::And);
-        "or": Act::Fold(Reach::Whole, Fold::Or);
-        "xor": Act::Fold(Reach::Whole, Fold::Xor);
-        "inclusive_add": Act::Fold(Reach::Inclusive, Fold::Add);
-        "inclusive_mul": Act::Fold(Reach::Inclusive, Fold::Mul);
-        "inclusive_min": Act::Fold(Reach::Inclusive, Fold::Min);
-        "inclusive_max": Act::Fold(Reach::Inclusive, Fold::Max);
-        "inclusive_and": Act::Fold(Reach::Inclusive, Fold::And);
-        "inclusive_or": Act::Fold(Reach::Inclusive, Fold::Or);
-        "inclusive_xor": Act::Fold(Reach::Inclusive, Fold::Xor);
-        "exclusive_add": Act::Fold(Reach::Exclusive, Fold::Add);
-        "exclusive_mul": Act::Fold(Reach::Exclusive, Fold::Mul);
-        "exclusive_min": Act::Fold(Reach::Exclusive, Fold::Min);
-        "exclusive_max": Act::Fold(Reach::Exclusive, Fold::Max);
-        "exclusive_and": Act::Fold(Reach::Exclusive, Fold::And);
-        "exclusive_or": Act::Fold(Reach::Exclusive, Fold::Or);
-        "exclusive_xor": Act::Fold(Reach::Exclusive, Fold::Xor);
+        "add": Act::Reduce(Reach::Whole, Reduction::Add);
+        "mul": Act::Reduce(Reach::Whole, Reduction::Mul);
+        "min": Act::Reduce(Reach::Whole, Reduction::Min);
+        "max": Act::Reduce(Reach::Whole, Reduction::Max);
+        "and": Act::Reduce(Reach::Whole, Reduction::And);
+        "or": Act::Reduce(Reach::Whole, Reduction::Or);
+        "xor": Act::Reduce(Reach::Whole, Reduction::Xor);
+        "inclusive_add": Act::Reduce(Reach::Inclusive, Reduction::Add);
+        "inclusive_mul": Act::Reduce(Reach::Inclusive, Reduction::Mul);
+        "inclusive_min": Act::Reduce(Reach::Inclusive, Reduction::Min);
+        "inclusive_max": Act::Reduce(Reach::Inclusive, Reduction::Max);
+        "inclusive_and": Act::Reduce(Reach::Inclusive, Reduction::And);
+        "inclusive_or": Act::Reduce(Reach::Inclusive, Reduction::Or);
+        "inclusive_xor": Act::Reduce(Reach::Inclusive, Reduction::Xor);
+        "exclusive_add": Act::Reduce(Reach::Exclusive, Reduction::Add);
+        "exclusive_mul": Act::Reduce(Reach::Exclusive, Reduction::Mul);
+        "exclusive_min": Act::Reduce(Reach::Exclusive, Reduction::Min);
+        "exclusive_max": Act::Reduce(Reach::Exclusive, Reduction::Max);
+        "exclusive_and": Act::Reduce(Reach::Exclusive, Reduction::And);
+        "exclusive_or": Act::Reduce(Reach::Exclusive, Reduction::Or);
+        "exclusive_xor": Act::Reduce(Reach::Exclusive, Reduction::Xor);
     }
     Clustered {
-        "clustered_add": Act::Fold(Reach::Cluster, Fold::Add);
-        "clustered_mul": Act::Fold(Reach::Cluster, Fold::Mul);
-        "clustered_min": Act::Fold(Reach::Cluster, Fold::Min);
-        "clustered_max": Act::Fold(Reach::Cluster, Fold::Max);
-        "clustered_and": Act::Fold(Reach::Cluster, Fold::And);
-        "clustered_or": Act::Fold(Reach::Cluster, Fold::Or);
-        "clustered_xor": Act::Fold(Reach::Cluster, Fold::Xor);
+        "clustered_add": Act::Reduce(Reach::Cluster, Reduction::Add);
+        "clustered_mul": Act::Reduce(Reach::Cluster, Reduction::Mul);
+        "clustered_min": Act::Reduce(Reach::Cluster, Reduction::Min);
+        "clustered_max": Act::Reduce(Reach::Cluster, Reduction::Max);
+        "clustered_and": Act::Reduce(Reach::Cluster, Reduction::And);
+        "clustered_or": Act::Reduce(Reach::Cluster, Reduction::Or);
+        "clustered_xor": Act::Reduce(Reach::Cluster, Reduction::Xor);
     }
     Quad {
         "quad_broadcast_0": Act::Move(Move::QuadBroadcast(0));
@@ -261,12 +261,12 @@ impl Operation {
 
     /// Whether it works on bits, which floats don't offer.
     pub fn is_bitwise(&self) -> bool {
-        matches!(self.act, Act::Fold(_, Fold::And | Fold::Or | Fold::Xor))
+        matches!(self.act, Act::Reduce(_, Reduction::And | Reduction::Or | Reduction::Xor))
     }
 
     /// Whether it takes a cluster size.
     pub fn is_clustered(&self) -> bool {
-        matches!(self.act, Act::Fold(Reach::Cluster, _) | Act::Move(Move::RotateClustered))
+        matches!(self.act, Act::Reduce(Reach::Cluster, _) | Act::Move(Move::RotateClustered))
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
     fn codes_count_through_each_class() {
         let code = |word| Operation::of(word).code();
         assert_eq!(["elect", "all", "all_equal", "broadcast_first", "quad_swap_diagonal"].map(code), [0, 0, 2, 9, 6]);
-        // The shader takes the code apart into fold and reach.
+        // The shader takes the code apart into the reduction and its reach.
         assert_eq!(["add", "xor", "inclusive_add", "exclusive_mul", "clustered_mul"].map(code), [0, 6, 7, 15, 1]);
     }
 }

@@ -1,7 +1,7 @@
 //! What the shaders compute, one subgroup at a time. Values are held as bits, whatever their type.
 
 use super::number::Number;
-use super::table::{Act, Ballot, Fold, Move, Operation, Reach, Vote};
+use super::table::{Act, Ballot, Move, Operation, Reach, Reduction, Vote};
 
 /// A chain of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Twin {
         match self.operation.act {
             Act::Vote(vote) => Results::Votes(all.map(|lane| self.vote(vote, x, lanes, lane, number)).collect()),
             Act::AllEqual => {
-                let bounded = |x: &u64| self.number.combine(Fold::Min, *x, self.number.rare());
+                let bounded = |x: &u64| self.number.combine(Reduction::Min, *x, self.number.rare());
                 Results::Votes(vec![x.iter().all(|other| bounded(other) == bounded(&x[0])); x.len()])
             }
             Act::Ballot(ballot) => {
@@ -66,7 +66,7 @@ impl Twin {
                 let given = |lane| x.get(self.partner(from, lanes, lane)).copied().unwrap_or(x[lane]);
                 Results::Values(all.map(given).collect())
             }
-            Act::Fold(reach, fold) => Results::Values(self.fold(reach, fold, x)),
+            Act::Reduce(reach, reduction) => Results::Values(self.reduce(reach, reduction, x)),
         }
     }
 
@@ -80,10 +80,10 @@ impl Twin {
     /// The bits of a float that a word tells, of an f64 those of its upper and of its lower word.
     fn kept(&self) -> (u32, u32) {
         match (self.operation.act, self.number) {
-            (Act::Fold(_, Fold::Mul), Number::F16) => (0x8000_0000, 0),
-            (Act::Fold(_, Fold::Mul), Number::F64) => (0x8010_0000, 0),
-            (Act::Fold(_, Fold::Mul), _) => (0x8080_0000, 0),
-            (Act::Fold(..), Number::F16) => (0x0070_0000, 0),
+            (Act::Reduce(_, Reduction::Mul), Number::F16) => (0x8000_0000, 0),
+            (Act::Reduce(_, Reduction::Mul), Number::F64) => (0x8010_0000, 0),
+            (Act::Reduce(_, Reduction::Mul), _) => (0x8080_0000, 0),
+            (Act::Reduce(..), Number::F16) => (0x0070_0000, 0),
             (_, Number::F16) => (0x007F_E000, 0),
             (_, Number::F64) => (0x000F_FFFF, 0xFFFF_FF00),
             _ => (0x007F_FF80, 0),
@@ -147,14 +147,16 @@ impl Twin {
 
     // ---- arithmetic -------------------------------------------------------------------------------------------------------
 
-    fn fold(&self, reach: Reach, fold: Fold, x: &[u64]) -> Vec<u64> {
+    fn reduce(&self, reach: Reach, reduction: Reduction, x: &[u64]) -> Vec<u64> {
         let number = self.number;
-        let operands: Vec<u64> = (0..).zip(x).map(|(lane, x)| self.operand(fold, *x, lane)).collect();
-        let whole = |operands: &[u64]| operands.iter().fold(number.identity(fold), |sum, own| number.combine(fold, sum, *own));
+        let operands: Vec<u64> = (0..).zip(x).map(|(lane, x)| self.operand(reduction, *x, lane)).collect();
+        let whole = |operands: &[u64]| {
+            operands.iter().fold(number.identity(reduction), |sum, own| number.combine(reduction, sum, *own))
+        };
         // Before and after each lane in turn.
-        let sums = operands.iter().scan(number.identity(fold), |sum, own| {
+        let sums = operands.iter().scan(number.identity(reduction), |sum, own| {
             let below = *sum;
-            *sum = number.combine(fold, below, *own);
+            *sum = number.combine(reduction, below, *own);
             Some((below, *sum))
         });
         match reach {
@@ -167,14 +169,14 @@ impl Twin {
         }
     }
 
-    fn operand(&self, fold: Fold, x: u64, lane: u32) -> u64 {
+    fn operand(&self, reduction: Reduction, x: u64, lane: u32) -> u64 {
         let mask = self.number.mask();
         let own_bits = (3 << (lane % self.number.width())) & mask;
-        match fold {
+        match reduction {
             _ if self.number.is_float() => x,
-            Fold::Mul => x | 1,
-            Fold::And => x | (own_bits ^ mask),
-            Fold::Or => x & own_bits,
+            Reduction::Mul => x | 1,
+            Reduction::And => x | (own_bits ^ mask),
+            Reduction::Or => x & own_bits,
             _ => x,
         }
     }
