@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use lanescope::experiments::{CATALOGUE, Experiment, Setting};
+use lanescope::experiments::{CATALOGUE, Config, Experiment, Setting};
 use lanescope::gpu::{Instance, InstanceOptions, Slot};
 use lanescope::measure::{
     CaseKey, CaseSource, Dispatcher, LocalBench, LocalOptions, Measured, Options, PairBase, Pool, Rule, Session, Task,
@@ -239,7 +239,7 @@ fn kernels_of(experiment: &dyn Experiment, setting: &Setting) -> Vec<(&'static s
 fn axis_to_double(experiment: &dyn Experiment, (variant, point): (&str, &Point), setting: &Setting) -> Option<(Axis, bool)> {
     let iterations = |axis: &Axis, n: u64| {
         let point = point.with(&axis.name, &AxisValue::from(n));
-        experiment.case(variant, &point, setting).map_or(0, |case| case.iterations)
+        experiment.case(&Config::new(variant, &point, setting)).map_or(0, |case| case.iterations)
     };
     let lengthens_loops = |axis: &&Axis| {
         let most = point.integer(&axis.name);
@@ -264,7 +264,7 @@ impl Doubling {
         let axes = experiment.axes(&Setting { preset: Preset::Default, ..setting });
         let sized = axes.into_iter().find(|sized| sized.name == axis.name).as_ref().map(middle);
         let most = point.with(&axis.name, &sized.context("an axis of work has sizes")?).integer(&axis.name);
-        let case_of = |n: u64| experiment.case(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting);
+        let case_of = |n: u64| experiment.case(&Config::new(variant, &point.with(&axis.name, &AxisValue::from(n)), &setting));
         let work_of = |n: u64| case_of(n).map_or(0.0, |case| amount(&case.work));
         // What a pass begins with is over after a short while: longer loops tell more than shorter ones, as far as results stay exact.
         let most = if is_loop && case_of(4 * most).is_ok() { 4 * most } else { most };
@@ -332,8 +332,8 @@ impl CaseSource for Always {
         Ok(self.0.clone())
     }
 
-    fn check(&mut self, _: &Case, _: Outputs) -> Verdict {
-        Verdict::Right
+    fn check(&mut self, _: &Case, _: Outputs) -> Result<Verdict, Failure> {
+        Ok(Verdict::Right)
     }
 }
 

@@ -36,6 +36,16 @@ pub fn label(letter: char, hash: Sha256) -> String {
     format!("{letter}{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
+/// What stands for several labels of one letter: the label itself where they are all the same, else one of them all, in their order.
+pub fn joint<'l>(labels: impl Iterator<Item = &'l str> + Clone) -> String {
+    let first = labels.clone().next().unwrap_or_default();
+    let letter = first.chars().next().filter(|_| labels.clone().any(|label| label != first));
+    match letter {
+        Some(letter) => label(letter, labels.fold(Sha256::new(), |hash, label| hash.chain_update(label).chain_update(b"\n"))),
+        None => first.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +63,15 @@ mod tests {
         assert_ne!(fingerprint(&[vec![7; 2 * PART], vec![7; 3]]), known);
         assert_ne!(fingerprint(&[vec![], vec![7; 2 * PART + 3]]), known);
         assert_ne!(fingerprint(&outputs[..1]), known);
+    }
+
+    #[test]
+    fn labels_together_have_one_of_their_own_unless_they_are_the_same() {
+        let joint = |labels: &[&str]| joint(labels.iter().copied());
+        assert_eq!([joint(&[]), joint(&["c1"]), joint(&["c1", "c1"])], ["", "c1", "c1"]);
+        let both = joint(&["c1", "c2"]);
+        assert!(both.len() == 17 && both.starts_with('c'), "{both}");
+        assert!(![joint(&["c2", "c1"]), joint(&["c1", "c2", "c2"]), joint(&["c1c2"])].contains(&both));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Comparing what a device computed with what its CPU twin says.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -111,17 +112,16 @@ impl fmt::Display for Mismatch {
 /// share the work. A twin that can't compute elements one by one computes them all beforehand and looks them up.
 pub struct Expected<'a> {
     elements: u64,
-    kind: Kind,
+    kind: Kind<'a>,
     /// The bits of an element.
     at: Box<dyn Fn(u64) -> u32 + Sync + 'a>,
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
+enum Kind<'a> {
     Word,
     Float,
-    /// Floats that may differ by so much.
-    Near(f32),
+    /// Floats of which each may differ by so much.
+    Near(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
 }
 
 impl<'a> Expected<'a> {
@@ -135,10 +135,47 @@ impl<'a> Expected<'a> {
         Self { elements, kind: Kind::Float, at: Box::new(move |index| at(index).to_bits()) }
     }
 
-    /// `f32` values that may differ from the twin's by a tolerance: for results that no rule makes exact, such as a sampler's,
-    /// where the experiment derives how far they can be off.
-    pub fn near(elements: u64, tolerance: f32, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
-        Self { elements, kind: Kind::Near(tolerance), at: Box::new(move |index| at(index).to_bits()) }
+    /// `f32` values that may differ from the twin's by a tolerance, of each element its own: for results that no rule makes
+    /// exact, such as a sampler's or a sum's of many terms, where the experiment derives how far they can be off.
+    pub fn near(elements: u64, tolerance: impl Fn(u64) -> f32 + Sync + 'a, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
+        Self { elements, kind: Kind::Near(Box::new(tolerance)), at: Box::new(move |index| at(index).to_bits()) }
+    }
+
+    /// As [`Self::near`], of a twin that computes beforehand what it looks up, as [`Self::words_from`] has it.
+    pub fn near_from<F>(
+        elements: u64,
+        tolerance: impl Fn(u64) -> f32 + Sync + 'a,
+        prepare: impl FnOnce() -> F + Send + 'a,
+    ) -> Self
+    where
+        F: Fn(u64) -> f32 + Send + Sync + 'a,
+    {
+        let at = LazyLock::new(prepare);
+        Self::near(elements, tolerance, move |index| (*at)(index))
+    }
+
+    /// As [`Self::words`], of a twin that computes beforehand what it looks up: it does so once, when the first element is asked
+    /// for.
+    pub fn words_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
+    where
+        F: Fn(u64) -> u32 + Send + Sync + 'a,
+    {
+        let at = LazyLock::new(prepare);
+        Self::words(elements, move |index| (*at)(index))
+    }
+
+    /// As [`Self::floats`], of a twin that computes beforehand what it looks up, as [`Self::words_from`] has it.
+    pub fn floats_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
+    where
+        F: Fn(u64) -> f32 + Send + Sync + 'a,
+    {
+        let at = LazyLock::new(prepare);
+        Self::floats(elements, move |index| (*at)(index))
+    }
+
+    /// How many elements there are.
+    pub fn elements(&self) -> u64 {
+        self.elements
     }
 
     /// The bytes that a right device would write.
@@ -153,18 +190,20 @@ impl<'a> Expected<'a> {
         }
     }
 
-    fn show_expected(&self, bits: u32) -> String {
-        match self.kind {
-            Kind::Near(tolerance) => format!("{} within {tolerance:?}", self.show(bits)),
+    fn show_expected(&self, index: u64) -> String {
+        let bits = (self.at)(index);
+        match &self.kind {
+            Kind::Near(tolerance) => format!("{} within {:?}", self.show(bits), tolerance(index)),
             Kind::Word | Kind::Float => self.show(bits),
         }
     }
 
-    fn accepts(&self, got: u32, expected: u32) -> bool {
-        match self.kind {
+    fn accepts(&self, got: u32, index: u64) -> bool {
+        let expected = (self.at)(index);
+        match &self.kind {
             Kind::Word | Kind::Float => got == expected,
             // Not what is farther: neither is what is no number at all, nor an infinity.
-            Kind::Near(tolerance) => (f32::from_bits(got) - f32::from_bits(expected)).abs() <= tolerance,
+            Kind::Near(tolerance) => (f32::from_bits(got) - f32::from_bits(expected)).abs() <= tolerance(index),
         }
     }
 }
@@ -175,7 +214,7 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
         let start = usize::try_from(index).ok()?.checked_mul(4)?;
         got.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     };
-    let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, (expected.at)(*index)));
+    let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, *index));
     let missing_or_more = (got.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
     // Two passes only where something is wrong: the first wrong element costs order.
     let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
@@ -185,7 +224,7 @@ pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
     let index = (0..expected.elements).find(is_wrong).unwrap_or(expected.elements);
     let beyond = || "nothing".to_owned();
     let got = element(index).map_or_else(beyond, |bits| expected.show(bits));
-    let right = if index < expected.elements { expected.show_expected((expected.at)(index)) } else { beyond() };
+    let right = if index < expected.elements { expected.show_expected(index) } else { beyond() };
     let found = Mismatch::single(output, Position::Element(index), got, right);
     Verdict::Wrong(Mismatch { wrong: wrong.max(missing_or_more), total: expected.elements, ..found })
 }
@@ -218,7 +257,7 @@ mod tests {
 
     #[test]
     fn near_floats_differ_by_no_more_than_the_tolerance() {
-        let verdict = |got: f32| compare("out", &got.to_ne_bytes(), &Expected::near(1, 0.5, |_| 8.0));
+        let verdict = |got: f32| compare("out", &got.to_ne_bytes(), &Expected::near(1, |_| 0.5, |_| 8.0));
         assert!([7.5, 8.0, 8.5].into_iter().all(|got| verdict(got) == Verdict::Right));
         for got in [7.4375, 8.5625, -8.0, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
             let Verdict::Wrong(mismatch) = verdict(got) else { panic!("{got} passes") };

@@ -11,6 +11,7 @@ use super::journal::Left;
 use super::outputs;
 use super::relations::Relations;
 use super::target::Targets;
+use crate::digest;
 use crate::error::Error;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::output::{self, Format, Outputs, Staged, Target};
@@ -321,9 +322,13 @@ impl<'r> Judge<'r> {
         }
     }
 
-    /// The hash of a case's first kernel; an empty one for a case without kernels, none for one that doesn't compile.
+    /// The hash of a case's kernels; an empty one for a case without kernels, none for one that doesn't compile.
     fn source_hash(&mut self, case: &Case) -> Option<String> {
-        let Some(kernel) = case.kernels.first() else { return Some(String::new()) };
+        let hashes: Option<Vec<String>> = case.kernels.iter().map(|kernel| self.module_hash(kernel)).collect();
+        Some(digest::joint(hashes?.iter().map(String::as_str)))
+    }
+
+    fn module_hash(&mut self, kernel: &Kernel) -> Option<String> {
         let Kernel { source, macros, target, .. } = kernel;
         let subject = ModuleKey { path: source.to_string(), macros: macros.clone(), target: *target };
         let compiler = &mut self.compiler;

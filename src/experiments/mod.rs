@@ -8,12 +8,13 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Skip, Traffic};
-use crate::validate::{Expected, Verdict, compare};
+use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Preset, Skip, Traffic};
 
+pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
+pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, usual_size};
-pub use common::lanes::{lanes, require_classes, scramble, size_to_require};
+pub use common::lanes::{lanes, scramble, size_to_require};
 pub use common::stepped::stepped;
 
 /// What an experiment may depend on besides its point: pure data, known before anything is dispatched.
@@ -117,19 +118,20 @@ pub trait Experiment: Sync {
         self.axes(setting)
     }
 
-    /// The case at a point, or why the device can't run it. Pure: compiles nothing, touches no device. Limits that every case
-    /// must keep (workgroup size, group counts, buffer ranges) are checked by the plan.
+    /// The case of a configuration and its CPU twin, or why the device can't run it. Pure: compiles nothing, touches no device,
+    /// and computes no results: that is left to the twin, once it is asked. Limits that every case must keep (workgroup size,
+    /// group counts, buffer ranges) are checked by the plan.
     ///
     /// # Errors
     /// A limit or a feature that this experiment in particular needs and the device hasn't got.
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip>;
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip>;
 
-    /// The CPU twin: what each of the case's outputs must hold after a pass.
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>>;
-
-    /// Compares the outputs, in the order of the case's check, with what they must hold.
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        compare_all(case, outputs, self.expected(case))
+    /// The case alone.
+    ///
+    /// # Errors
+    /// As [`Experiment::build`].
+    fn case(&self, config: &Config) -> Result<Case, Skip> {
+        self.build(config).map(|built| built.case)
     }
 
     /// How the bytes or items that one of its cases counts show in its kernels: in each of them, or in the one that does the work.
@@ -141,26 +143,6 @@ pub trait Experiment: Sync {
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         Ok(case.work.bytes.map(|_| Traffic::of(case)).into_iter().collect())
     }
-}
-
-/// Compares each output with what it must hold.
-fn compare_all(case: &Case, outputs: &[Vec<u8>], expected: Vec<Expected>) -> Verdict {
-    let names = case.check.outputs().iter().map(|&resource| case.resources[resource].name.as_ref());
-    // Fewer of either, and what is left over would pass unseen.
-    assert!(
-        expected.len() == names.len() && outputs.len() == names.len() && !outputs.is_empty(),
-        "{}: {} outputs, of which {} were read and the twin tells {}",
-        case.experiment,
-        names.len(),
-        outputs.len(),
-        expected.len()
-    );
-    names
-        .zip(outputs)
-        .zip(expected)
-        .map(|((name, got), expected)| compare(name, got, &expected))
-        .find(|verdict| *verdict != Verdict::Right)
-        .unwrap_or(Verdict::Right)
 }
 
 /// Experiments of the family `calibration`.

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::Instrument;
 use super::rig::Conditions;
 use super::visit::{Sizes, Visit};
+use crate::digest;
 use crate::model::{Case, DeviceInfo, Failure, PipelineStatistics, Point};
-use crate::shader::Prepared;
+use crate::shader::{Module, Prepared};
 use crate::validate::{Learned, Outputs, Verdict};
 
 /// Names a case for whoever can make it: pure data, which means the same in every process of this version.
@@ -43,7 +44,10 @@ pub trait CaseSource {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure>;
 
     /// Compares the outputs of a case, in the order of its check, with what they must hold.
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict;
+    ///
+    /// # Errors
+    /// Where that can't be told, as of a case that isn't one of its own.
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
 
     /// Whether it tells what a pass never wrote from what that computed, which takes another pass over another poison.
     fn tells_unwritten(&self) -> bool {
@@ -211,11 +215,11 @@ pub struct Loading {
 /// What compiling a case tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShaderFacts {
-    /// Hash of what the compiler read for the first kernel.
+    /// Hash of what the compiler read for its kernel; of several modules, of their hashes.
     pub source_hash: String,
-    /// Hash of the first kernel's SPIR-V.
+    /// Hash of its kernel's SPIR-V; of several modules, of their hashes.
     pub spirv_hash: String,
-    /// Workgroup memory of the first kernel.
+    /// Workgroup memory of that kernel of a pass that has the most.
     pub shared_bytes: u64,
     /// GLSL to SPIR-V, all kernels together.
     pub compile_time: Duration,
@@ -224,11 +228,14 @@ pub struct ShaderFacts {
 impl ShaderFacts {
     /// Of a compiled case; `None` for one without kernels.
     pub fn of(prepared: &Prepared) -> Option<Self> {
-        let kernel = prepared.kernels.first()?;
+        prepared.kernels.first()?;
+        let timed = prepared.case.timed_kernels().into_iter().filter_map(|kernel| prepared.kernels.get(kernel));
+        let hash =
+            |of: fn(&Module) -> &String| digest::joint(prepared.kernels.iter().map(|kernel| of(&kernel.module).as_str()));
         Some(Self {
-            source_hash: kernel.module.source_hash.clone(),
-            spirv_hash: kernel.module.spirv_hash.clone(),
-            shared_bytes: kernel.shared_bytes,
+            source_hash: hash(|module| &module.source_hash),
+            spirv_hash: hash(|module| &module.spirv_hash),
+            shared_bytes: timed.map(|kernel| kernel.shared_bytes).max().unwrap_or(0),
             compile_time: prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum(),
         })
     }

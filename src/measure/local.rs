@@ -278,7 +278,7 @@ impl<'a> LocalBench<'a> {
         if found == right {
             return Ok(found);
         }
-        match self.source.check(case, Outputs { bytes, poisoned }) {
+        match self.source.check(case, Outputs { bytes, poisoned })? {
             Verdict::Right => Ok(found),
             Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
         }

@@ -89,32 +89,6 @@ pub const POISON: u32 = 0xFFDE_AD01;
 pub const OTHER_POISON: u32 = 0x7FA1_5E02;
 
 impl Case {
-    /// A case of one experiment that dispatches one kernel over one grid and overwrites its `outputs` whole: by far the most
-    /// common shape. Its reset poisons the outputs.
-    pub fn single_dispatch(
-        experiment: &str,
-        point: &Point,
-        kernel: Kernel,
-        groups: [u32; 3],
-        push: &[u32],
-        resources: Vec<Resource>,
-        outputs: Vec<usize>,
-    ) -> Self {
-        let mut pass = vec![Step::Bind { kernel: 0 }];
-        if !push.is_empty() {
-            pass.push(Step::push_words(push));
-        }
-        pass.push(Step::Dispatch { groups });
-        Self {
-            kernels: vec![kernel],
-            resources,
-            reset: outputs.iter().map(|&resource| Step::Fill { resource, word: POISON }).collect(),
-            pass,
-            check: Check::Twin(outputs),
-            ..Self::new(experiment, point)
-        }
-    }
-
     /// A case that does nothing, to be filled in.
     pub fn new(experiment: &str, point: &Point) -> Self {
         Self {
@@ -154,10 +128,45 @@ impl Case {
         })
     }
 
-    /// Workgroups of the first dispatch; all zero where the pass dispatches nothing, or takes their numbers from a buffer.
+    /// What a pass dispatches: kernels, by their indexes, and their grids; all zero where their numbers come from a buffer.
+    pub fn dispatches(&self) -> impl Iterator<Item = (usize, [u32; 3])> {
+        let mut bound = 0;
+        self.pass.iter().filter_map(move |step| match *step {
+            Step::Bind { kernel } | Step::BindPipeline { kernel } => {
+                bound = kernel;
+                None
+            }
+            Step::Dispatch { groups } => Some((bound, groups)),
+            Step::DispatchIndirect { .. } => Some((bound, [0; 3])),
+            _ => None,
+        })
+    }
+
+    /// The one of a pass's dispatches that has the most invocations, of several the first.
+    pub fn largest_dispatch(&self) -> Option<(&Kernel, [u32; 3])> {
+        let product = |sizes: [u32; 3]| sizes.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
+        let invocations = |kernel: &Kernel, groups| product(groups).saturating_mul(product(kernel.local_size));
+        let dispatches = self.dispatches().filter_map(|(kernel, groups)| Some((self.kernels.get(kernel)?, groups)));
+        dispatches.fold(None, |largest, (kernel, groups)| match largest {
+            Some((other, more)) if invocations(other, more) >= invocations(kernel, groups) => largest,
+            _ => Some((kernel, groups)),
+        })
+    }
+
+    /// The kernels that a pass dispatches, by their indexes, each once: those before it and beside it aren't timed.
+    pub fn timed_kernels(&self) -> Vec<usize> {
+        let mut kernels: Vec<usize> = Vec::new();
+        for (kernel, _) in self.dispatches() {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+        kernels
+    }
+
+    /// Workgroups of the largest dispatch; all zero where the pass dispatches nothing, or takes their numbers from a buffer.
     pub fn groups(&self) -> [u32; 3] {
-        let dispatch = |step: &Step| if let Step::Dispatch { groups } = step { Some(*groups) } else { None };
-        self.pass.iter().find_map(dispatch).unwrap_or_default()
+        self.largest_dispatch().map(|(_, groups)| groups).unwrap_or_default()
     }
 }
 
@@ -398,9 +407,8 @@ impl Resource {
 }
 
 impl Kernel {
-    /// A kernel of the catalogue that binds resources 0, 1, ... at bindings 0, 1, ... of descriptor set 0.
-    pub fn new(source: &'static str, local_size: [u32; 3], buffers: usize) -> Self {
-        let bindings = (0..).zip(0..buffers).map(|(binding, resource)| Binding::new(0, binding, resource)).collect();
+    /// A kernel to which nothing is bound yet.
+    pub fn new(source: &'static str, local_size: [u32; 3]) -> Self {
         Self {
             source: Cow::Borrowed(source),
             macros: Vec::new(),
@@ -408,7 +416,7 @@ impl Kernel {
             local_size,
             constants: Vec::new(),
             required_subgroup_size: None,
-            bindings,
+            bindings: Vec::new(),
         }
     }
 

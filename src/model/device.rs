@@ -305,98 +305,95 @@ pub enum SubgroupClass {
     RotateClustered,
 }
 
-/// An optional feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Feature {
-    /// `shaderFloat16`
-    Float16,
-    /// `shaderFloat64`
-    Float64,
-    /// `shaderInt8`
-    Int8,
-    /// `shaderInt16`
-    Int16,
-    /// `shaderInt64`
-    Int64,
-    /// `storageBuffer8BitAccess`
-    Storage8,
-    /// `storageBuffer16BitAccess`
-    Storage16,
-    /// `shaderStorageImageExtendedFormats`
-    StorageImageExtendedFormats,
-    /// `shaderStorageImageReadWithoutFormat`
-    StorageImageReadWithoutFormat,
-    /// `shaderStorageImageWriteWithoutFormat`
-    StorageImageWriteWithoutFormat,
-    /// `shaderImageGatherExtended`
-    ImageGatherExtended,
-    /// `imageCubeArray`
-    ImageCubeArray,
-    /// `shaderUniformBufferArrayDynamicIndexing`
-    UniformBufferArrayDynamicIndexing,
-    /// `shaderSampledImageArrayDynamicIndexing`
-    SampledImageArrayDynamicIndexing,
-    /// `shaderStorageBufferArrayDynamicIndexing`
-    StorageBufferArrayDynamicIndexing,
-    /// `shaderStorageImageArrayDynamicIndexing`
-    StorageImageArrayDynamicIndexing,
+impl SubgroupClass {
+    /// Vulkan's name of it.
+    pub fn vulkan_name(self) -> &'static str {
+        match self {
+            Self::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
+            Self::Vote => "VK_SUBGROUP_FEATURE_VOTE_BIT",
+            Self::Arithmetic => "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
+            Self::Ballot => "VK_SUBGROUP_FEATURE_BALLOT_BIT",
+            Self::Shuffle => "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
+            Self::ShuffleRelative => "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
+            Self::Clustered => "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
+            Self::Quad => "VK_SUBGROUP_FEATURE_QUAD_BIT",
+            Self::Rotate => "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
+            Self::RotateClustered => "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
+        }
+    }
+}
+
+/// Declares the features with the names that Vulkan has for them.
+macro_rules! features {
+    ($($(#[$attribute:meta])* $feature:ident = $vulkan:literal,)+) => {
+        /// An optional feature.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Feature {
+            $(#[doc = concat!("`", $vulkan, "`")] $(#[$attribute])* $feature,)+
+        }
+
+        impl Feature {
+            /// Vulkan's name of it: that of the structure's member, or of the extension where there is none.
+            pub fn vulkan_name(self) -> &'static str {
+                match self {
+                    $(Self::$feature => $vulkan,)+
+                }
+            }
+        }
+    };
+}
+
+features! {
+    Float16 = "shaderFloat16",
+    Float64 = "shaderFloat64",
+    Int8 = "shaderInt8",
+    Int16 = "shaderInt16",
+    Int64 = "shaderInt64",
+    Storage8 = "storageBuffer8BitAccess",
+    Storage16 = "storageBuffer16BitAccess",
+    StorageImageExtendedFormats = "shaderStorageImageExtendedFormats",
+    StorageImageReadWithoutFormat = "shaderStorageImageReadWithoutFormat",
+    StorageImageWriteWithoutFormat = "shaderStorageImageWriteWithoutFormat",
+    ImageGatherExtended = "shaderImageGatherExtended",
+    ImageCubeArray = "imageCubeArray",
+    UniformBufferArrayDynamicIndexing = "shaderUniformBufferArrayDynamicIndexing",
+    SampledImageArrayDynamicIndexing = "shaderSampledImageArrayDynamicIndexing",
+    StorageBufferArrayDynamicIndexing = "shaderStorageBufferArrayDynamicIndexing",
+    StorageImageArrayDynamicIndexing = "shaderStorageImageArrayDynamicIndexing",
     /// `shaderSubgroupClock` or `shaderDeviceClock`
-    ShaderClock,
-    /// `shaderSubgroupExtendedTypes`
-    SubgroupExtendedTypes,
-    /// `shaderBufferInt64Atomics`
-    BufferInt64Atomics,
-    /// `shaderSharedInt64Atomics`
-    SharedInt64Atomics,
-    /// `shaderBufferFloat32AtomicAdd`
-    BufferFloat32AtomicAdd,
-    /// `shaderSharedFloat32AtomicAdd`
-    SharedFloat32AtomicAdd,
-    /// `shaderBufferFloat64AtomicAdd`
-    BufferFloat64AtomicAdd,
-    /// `shaderSharedFloat64AtomicAdd`
-    SharedFloat64AtomicAdd,
-    /// `vulkanMemoryModel`
-    MemoryModel,
-    /// `vulkanMemoryModelDeviceScope`
-    MemoryModelDeviceScope,
-    /// `cooperativeMatrix`
-    CooperativeMatrix,
-    /// `cooperativeMatrixWorkgroupScope`
-    CooperativeMatrixWorkgroupScope,
-    /// `cooperativeMatrixFlexibleDimensions`
-    CooperativeMatrixFlexibleDimensions,
-    /// `cooperativeMatrixTensorAddressing`
-    CooperativeMatrixTensorAddressing,
-    /// `shaderIntegerDotProduct`
-    IntegerDotProduct,
-    /// `shaderBFloat16Type`
+    ShaderClock = "shaderSubgroupClock",
+    SubgroupExtendedTypes = "shaderSubgroupExtendedTypes",
+    BufferInt64Atomics = "shaderBufferInt64Atomics",
+    SharedInt64Atomics = "shaderSharedInt64Atomics",
+    BufferFloat32AtomicAdd = "shaderBufferFloat32AtomicAdd",
+    SharedFloat32AtomicAdd = "shaderSharedFloat32AtomicAdd",
+    BufferFloat64AtomicAdd = "shaderBufferFloat64AtomicAdd",
+    SharedFloat64AtomicAdd = "shaderSharedFloat64AtomicAdd",
+    MemoryModel = "vulkanMemoryModel",
+    MemoryModelDeviceScope = "vulkanMemoryModelDeviceScope",
+    CooperativeMatrix = "cooperativeMatrix",
+    CooperativeMatrixWorkgroupScope = "cooperativeMatrixWorkgroupScope",
+    CooperativeMatrixFlexibleDimensions = "cooperativeMatrixFlexibleDimensions",
+    CooperativeMatrixTensorAddressing = "cooperativeMatrixTensorAddressing",
+    IntegerDotProduct = "shaderIntegerDotProduct",
     #[serde(rename = "bfloat16")]
-    BFloat16,
-    /// `shaderBFloat16CooperativeMatrix`
+    BFloat16 = "shaderBFloat16Type",
     #[serde(rename = "bfloat16_cooperative_matrix")]
-    BFloat16CooperativeMatrix,
-    /// `VK_KHR_pipeline_executable_properties`
-    PipelineExecutableProperties,
+    BFloat16CooperativeMatrix = "shaderBFloat16CooperativeMatrix",
+    PipelineExecutableProperties = "VK_KHR_pipeline_executable_properties",
     /// `VK_EXT_calibrated_timestamps` or its KHR form
-    CalibratedTimestamps,
-    /// `robustBufferAccess`
-    RobustBufferAccess,
-    /// `uniformBufferStandardLayout`
-    UniformBufferStandardLayout,
-    /// `scalarBlockLayout`
-    ScalarBlockLayout,
+    CalibratedTimestamps = "VK_EXT_calibrated_timestamps",
+    RobustBufferAccess = "robustBufferAccess",
+    UniformBufferStandardLayout = "uniformBufferStandardLayout",
+    ScalarBlockLayout = "scalarBlockLayout",
     /// `workgroupMemoryExplicitLayout` and its form for scalar layouts
-    WorkgroupMemoryExplicitLayout,
-    /// `synchronization2`
-    Synchronization2,
-    /// `maintenance4`
-    Maintenance4,
-    /// `timelineSemaphore`
-    TimelineSemaphore,
+    WorkgroupMemoryExplicitLayout = "workgroupMemoryExplicitLayout",
+    Synchronization2 = "synchronization2",
+    Maintenance4 = "maintenance4",
+    TimelineSemaphore = "timelineSemaphore",
     /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
-    Events,
+    Events = "events",
 }
 
 /// A queue family.

@@ -64,16 +64,17 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// All that the first kernel's invocations read from and write to buffers, without a loop, is the case's bytes; where it states
+    /// All that the invocations of the largest dispatch read from and write to buffers, without a loop, is the case's bytes; where it states
     /// none, its items.
     pub fn of(case: &Case) -> Self {
         let product = |sizes: [u32; 3]| sizes.map(u64::from).iter().product::<u64>();
+        let largest = case.largest_dispatch();
         Self {
             kernel: 0,
             counted: Moved::READ_AND_WRITTEN,
             uncounted: 0,
             loops: Vec::new(),
-            invocations: product(case.groups()) * case.kernels.first().map_or(0, |kernel| product(kernel.local_size)),
+            invocations: largest.map_or(0, |(kernel, groups)| product(groups) * product(kernel.local_size)),
             total: case.work.bytes.or(case.work.items).unwrap_or(0),
         }
     }

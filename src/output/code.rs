@@ -173,7 +173,7 @@ mod tests {
     fn each_case_has_a_file_with_all_that_is_shown() {
         let folder = tempfile::tempdir().unwrap();
         let mut code = CodeFolder::create(&folder.path().join("some/where")).unwrap();
-        let kernels = ["a.comp", "b.comp"].map(|source| Kernel::new(source, [1; 3], 0)).into();
+        let kernels = ["a.comp", "b.comp"].map(|source| Kernel::new(source, [1; 3])).into();
         let case = Case { kernels, ..Case::new("load/path", &Point::default()) };
         code.write(&row(), &case, &[kernel(&["one\n", "two"]), kernel(&["three"])]).unwrap();
         assert!(!code.is_empty());

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::digest::label;
 use crate::error::{Error, nearest};
-use crate::experiments::{CATALOGUE, Experiment, Setting};
+use crate::experiments::{CATALOGUE, Config, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use axes::{LeftOut, tell_what_others_do};
@@ -245,7 +245,7 @@ impl<'a> Plan<'a> {
 
     fn planned(&self, selection: &Selection, variant: &'static str, point: Point) -> Planned {
         let experiment = selection.experiment;
-        let case = experiment.case(variant, &point, &self.setting).and_then(|case| {
+        let case = experiment.case(&Config::new(variant, &point, &self.setting)).and_then(|case| {
             check_limits(&case, self.setting.device)?;
             Ok(case)
         });

@@ -92,10 +92,10 @@ impl Record {
     }
 
     fn describe_work(&mut self, case: &Case, device: &DeviceInfo) {
-        if let Some(kernel) = case.kernels.first() {
+        if let Some((kernel, groups)) = case.largest_dispatch() {
             let [x, y, z] = kernel.local_size.map(|size| Some(u64::from(size)));
             (self.local_size_x, self.local_size_y, self.local_size_z) = (x, y, z);
-            let [x, y, z] = case.groups().map(|count| Some(u64::from(count)).filter(|count| *count > 0));
+            let [x, y, z] = groups.map(|count| Some(u64::from(count)).filter(|count| *count > 0));
             (self.groups_x, self.groups_y, self.groups_z) = (x, y, z);
             self.subgroup_size = kernel.required_subgroup_size.or_else(|| fixed_subgroup_size(device)).map(u64::from);
         }

@@ -108,14 +108,14 @@ columns! {
         variant: text, "The experiment's variant; empty where it has only one.";
         case_id: text, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
         axes: text, "All axes as `name=value` joined by `;`, sorted by name.";
-        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target.";
-        spirv_hash: text, "Hash of the SPIR-V words before specialization.";
-        local_size_x: integer in "invocations", "Workgroup size in x, of the first kernel.";
-        local_size_y: integer in "invocations", "Workgroup size in y, of the first kernel.";
-        local_size_z: integer in "invocations", "Workgroup size in z, of the first kernel.";
-        groups_x: integer in "workgroups", "Workgroups in x, of the first dispatch.";
-        groups_y: integer in "workgroups", "Workgroups in y, of the first dispatch.";
-        groups_z: integer in "workgroups", "Workgroups in z, of the first dispatch.";
+        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target. Where a case has kernels of several modules, hash of their hashes.";
+        spirv_hash: text, "Hash of the SPIR-V words before specialization. Where a case has kernels of several modules, hash of their hashes.";
+        local_size_x: integer in "invocations", "Workgroup size in x, of the kernel with the most invocations.";
+        local_size_y: integer in "invocations", "Workgroup size in y, of the same kernel.";
+        local_size_z: integer in "invocations", "Workgroup size in z, of the same kernel.";
+        groups_x: integer in "workgroups", "Workgroups in x, of the dispatch with the most invocations.";
+        groups_y: integer in "workgroups", "Workgroups in y, of the same dispatch.";
+        groups_z: integer in "workgroups", "Workgroups in z, of the same dispatch.";
         subgroup_size: integer in "invocations", "Subgroup size that the kernel ran with.";
         cache: text, "warm, or cold (caches evicted before every sample).";
         validation: boolean, "Whether the validation layer was active, which slows everything down.";
@@ -160,10 +160,10 @@ columns! {
         memory_types: text, "Which memory types and heaps hold the case's buffers.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
         statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
-        registers: integer, "Registers per invocation of the first kernel (AMD: vector registers), as the driver's compiler tells with --stats.";
-        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation of the first kernel, as the driver's compiler tells with --stats.";
-        shared_bytes: integer in "bytes", "Workgroup memory of the first kernel.";
-        code_bytes: integer in "bytes", "Machine code of the first kernel, as the driver's compiler tells with --stats.";
+        registers: integer, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
+        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
+        shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
+        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler tells with --stats.";
     }
     work {
         bytes: integer in "bytes", "Useful bytes moved per pass; a copy counts both directions.";

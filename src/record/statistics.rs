@@ -96,14 +96,20 @@ pub fn statistics_object(executable: &Executable) -> Map<String, Value> {
 }
 
 impl Record {
-    /// Fills the columns that pipeline statistics tell, those of each of the case's kernels in order.
+    /// Fills the columns that pipeline statistics tell, those of each of the case's kernels in order: of the kernels that a pass
+    /// dispatches, the most registers and spills that one of them has, and the code of them all.
     pub(super) fn describe_statistics(&mut self, case: &Case, kernels: &[PipelineStatistics]) {
         self.statistics = json(case, kernels);
-        let Some(first) = kernels.first() else { return };
-        let Figures { registers, spill_bytes, code_bytes } = Figures::of(&self.driver_id, &first.executables);
-        (self.registers, self.spill_bytes, self.code_bytes) = (registers, spill_bytes, code_bytes);
+        let timed: Vec<&PipelineStatistics> = case.timed_kernels().into_iter().filter_map(|at| kernels.get(at)).collect();
+        let figures: Vec<Figures> = timed.iter().map(|kernel| Figures::of(&self.driver_id, &kernel.executables)).collect();
+        // Where the driver doesn't tell of one of them, it tells of no most and of no sum.
+        let all = |of: fn(&Figures) -> Option<u64>| figures.iter().map(of).collect::<Option<Vec<u64>>>().unwrap_or_default();
+        self.registers = all(|figures| figures.registers).into_iter().max();
+        self.spill_bytes = all(|figures| figures.spill_bytes).into_iter().max();
+        self.code_bytes = all(|figures| figures.code_bytes).into_iter().reduce(u64::saturating_add);
         // A driver that chooses the size per pipeline tells it only here.
-        let size = common(first.executables.iter().map(|executable| Some(executable.subgroup_size)));
+        let executables = timed.iter().flat_map(|kernel| &kernel.executables);
+        let size = common(executables.map(|executable| Some(executable.subgroup_size)));
         self.subgroup_size = self.subgroup_size.or(size.filter(|size| *size > 0).map(u64::from));
     }
 }
@@ -155,11 +161,13 @@ fn insert(object: &mut Map<String, Value>, name: &str, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kernel, Point, StatValue};
+    use crate::model::{Kernel, Point, StatValue, Step};
 
     fn case(sources: &[&'static str]) -> Case {
-        let kernel = |source: &&'static str| Kernel::new(source, [64, 1, 1], 0);
-        Case { kernels: sources.iter().map(kernel).collect(), ..Case::new("test/statistics", &Point::default()) }
+        let kernels: Vec<Kernel> = sources.iter().map(|source| Kernel::new(source, [64, 1, 1])).collect();
+        let dispatch = |kernel| [Step::Bind { kernel }, Step::Dispatch { groups: [1, 1, 1] }];
+        let pass = (0..kernels.len()).flat_map(dispatch).collect();
+        Case { kernels, pass, ..Case::new("test/statistics", &Point::default()) }
     }
 
     fn executable(name: &str, subgroup_size: u32, counts: &[(&str, u64)]) -> Executable {
@@ -242,11 +250,31 @@ mod tests {
     }
 
     #[test]
-    fn of_several_kernels_all_are_told_and_the_first_has_the_columns() {
-        let of = |registers| vec![executable("CS", 32, &[("VGPRs", registers)])];
-        let row = row("MESA_RADV", &["up.comp", "down.comp", "up.comp"], &[of(8), of(16), of(24)]);
-        assert_eq!(row.registers, Some(8));
-        assert_eq!(row.statistics, r#"{"up.comp: CS":{"VGPRs":8},"down.comp: CS":{"VGPRs":16},"up.comp: CS #2":{"VGPRs":24}}"#);
+    fn of_several_kernels_all_are_told_and_the_columns_have_the_most_registers_and_all_code() {
+        let of = |registers| vec![executable("CS", 32, &[("VGPRs", registers), ("Code size", 100)])];
+        let kernels = [of(8), of(24), of(16)];
+        let sources = ["up.comp", "down.comp", "up.comp"];
+        let row = row("MESA_RADV", &sources, &kernels);
+        assert_eq!(figures(&row), [Some(24), None, Some(300)]);
+        assert_eq!(
+            row.statistics,
+            r#"{"up.comp: CS":{"VGPRs":8,"Code size":100},"down.comp: CS":{"VGPRs":24,"Code size":100},"up.comp: CS #2":{"VGPRs":16,"Code size":100}}"#
+        );
+    }
+
+    #[test]
+    fn what_no_pass_dispatches_and_what_a_driver_leaves_out_has_no_columns() {
+        let of = |counts: &[(&str, u64)]| PipelineStatistics { executables: vec![executable("CS", 32, counts)] };
+        let kernels = [of(&[("VGPRs", 8), ("Code size", 100)]), of(&[("Code size", 50)])];
+        let described = |case: &Case| {
+            let mut row = Record { driver_id: "MESA_RADV".to_owned(), ..Record::new() };
+            row.describe_statistics(case, &kernels);
+            figures(&row)
+        };
+        let both = case(&["pass.comp", "sweep.comp"]);
+        assert_eq!(described(&both), [None, None, Some(150)]);
+        let first = Case { pass: both.pass[..2].to_vec(), prepare: both.pass[2..].to_vec(), ..both };
+        assert_eq!(described(&first), [Some(8), None, Some(100)]);
     }
 
     #[test]

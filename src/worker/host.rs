@@ -9,7 +9,7 @@ use super::bounds::{BoundsCheck, BoundsChecker, LocalChecker};
 use super::inquiry::Inquiry;
 use super::source::{Catalogue, Tuned};
 use crate::error::Error;
-use crate::experiments;
+use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
@@ -188,6 +188,8 @@ impl Host {
             Self::Mock(options) => {
                 let options = options.get(device.index).cloned().unwrap_or_default();
                 let seed = opening.seed.wrapping_add(device.index as u64);
+                let (device, queue, preset, seed_of_data) = (device.clone(), opening.queue, opening.preset, opening.seed);
+                let oracle = move |case: &Case| oracle(case, &Setting { device: &device, queue, preset, seed: seed_of_data });
                 let mock = Mock::new(options, seed, Box::new(oracle)).in_process(opening.process);
                 Ok(Box::new(mock.with_detail(opening.detail)))
             }
@@ -233,9 +235,10 @@ fn find(devices: &[DeviceInfo], identity: &Identity) -> Result<DeviceInfo, Failu
 }
 
 /// What a right device writes is what the twin says.
-fn oracle(case: &Case) -> Vec<Vec<u8>> {
-    match experiments::find(&case.experiment) {
-        Some(experiment) => experiment.expected(case).iter().map(Expected::bytes).collect(),
+fn oracle(case: &Case, setting: &Setting) -> Vec<Vec<u8>> {
+    let config = Config::new(&case.variant, &case.point, setting);
+    match experiments::find(&case.experiment).and_then(|experiment| experiment.build(&config).ok()) {
+        Some(built) => built.expected().iter().map(Expected::bytes).collect(),
         // What a user's kernel would write, nobody knows; all of its configurations write the same.
         None => case.check.outputs().iter().map(|&output| zeros(case.resources[output].bytes())).collect(),
     }

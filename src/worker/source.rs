@@ -1,7 +1,7 @@
 //! The catalogue's cases, made and compiled where they are measured.
 
 use crate::error::Error;
-use crate::experiments::{CATALOGUE, Setting};
+use crate::experiments::{self, Config, Setting};
 use crate::measure::{CaseKey, CaseSource, ToolCases};
 use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::plan::check_limits;
@@ -53,18 +53,19 @@ impl Catalogue {
 impl CaseSource for Catalogue {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
         let skipped = |Skip { reason }: Skip| Failure::new(Status::Skipped, reason);
-        let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == key.experiment);
-        let experiment = experiment.ok_or_else(|| unknown(&key.experiment))?;
-        let case = experiment.case(&key.variant, &key.point, &self.setting()).map_err(skipped)?;
+        let experiment = experiments::find(&key.experiment).ok_or_else(|| unknown(&key.experiment))?;
+        let case = experiment.case(&Config::new(&key.variant, &key.point, &self.setting())).map_err(skipped)?;
         check_limits(&case, &self.device).map_err(skipped)?;
         let prepared = shader::prepare(case, &mut self.compiler)?;
         shared_memory_limit(&prepared, &self.device).map_err(skipped)?;
         Ok(prepared)
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
-        let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == case.experiment);
-        experiment.map_or(Verdict::Right, |experiment| experiment.check(case, &outputs.bytes))
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure> {
+        let experiment = experiments::find(&case.experiment).ok_or_else(|| unknown(&case.experiment))?;
+        let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting()));
+        let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
+        Ok(built.check(&outputs.bytes))
     }
 }
 
@@ -80,8 +81,8 @@ impl CaseSource for Tuned {
         true
     }
 
-    fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
-        self.0.check(case, outputs)
+    fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure> {
+        Ok(self.0.check(case, outputs))
     }
 
     fn reference(&mut self) -> Result<Option<Prepared>, Failure> {
@@ -113,12 +114,11 @@ pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
 
 /// A case of the catalogue at its defaults, or with this value on its only axis.
 fn tool(setting: &Setting, name: &str, value: Option<u64>) -> Result<Case, Skip> {
-    let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == name);
-    let experiment = experiment.ok_or_else(|| Skip::new(format!("{name} is not in the catalogue")))?;
+    let experiment = experiments::find(name).ok_or_else(|| Skip::new(format!("{name} is not in the catalogue")))?;
     let value_on = |axis: &Axis| value.map(AxisValue::from).or_else(|| axis.defaults.first().cloned());
     let axes = experiment.axes(setting);
     let point = Point::new(axes.iter().filter_map(|axis| Some((axis.name.clone(), value_on(axis)?))));
-    let case = experiment.case("", &point, setting)?;
+    let case = experiment.case(&Config::new("", &point, setting))?;
     check_limits(&case, setting.device)?;
     Ok(case)
 }

@@ -14,6 +14,7 @@ mod gpu;
 mod inspect;
 mod isolation;
 mod judge;
+mod leaks;
 mod mock_driver;
 mod mutants;
 mod profile;

@@ -13,7 +13,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use lanescope::experiments::{CATALOGUE, Experiment};
+use lanescope::experiments::{CATALOGUE, Config, Experiment};
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::DeviceInfo;
 use lanescope::plan::check_limits;
@@ -38,15 +38,15 @@ impl Compilers {
 fn verdict(device: &mut Device, compiler: &Mutex<Compiler>, experiment: &dyn Experiment, at: &At) -> Option<Verdict> {
     let info = device.info().clone();
     let setting = setting(&info);
-    let case = experiment.case(&at.variant, &at.point, &setting).ok()?;
-    check_limits(&case, &info).ok()?;
-    let prepared = shader::prepare(case, &mut compiler.lock().unwrap())
+    let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
+    check_limits(&built.case, &info).ok()?;
+    let prepared = shader::prepare(built.case.clone(), &mut compiler.lock().unwrap())
         .unwrap_or_else(|failure| panic!("{} {} {}: {}", experiment.name(), at.variant, at.point, failure.reason));
     let slot = device.load(&prepared).unwrap().slot;
     device.run_checked(slot).unwrap();
     let outputs: Vec<Vec<u8>> =
         prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect();
-    let verdict = experiment.check(&prepared.case, &outputs);
+    let verdict = built.check(&outputs);
     device.unload();
     Some(verdict)
 }

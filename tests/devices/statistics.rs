@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanescope::experiments::{self, Setting};
+use lanescope::experiments::{self, Config, Setting};
 use lanescope::gpu::{DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Executable, Feature, PipelineDetail, Point, Preset, StatValue};
 use lanescope::shader::{self, Compiler, Library, Prepared};
@@ -134,7 +134,7 @@ fn uniform_loads(device: &DeviceInfo, variant: &str) -> Prepared {
         [("n", 1 << 10), ("loads", LOADS), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
     let point = Point::new(numbers.into_iter().chain([("pattern".into(), "uniform".into())]));
     let setting = Setting { queue: None, device, preset: Preset::Quick, seed: 1 };
-    let case = experiments::find("load/path").unwrap().case(variant, &point, &setting).unwrap();
+    let case = experiments::find("load/path").unwrap().case(&Config::new(variant, &point, &setting)).unwrap();
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }
 
@@ -168,7 +168,8 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let numbers = [("width", 1), ("n", 1 << 16), ("local_size_x", 64), ("unroll", unroll)];
     let axes = numbers.map(|(name, value)| (name.into(), value.into()));
     let point = Point::new([("op".into(), "triad".into())].into_iter().chain(axes));
-    let mut case = experiment.case("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 }).unwrap();
+    let mut case =
+        experiment.case(&Config::new("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 })).unwrap();
     case.kernels[0].required_subgroup_size = subgroup_size;
     shader::prepare(case, &mut Compiler::new(Library::embedded()).unwrap()).unwrap()
 }

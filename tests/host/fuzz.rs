@@ -37,7 +37,7 @@ static MODULES: LazyLock<BTreeMap<String, Vec<u32>>> = LazyLock::new(|| {
     let everything = Library::embedded().with("everything.comp", include_str!("fuzz/everything.comp"));
     let mut compiler = Compiler::new(everything).unwrap();
     let kernels = plan.iter().filter_map(|planned| planned.case.ok()).flat_map(|case| case.kernels);
-    let kernels = kernels.chain([Kernel::new("everything.comp", [1; 3], 0)]);
+    let kernels = kernels.chain([Kernel::new("everything.comp", [1; 3])]);
     let compiled = kernels.map(|Kernel { source, macros, target, .. }| compiler.compile(&source, &macros, target).unwrap());
     let mut modules: BTreeMap<String, Vec<u32>> =
         compiled.map(|module| (module.spirv_hash.clone(), module.words.clone())).collect();

@@ -9,8 +9,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{AxisKind, Case, Kernel, Moved, Point, Preset, Scalar, SpirvTarget};
+use lanescope::experiments::{CATALOGUE, Config, Experiment, Setting};
+use lanescope::model::{AxisKind, Binding, Case, Kernel, Moved, Point, Preset, Scalar, SpirvTarget};
 use lanescope::shader::{Compiler, Library, Specialized, specialize};
 use rspirv::dr::{Block, Instruction, Module, Operand};
 use rspirv::spirv::{Op, StorageClass, Word};
@@ -69,8 +69,10 @@ fn cases(experiment: &dyn Experiment, device: &lanescope::model::DeviceInfo) -> 
         points = points.iter().flat_map(|point| values.iter().map(move |value| with(point, value))).collect();
     }
     let points: Vec<Point> = points.into_iter().map(Point::new).collect();
-    let of =
-        |variant: &&str| points.iter().filter_map(|point| experiment.case(variant, point, &quick).ok()).collect::<Vec<_>>();
+    let of = |variant: &&str| {
+        let case = |point| experiment.case(&Config::new(variant, point, &quick)).ok();
+        points.iter().filter_map(case).collect::<Vec<_>>()
+    };
     experiment.variants().iter().flat_map(of).collect()
 }
 
@@ -235,7 +237,8 @@ fn moves(body: &str) -> Moves {
     let source = format!("{HEAD} {body} sums[i] = sum; }}");
     let mut compiler = Compiler::new(Library::embedded().with("law.comp", source)).unwrap();
     let module = compiler.compile("law.comp", &[], SpirvTarget::default()).unwrap();
-    let kernel = Kernel::new("law.comp", [64, 1, 1], 2).constant("N", Scalar::U32(4));
+    let bindings = [(0, 0), (1, 1)].map(|(binding, resource)| Binding::new(0, binding, resource)).into();
+    let kernel = Kernel { bindings, ..Kernel::new("law.comp", [64, 1, 1]).constant("N", Scalar::U32(4)) };
     Moves::of(&specialize(&module, &kernel).unwrap())
 }
 

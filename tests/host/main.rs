@@ -22,6 +22,7 @@ mod losses;
 mod merge;
 mod mutants;
 mod pairs;
+mod passes;
 mod plans;
 mod race;
 #[path = "../recorded/mod.rs"]

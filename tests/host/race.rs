@@ -234,16 +234,16 @@ impl CaseSource for Compared<'_> {
         Ok(self.cases.iter().find(|prepared| CaseKey::of(&prepared.case) == *key).unwrap().clone())
     }
 
-    fn check(&mut self, case: &Case, _: Outputs) -> Verdict {
+    fn check(&mut self, case: &Case, _: Outputs) -> Result<Verdict, Failure> {
         if case.point != self.cases[0].case.point {
-            return Verdict::Right;
+            return Ok(Verdict::Right);
         }
         self.compared += 1;
         if self.compared < self.wrong_from {
-            return Verdict::Right;
+            return Ok(Verdict::Right);
         }
         let [output, got, expected] = ["out", "1", "2"].map(str::to_owned);
-        Verdict::Wrong(Mismatch::single(&output, Position::Element(0), got, expected))
+        Ok(Verdict::Wrong(Mismatch::single(&output, Position::Element(0), got, expected)))
     }
 }
 

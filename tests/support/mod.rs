@@ -7,7 +7,9 @@ pub mod blocks;
 pub mod faults;
 pub mod inspected;
 pub mod mutants;
+pub mod passes;
 pub mod processes;
+pub mod shapes;
 pub mod tunings;
 
 use std::collections::{BTreeMap, BTreeSet};

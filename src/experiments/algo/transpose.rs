@@ -1,9 +1,8 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::{Experiment, Setting, powers_of_two, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip,
-    SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -50,29 +49,20 @@ impl Experiment for Transpose {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [size, tile] = [point.u32("matrix_size"), point.u32("tile")];
-        let words = u64::from(size) * u64::from(size);
-        let kernel = kernel(variant, point, setting.device)?.constant("TILE", Scalar::U32(tile));
-        let resources = vec![
-            Resource::words("source", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-            Resource::words("target", words, Contents::Undefined),
-        ];
-        let groups = [size.div_ceil(tile), size.div_ceil(tile), 1];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size], resources, vec![1]);
-        let work = Work { bytes: words.checked_mul(2 * 4), items: Some(words), ..Work::default() };
-        let bound = (words >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let source = case.resources[0].sequence();
-        let size = case.point.integer("matrix_size");
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [size, tile] = ["matrix_size", "tile"].map(|axis| config.u32(axis));
+        let kernel = kernel(config)?.constant("TILE", Scalar::U32(tile));
+        let (edge, source) = (u64::from(size), Sequence::Words { seed: config.seed() });
+        let words = edge.pow(2);
         let transposed = move |i: u64| {
-            let [across, down] = [i % size, i / size];
-            source.word(across * size + down)
+            let [across, down] = [i % edge, i / edge];
+            source.word(across * edge + down)
         };
-        vec![Expected::words(size.pow(2), transposed)]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.input("source", words, source), case.output("target", Expected::words(words, transposed))];
+        case.run(kernel, &resources, [size.div_ceil(tile), size.div_ceil(tile), 1], &[size]);
+        let work = Work { bytes: words.checked_mul(2 * 4), items: Some(words), ..Work::default() };
+        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -85,19 +75,19 @@ impl Experiment for Transpose {
     }
 }
 
-fn kernel(variant: &str, point: &Point, device: &DeviceInfo) -> Result<Kernel, Skip> {
-    let local_size = [point.u32("local_size_x"), point.u32("local_size_y"), 1];
+fn kernel(config: &Config) -> Result<Kernel, Skip> {
+    let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
     let tiled = |padding, swizzled| {
-        Kernel::new("algo/transpose_tiled.comp", local_size, 2)
+        Kernel::new("algo/transpose_tiled.comp", local_size)
             .constant("PADDING", Scalar::U32(padding))
             .constant("SWIZZLED", Scalar::Bool(swizzled))
     };
-    match variant {
-        "naive" => Ok(Kernel::new("algo/transpose_naive.comp", local_size, 2)),
+    match config.variant {
+        "naive" => Ok(Kernel::new("algo/transpose_naive.comp", local_size)),
         "tiled" => Ok(tiled(0, false)),
         "padded" => Ok(tiled(1, false)),
         "swizzled" => Ok(tiled(0, true)),
-        _ => shuffling(local_size, device),
+        _ => shuffling(local_size, config.device()),
     }
 }
 
@@ -123,8 +113,8 @@ fn shuffling(local_size: [u32; 3], device: &DeviceInfo) -> Result<Kernel, Skip> 
         let most = subgroup.max_workgroup_subgroups;
         return Err(Skip::new(format!("maxComputeWorkgroupSubgroups is {most}, the case needs {subgroups}")));
     }
-    let kernel = Kernel::new("algo/transpose_shuffle.comp", local_size, 2)
-        .constant("STAGES", Scalar::U32(size.ilog2().min(MOST_STAGES)));
+    let stages = Scalar::U32(size.ilog2().min(MOST_STAGES));
+    let kernel = Kernel::new("algo/transpose_shuffle.comp", local_size).constant("STAGES", stages);
     Ok(Kernel { required_subgroup_size: required, ..kernel })
 }
 

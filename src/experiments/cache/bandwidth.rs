@@ -2,10 +2,9 @@
 
 use crate::experiments::common::levels::{self, Estimate, Names};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
-    Skip, Traffic, Work,
+    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -53,7 +52,8 @@ const MOST_READS: u64 = 1 << 20;
 
 struct Bandwidth;
 
-/// The sizes that a point stands for.
+/// The sizes that a configuration stands for.
+#[derive(Clone, Copy)]
 struct Shape {
     /// Elements of a window.
     elements: u64,
@@ -73,12 +73,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(variant: &str, point: &Point, limit_x: u32) -> Self {
-        let [bytes, local_size, reads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| point.integer(axis));
-        let groups = fold_groups(point.integer("groups"), limit_x);
+    fn new(config: &Config) -> Self {
+        let [bytes, local_size, reads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| config.integer(axis));
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let all_groups = groups.iter().fold(1, |product: u64, count| product.saturating_mul((*count).into()));
         let elements = (bytes / BYTES).max(1);
-        let is_shared = variant == SHARED;
+        let is_shared = config.variant == SHARED;
         let step = if elements > local_size { local_size } else { LINE.min(elements - 1) };
         let spacing = if is_shared { 0 } else { elements };
         let strides = if is_shared && elements % step.max(1) == 0 { elements / step.max(1) / 6 } else { 0 };
@@ -164,8 +164,8 @@ impl Experiment for Bandwidth {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = Shape::new(variant, point, setting.device.limits.workgroup_count[0]);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let shape = Shape::new(config);
         let reads = shape.reads;
         if reads % LOADS_PER_ITERATION != 0 || reads > MOST_READS {
             return Err(Skip::new(format!(
@@ -174,40 +174,20 @@ impl Experiment for Bandwidth {
         }
         let too_many = |_| Skip::new("the kernel counts elements in 32 bits, the case needs more");
         let golden = if shape.is_shared { GOLDEN } else { 0 };
-        let numbers = [
-            shape.elements,
-            shape.spacing,
-            golden,
-            shape.step,
-            shape.strides,
-            shape.all_elements(),
-            reads / LOADS_PER_ITERATION,
+        let iterations = reads / LOADS_PER_ITERATION;
+        let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, iterations];
+        let [elements, spacing, golden, step, strides, count] = numbers.map(|n| u32::try_from(n).map_err(too_many));
+        let kernel = Kernel::new("cache/bandwidth.comp", config.workgroup()).constant("ITERATIONS", Scalar::U32(count?));
+        let a = Sequence::Words { seed: config.seed() };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("sums", Expected::words(shape.invocations(), move |invocation| sum(&shape, a, invocation))),
+            case.input("a", shape.all_elements().saturating_mul(WORDS), a),
         ];
-        let [elements, spacing, golden, step, strides, _, iterations] = numbers.map(|n| u32::try_from(n).map_err(too_many));
-        let kernel = Kernel::new("cache/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("ITERATIONS", Scalar::U32(iterations?));
-        let a = Contents::Sequence(Sequence::Words { seed: setting.seed });
-        let resources = vec![
-            Resource::words("sums", shape.invocations(), Contents::Undefined),
-            Resource::words("a", shape.all_elements().saturating_mul(WORDS), a),
-        ];
-        let push = [elements?, spacing?, golden?, step?, strides?];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        case.run(kernel, &resources, shape.groups, &[elements?, spacing?, golden?, step?, strides?]);
         let work =
             Work { bytes: shape.loads().and_then(|loads| loads.checked_mul(BYTES)), items: shape.loads(), ..Work::default() };
-        Ok(Case {
-            variant: variant.to_owned(),
-            work,
-            headline: Headline::BANDWIDTH,
-            iterations: reads / LOADS_PER_ITERATION,
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::new(&case.variant, &case.point, case.groups()[0]);
-        let a = case.resources[1].sequence();
-        vec![Expected::words(case.resources[0].bytes() / 4, move |invocation| sum(&shape, a, invocation))]
+        Ok(case.iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -254,11 +234,13 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind};
+    use crate::model::{AxisValue, Cache, DeviceInfo, DeviceKind, Point};
 
     fn shape(variant: &str, bytes: u64, local_size: u64, groups: u64) -> Shape {
         let values = [("working_set_bytes", bytes), ("local_size_x", local_size), ("groups", groups), ("reads", 64)];
-        Shape::new(variant, &Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value)))), 65_535)
+        let point = Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))));
+        let device = DeviceInfo::mock();
+        Shape::new(&Config::new(variant, &point, &Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 }))
     }
 
     /// What a workgroup reads is its window, the whole of it if it reads enough.

@@ -3,9 +3,8 @@
 use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Experiment, Setting};
+use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip, Traffic};
-use crate::validate::{Expected, Verdict};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
@@ -57,26 +56,22 @@ impl Experiment for Latency {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [bytes, line, hops] = ["working_set_bytes", "line_bytes", "hops"].map(|axis| point.integer(axis));
-        let chain = Chain { seed: setting.seed, nodes: (bytes / line).max(1), stride: line / 4, detour: 0, places: 1 };
-        let preloads = bytes <= setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [bytes, line, hops] = ["working_set_bytes", "line_bytes", "hops"].map(|axis| config.integer(axis));
+        let chain = Chain { seed: config.seed(), nodes: nodes(config.point), stride: line / 4, detour: 0, places: 1 };
+        let preloads = bytes <= config.setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
         let preloaded = if preloads { chain.nodes } else { 0 };
-        let walk = Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) };
-        chase::case(self.name(), point, &walk)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        chase::expected(case, 1)
-    }
-
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        chase::check(case, outputs)
+        chase::build(self.name(), config, Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case))
+        Ok(chase::traffic(case, nodes(&case.point)))
     }
+}
+
+/// Nodes of the walk.
+fn nodes(point: &Point) -> u64 {
+    (point.integer("working_set_bytes") / point.integer("line_bytes")).max(1)
 }
 
 /// The working sets: four to an octave, thoroughly eight.
@@ -145,7 +140,7 @@ mod tests {
             let device = device(kind);
             let setting = setting(&device, Preset::Default);
             for (bytes, preloaded) in [(1 << 10, 16), (most, most / 64), (most + 64, 0)] {
-                let case = Latency.case("", &point(bytes, 64), &setting).unwrap();
+                let case = Latency.case(&Config::new("", &point(bytes, 64), &setting)).unwrap();
                 assert!(pushes(&case.pass, preloaded), "{bytes}");
                 assert!(pushes(&case.prepare, bytes / 64), "{bytes}");
             }

@@ -4,9 +4,8 @@ mod inference;
 
 use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Experiment, Setting};
+use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
-use crate::validate::{Expected, Verdict};
 use inference::{Finding, MOST_SECTORS, infer};
 
 /// The experiment.
@@ -20,6 +19,7 @@ const VARIANTS: [&str; MOST_SECTORS] = ["granule_1", "granule_2", "granule_3"];
 const NODE_BYTES: u64 = 2048;
 /// Bytes from word to word of what is read to evict the nodes: no line of today is shorter.
 const SWEEP_BYTES: u64 = 32;
+const SWEPT_PER_NODE: u64 = NODE_BYTES / SWEEP_BYTES;
 
 /// Three or more to each sector that is a power of two, from 16 to 512 bytes.
 const DISTANCES: [u64; 26] =
@@ -54,30 +54,27 @@ impl Experiment for Line {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [distance, bytes, hops] = ["distance", "working_set_bytes", "hops"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [distance, hops] = ["distance", "hops"].map(|axis| config.integer(axis));
         if distance % 4 != 0 || distance >= NODE_BYTES {
             return Err(Skip::new(format!(
                 "nodes are {NODE_BYTES} bytes apart, and words are 4 bytes long: the case needs a distance of {distance}"
             )));
         }
-        let nodes = (bytes / NODE_BYTES).max(1);
-        let chain = Chain { seed: setting.seed, nodes, stride: NODE_BYTES / 4, detour: distance / 4, places: 1 };
-        let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_all(chain, SWEEP_BYTES / 4) };
-        chase::case(self.name(), point, &walk)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        chase::expected(case, 1)
-    }
-
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        chase::check(case, outputs)
+        let nodes = nodes(config.point);
+        let chain = Chain { seed: config.seed(), nodes, stride: NODE_BYTES / 4, detour: distance / 4, places: 1 };
+        let sweep = Sweep { count: nodes * SWEPT_PER_NODE, stride: SWEEP_BYTES / 4, places: 1 };
+        chase::build(self.name(), config, Walk { chain, hops, preloaded: 0, sweep })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case))
+        Ok(chase::traffic(case, nodes(&case.point) * SWEPT_PER_NODE))
     }
+}
+
+/// Nodes of the walk.
+fn nodes(point: &Point) -> u64 {
+    (point.integer("working_set_bytes") / NODE_BYTES).max(1)
 }
 
 /// The derived rows of a finding: one at least, which says why where there is no step.
@@ -116,10 +113,11 @@ mod tests {
     fn both_words_of_a_node_count_as_one() {
         let device = DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let case = Line.case("", &point(64, 1 << 20), &setting).unwrap();
+        let case = Line.case(&Config::new("", &point(64, 1 << 20), &setting)).unwrap();
         assert_eq!((case.work.items, case.resources[1].bytes()), (Some(24), 1 << 20));
         for distance in [6, 2048, 1 << 40] {
-            assert!(Line.case("", &point(distance, 1 << 20), &setting).unwrap_err().reason.contains("the case needs"));
+            let skip = Line.case(&Config::new("", &point(distance, 1 << 20), &setting)).unwrap_err();
+            assert!(skip.reason.contains("the case needs"));
         }
     }
 

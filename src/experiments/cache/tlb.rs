@@ -4,9 +4,8 @@ mod inference;
 
 use crate::experiments::common::chase::{self, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Experiment, Setting, powers_of_two};
+use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
-use crate::validate::{Expected, Verdict};
 use inference::{MOST_STEPS, Step, infer};
 
 /// The experiment.
@@ -69,25 +68,16 @@ impl Experiment for Tlb {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [pages, page_bytes, hops] = ["pages", "page_bytes", "hops"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [pages, page_bytes, hops] = ["pages", "page_bytes", "hops"].map(|axis| config.integer(axis));
         let places = page_bytes / LINE_BYTES;
-        let chain = Chain { seed: setting.seed, nodes: pages, stride: page_bytes / 4, detour: 0, places };
+        let chain = Chain { seed: config.seed(), nodes: pages, stride: page_bytes / 4, detour: 0, places };
         let preloaded = if pages <= PRELOADED_PAGES { pages } else { 0 };
-        let walk = Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) };
-        chase::case(self.name(), point, &walk)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        chase::expected(case, 1)
-    }
-
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        chase::check(case, outputs)
+        chase::build(self.name(), config, Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case))
+        Ok(chase::traffic(case, case.point.integer("pages")))
     }
 }
 
@@ -139,7 +129,7 @@ mod tests {
         for page_bytes in PAGE_BYTES {
             let values = [("pages", 48), ("page_bytes", *page_bytes), ("hops", 96)];
             let point = Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))));
-            let case = Tlb.case("", &point, &setting).unwrap();
+            let case = Tlb.case(&Config::new("", &point, &setting)).unwrap();
             assert_eq!((case.resources[1].bytes(), case.work.items), (48 * page_bytes, Some(96)));
         }
     }

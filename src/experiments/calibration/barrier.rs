@@ -1,14 +1,13 @@
 //! `calibration/barrier`: the cost of a barrier with nothing in flight.
 
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Point, Skip, Step, Work};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, Headline, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Barrier;
 
 /// Barriers per pass: enough that the barrier between passes hardly counts.
-const BARRIERS: u32 = 16;
+const BARRIERS: u64 = 16;
 
 struct Barrier;
 
@@ -21,15 +20,10 @@ impl Experiment for Barrier {
         Vec::new()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        Ok(Case {
-            pass: vec![Step::Barrier; BARRIERS as usize],
-            work: Work { items: Some(u64::from(BARRIERS) + 1), ..Work::default() },
-            ..Case::new(self.name(), point)
-        })
-    }
-
-    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
-        Vec::new()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let mut case = CaseBuilder::new(self.name(), config);
+        (0..BARRIERS).for_each(|_| case.barrier());
+        let work = Work { items: Some(BARRIERS + 1), ..Work::default() };
+        Ok(case.build(work, Headline::TIME))
     }
 }

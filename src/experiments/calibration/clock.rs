@@ -1,9 +1,8 @@
 //! `calibration/clock`: does the device's clock agree with the host's?
 
 use super::timer::instrument_case;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Headline, Measurand, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, Headline, Measurand, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Clock;
@@ -19,11 +18,7 @@ impl Experiment for Clock {
         Vec::new()
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        instrument_case(self.name(), variant, point, setting, Measurand::ClockRate, Headline::CLOCK_RATE)
-    }
-
-    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
-        Vec::new()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        instrument_case(self.name(), config, Measurand::ClockRate, Headline::CLOCK_RATE)
     }
 }

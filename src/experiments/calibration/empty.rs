@@ -1,8 +1,7 @@
 //! `calibration/empty`: the cost of launching nothing.
 
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Check, Kernel, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, Headline, Kernel, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Empty;
@@ -18,13 +17,9 @@ impl Experiment for Empty {
         Vec::new()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let kernel = Kernel::new("calibration/empty.comp", [1, 1, 1], 0);
-        let case = Case::single_dispatch(self.name(), point, kernel, [1, 1, 1], &[], Vec::new(), Vec::new());
-        Ok(Case { check: Check::Nothing("nothing is computed"), ..case })
-    }
-
-    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
-        Vec::new()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let mut case = CaseBuilder::new(self.name(), config);
+        case.run(Kernel::new("calibration/empty.comp", [1, 1, 1]), &[], [1, 1, 1], &[]);
+        Ok(case.build(Work::default(), Headline::TIME))
     }
 }

@@ -1,9 +1,7 @@
 //! `calibration/evict`: sweeping whatever the caches hold.
 
-use crate::experiments::{Experiment, Setting, fold_groups};
-use crate::model::{
-    Axis, AxisKind, Binding, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Skip, Step, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -36,41 +34,20 @@ impl Experiment for Evict {
         vec![Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work()]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let words = point.integer("evict_bytes").div_ceil(4);
-        let limits = &setting.device.limits;
-        let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
-        let buffers: Vec<u64> = split(words, most_words)?;
-        let kernel = |resource| Kernel {
-            bindings: vec![Binding::new(0, 0, resource)],
-            ..Kernel::new("calibration/evict.comp", [64, 1, 1], 0)
-        };
-        let steps = |(index, words): (usize, &u64)| {
-            let groups = fold_groups(words.div_ceil(LOCAL_SIZE), limits.workgroup_count[0]);
-            let n = u32::try_from(*words).unwrap_or(u32::MAX);
-            [Step::Bind { kernel: index }, Step::push_words(&[n]), Step::Dispatch { groups }]
-        };
-        Ok(Case {
-            kernels: (0..buffers.len()).map(kernel).collect(),
-            resources: buffers
-                .iter()
-                .zip(NAMES)
-                .map(|(words, name)| Resource::words(name, *words, Contents::Undefined))
-                .collect(),
-            reset: (0..buffers.len()).map(|resource| Step::Fill { resource, word: 0 }).collect(),
-            pass: buffers.iter().enumerate().flat_map(steps).collect(),
-            repeat: Repeat::AfterReset,
-            work: Work { bytes: words.checked_mul(8), ..Work::default() },
-            headline: Headline::BANDWIDTH,
-            check: Check::Twin((0..buffers.len()).collect()),
-            ..Case::new(self.name(), point)
-        })
-    }
-
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let swept = |resource: &Resource| Expected::words(resource.bytes() / 4, |i| (i as u32).wrapping_mul(FACTOR));
-        case.resources.iter().map(swept).collect()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let words = config.integer("evict_bytes").div_ceil(4);
+        let limits = &config.device().limits;
+        let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
+        let mut case = CaseBuilder::new(self.name(), config);
+        for (words, name) in split(words, most_words)?.into_iter().zip(NAMES) {
+            let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
+            let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
+            let n = u32::try_from(words).unwrap_or(u32::MAX);
+            case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
+        }
+        let work = Work { bytes: words.checked_mul(8), ..Work::default() };
+        Ok(case.repeat(Repeat::AfterReset).build(work, Headline::BANDWIDTH))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `calibration/sentinel`: a fixed amount of arithmetic, whose time follows the core clock.
 
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Resource, Scalar, Skip, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -30,24 +30,22 @@ impl Experiment for Sentinel {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let steps = u32::try_from(point.integer("steps"));
-        let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
-        let groups = point.u32("groups");
-        let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
-        let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1], 1).constant("STEPS", Scalar::U32(steps));
-        let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
-        let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &[], resources, vec![0]);
-        let work = Work { ops: invocations.checked_mul(point.integer("steps")), items: Some(invocations), ..Work::default() };
-        Ok(Case { work, headline: Headline::OPS, iterations: steps.into(), ..case })
-    }
-
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let (multiplier, increment) = jump(case.point.u32("steps"));
-        let invocations = case.point.integer("groups") * u64::from(LOCAL_SIZE);
-        let after_steps = move |i: u64| (i as u32).wrapping_mul(multiplier).wrapping_add(increment);
-        vec![Expected::words(invocations, after_steps)]
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let steps = u32::try_from(config.integer("steps"));
+        let steps = steps.map_err(|_| Skip::new("the kernel counts its steps in 32 bits"))?;
+        let groups = config.u32("groups");
+        let invocations = u64::from(groups) * u64::from(LOCAL_SIZE);
+        let after_steps = move || {
+            let (multiplier, increment) = jump(steps);
+            move |i: u64| (i as u32).wrapping_mul(multiplier).wrapping_add(increment)
+        };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let result = case.output("result", Expected::words_from(invocations, after_steps));
+        let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1]).constant("STEPS", Scalar::U32(steps));
+        case.run(kernel, &[result], [groups, 1, 1], &[]);
+        let work = Work { ops: invocations.checked_mul(steps.into()), items: Some(invocations), ..Work::default() };
+        Ok(case.iterations(steps.into()).build(work, Headline::OPS))
     }
 }
 

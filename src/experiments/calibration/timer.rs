@@ -1,8 +1,7 @@
 //! `calibration/timer`: what the device's timestamps can resolve.
 
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Headline, Measurand, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, Headline, Measurand, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timer;
@@ -22,25 +21,19 @@ impl Experiment for Timer {
         Vec::new()
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let measurand = if variant == "step" { Measurand::TimerStep } else { Measurand::TimerFloor };
-        instrument_case(self.name(), variant, point, setting, measurand, Headline::TIME)
-    }
-
-    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
-        Vec::new()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let measurand = if config.variant == "step" { Measurand::TimerStep } else { Measurand::TimerFloor };
+        instrument_case(self.name(), config, measurand, Headline::TIME)
     }
 }
 
 /// A case that measures the device's timestamps themselves.
-pub(super) fn instrument_case(
+pub(super) fn instrument_case<'a>(
     experiment: &str,
-    variant: &str,
-    point: &Point,
-    setting: &Setting,
+    config: &Config<'a>,
     measurand: Measurand,
     headline: Headline,
-) -> Result<Case, Skip> {
-    setting.require_timestamps()?;
-    Ok(Case { variant: variant.to_owned(), measurand, headline, ..Case::new(experiment, point) })
+) -> Result<Built<'a>, Skip> {
+    config.setting.require_timestamps()?;
+    Ok(CaseBuilder::new(experiment, config).measurand(measurand).build(Work::default(), headline))
 }

@@ -1,10 +1,11 @@
 //! Kernels of nothing but arithmetic: chains of dependent operations in a loop. `glsl/peak/chains.glsl` has the other half.
 
-use crate::experiments::fold_groups;
-use crate::model::{AxisValue, Case, Contents, Kernel, Point, Resource, Scalar, Sequence, Skip};
+use crate::experiments::{CaseBuilder, Config, fold_groups};
+use crate::model::{AxisValue, Kernel, Scalar, Sequence, Skip};
+use crate::validate::Expected;
 
 /// Words that chains start from.
-pub const STARTS: u64 = 32;
+const STARTS: u64 = 32;
 
 /// More operations one after the other would keep the twin busy for long.
 const MOST_OPERATIONS: u64 = 1 << 24;
@@ -42,26 +43,25 @@ pub struct Chains {
     pub local_size: u64,
     /// The grid.
     pub groups: [u32; 3],
+    /// What chains start from.
+    starts: Sequence,
 }
 
 impl Chains {
-    /// What a point says, for blocks of so many pairs; chains and vectors of one and a lone workgroup where it doesn't say.
-    pub fn new(point: &Point, pairs: u64, limit_x: u32) -> Self {
-        let or_one = |axis: &str| if let Some(AxisValue::Integer(n)) = point.get(axis) { *n } else { 1 };
+    /// What a configuration says, for blocks of so many pairs; chains and vectors of one and a lone workgroup where it doesn't
+    /// say.
+    pub fn new(config: &Config, pairs: u64) -> Self {
+        let or_one = |axis: &str| if let Some(AxisValue::Integer(n)) = config.point.get(axis) { *n } else { 1 };
         Self {
             width: or_one("width"),
             chains: or_one("chains"),
             pairs,
-            unroll: point.integer("unroll"),
-            iterations: point.integer("iterations"),
-            local_size: point.integer("local_size_x"),
-            groups: fold_groups(or_one("groups"), limit_x),
+            unroll: config.integer("unroll"),
+            iterations: config.integer("iterations"),
+            local_size: config.integer("local_size_x"),
+            groups: fold_groups(or_one("groups"), config.most_groups()),
+            starts: Sequence::Words { seed: config.seed() },
         }
-    }
-
-    /// The same of a case.
-    pub fn of_case(case: &Case, pairs: u64) -> Self {
-        Self { groups: case.groups(), ..Self::new(&case.point, pairs, u32::MAX) }
     }
 
     /// Operations of one component of one chain: each needs the result of the one before.
@@ -84,16 +84,29 @@ impl Chains {
         self.invocations().checked_mul(self.lanes())?.checked_mul(self.depth())
     }
 
-    /// Which of the starts a component of an invocation's chain has.
-    pub fn start(&self, invocation: u64, chain: u64, component: u64) -> usize {
-        ((invocation + chain * self.width + component) % STARTS) as usize
+    /// What each of the words that chains start from ends at.
+    pub fn of_starts<T>(&self, end: impl Fn(u32) -> T) -> Vec<T> {
+        (0..STARTS).map(|i| end(self.starts.word(i))).collect()
     }
 
-    /// The case of a kernel; what it counts and leads with is for its experiment to say.
+    /// What the components of an invocation's chain end at, where the starts end at these.
+    pub fn ends<'e, T: Copy>(&self, of_starts: &'e [T], invocation: u64, chain: u64) -> impl Iterator<Item = T> + use<'e, T> {
+        let first = invocation + chain * self.width;
+        (0..self.width).filter_map(move |component| of_starts.get(((first + component) % STARTS) as usize).copied())
+    }
+
+    /// The case of a kernel and of what it must leave; what it counts and leads with is for its experiment to say.
     ///
     /// # Errors
     /// Where a chain is too long.
-    pub fn case(&self, experiment: &str, point: &Point, seed: u64, kernel: Kernel, told: Coefficients) -> Result<Case, Skip> {
+    pub fn case<'a>(
+        &self,
+        experiment: &str,
+        config: &Config<'a>,
+        kernel: Kernel,
+        told: Coefficients,
+        expected: Expected<'a>,
+    ) -> Result<CaseBuilder<'a>, Skip> {
         let (iterations, depth) = (self.iterations, self.depth());
         if iterations > MOST_ITERATIONS || depth > MOST_OPERATIONS {
             return Err(Skip::new(format!(
@@ -105,15 +118,12 @@ impl Chains {
             .define("CHAINS", self.chains)
             .define("PAIRS", self.pairs)
             .constant("UNROLL", Scalar::U32(narrow(self.unroll)));
-        let resources = vec![
-            Resource::words("results", self.invocations(), Contents::Undefined),
-            Resource::words("starts", STARTS, Contents::Sequence(Sequence::Words { seed })),
-        ];
         let Coefficients { a, b, x_shape, y_shape } = told;
-        let mut push: Vec<u32> = [a, b, x_shape, y_shape].into_iter().flat_map(halves).collect();
-        push.push(narrow(iterations));
-        let case = Case::single_dispatch(experiment, point, kernel, self.groups, &push, resources, vec![0]);
-        Ok(Case { iterations, ..case })
+        let push: Vec<u32> = [a, b, x_shape, y_shape].into_iter().flat_map(halves).chain([narrow(iterations)]).collect();
+        let mut case = CaseBuilder::new(experiment, config);
+        let resources = [case.output("results", expected), case.input("starts", STARTS, self.starts)];
+        case.run(kernel, &resources, self.groups, &push);
+        Ok(case.iterations(iterations))
     }
 }
 

@@ -3,12 +3,9 @@
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
 
-use crate::experiments::compare_all;
-use crate::model::{
-    Binding, Case, Chain, Check, Contents, Headline, Kernel, Moved, POISON, Point, Repeat, Resource, Scalar, Sequence, Skip,
-    Step, Traffic, Work,
-};
-use crate::validate::{Expected, Verdict};
+use crate::experiments::{Built, CaseBuilder, Config};
+use crate::model::{Case, Chain, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Traffic, Work};
+use crate::validate::Expected;
 
 /// Invocations of the workgroup that walks: one does, the others help with the preload.
 const LOCAL_SIZE: u32 = 64;
@@ -23,11 +20,6 @@ const MOST_WORDS: u64 = 1 << 32;
 /// its loop.
 const SWEEP_LOCAL_SIZE: u32 = 128;
 const SWEEP_UNROLL: u64 = 16;
-
-/// The resources, in this order.
-const STATE: usize = 0;
-const NODES: usize = 1;
-const SWEPT: usize = 2;
 
 /// A walk, and what happens before it.
 #[derive(Clone, Copy, Debug)]
@@ -60,191 +52,127 @@ impl Sweep {
         Self { count: chain.nodes, stride: chain.stride, places: chain.places }
     }
 
-    /// The words of all the memory that a chain lies in, this many apart.
-    pub(in crate::experiments) fn of_all(chain: Chain, stride: u64) -> Self {
-        Self { count: chain.nodes.saturating_mul(chain.stride).div_ceil(stride), stride, places: 1 }
-    }
-
     /// Where it finds the words: as a chain's nodes.
     fn chain(self) -> Chain {
         Chain { seed: 0, nodes: self.count, stride: self.stride, detour: 0, places: self.places }
     }
 }
 
-/// The case of a walk. Its items are the nodes that it visits.
+/// The case of a walk, and its twin. Its items are the nodes that it visits.
 ///
 /// # Errors
 /// Where the shader's numbers don't reach so far.
-pub(in crate::experiments) fn case(experiment: &str, point: &Point, walk: &Walk) -> Result<Case, Skip> {
-    let (chain, sweep) = (walk.chain, walk.sweep);
+pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
+    let Walk { chain, hops, preloaded, sweep } = walk;
     let words = chain.nodes.saturating_mul(chain.stride);
     if words > MOST_WORDS {
         return Err(Skip::new(format!("indexes of 32 bits reach {MOST_WORDS} words, the case needs {words}")));
     }
-    if walk.hops % HOPS_PER_ITERATION != 0 || walk.hops > MOST_HOPS {
-        let hops = walk.hops;
+    if hops % HOPS_PER_ITERATION != 0 || hops > MOST_HOPS {
         return Err(Skip::new(format!("hops is {hops}, the case needs a multiple of {HOPS_PER_ITERATION} up to {MOST_HOPS}")));
     }
-    let walked = walk.hops / HOPS_PER_ITERATION + walk.preloaded.div_ceil(LOCAL_SIZE.into());
-    let seen = if chain.detour > 0 { walk.hops / 2 } else { walk.hops };
-    Ok(Case {
-        kernels: vec![chase_kernel(walk)?, sweep_kernel(sweep)?],
-        resources: vec![
-            Resource::words("state", 1 + 2 * u64::from(LOCAL_SIZE), Contents::Undefined),
-            Resource::words("nodes", words, Contents::Sequence(Sequence::Chain(chain))),
-            Resource::words("swept", SWEEP_LOCAL_SIZE.into(), Contents::Undefined),
-        ],
-        reset: vec![Step::Fill { resource: STATE, word: 0 }, Step::Fill { resource: SWEPT, word: POISON }],
-        prepare: vec![
-            Step::Bind { kernel: 1 },
-            Step::push_words(&[u32_of(sweep.count)?]),
-            Step::Dispatch { groups: [1, 1, 1] },
-        ],
-        pass: vec![
-            Step::Bind { kernel: 0 },
-            Step::push_words(&[u32_of(chain.after(0))?, u32_of(walk.preloaded)?, 1]),
-            Step::Dispatch { groups: [1, 1, 1] },
-        ],
-        repeat: Repeat::Resumes,
-        work: Work { items: Some(seen), ..Work::default() },
-        headline: Headline::LATENCY,
-        check: Check::Twin(vec![STATE, SWEPT]),
-        iterations: walked.max(sweep.count.div_ceil(SWEEP_UNROLL * u64::from(SWEEP_LOCAL_SIZE))),
-        ..Case::new(experiment, point)
-    })
+    let iterations = hops / HOPS_PER_ITERATION;
+    let walker = kernel("cache/chase.comp", LOCAL_SIZE, chain)?.constant("ITERATIONS", Scalar::U32(u32_of(iterations)?));
+    let sweeper = kernel("cache/sweep.comp", SWEEP_LOCAL_SIZE, sweep.chain())?;
+    let count = u32_of(sweep.count)?;
+
+    let mut case = CaseBuilder::new(experiment, config);
+    let [state, swept] = walk.expected(1);
+    let state = case.output_from(0, "state", state);
+    let nodes = case.input("nodes", words, Sequence::Chain(chain));
+    let swept = case.output("swept", swept);
+    let walker = case.kernel(walker, &[state, nodes]);
+    let sweeper = case.kernel(sweeper, &[swept, nodes]);
+    case.prepare(|case| case.dispatch(sweeper, [1, 1, 1], &[count]));
+    case.dispatch(walker, [1, 1, 1], &[u32_of(chain.after(0))?, u32_of(preloaded)?, 1]);
+
+    let walked = iterations + preloaded.div_ceil(LOCAL_SIZE.into());
+    let seen = if chain.detour > 0 { hops / 2 } else { hops };
+    let case = case
+        .repeat(Repeat::Resumes)
+        .iterations(walked.max(sweep.count.div_ceil(SWEEP_UNROLL * u64::from(SWEEP_LOCAL_SIZE))))
+        // The state itself counts the passes. There was one at least.
+        .checked_by(move |left| {
+            let passes = left.of(state).first_chunk().map_or(0, |count| u32::from_ne_bytes(*count));
+            left.compare(&walk.expected(passes.max(1).into()))
+        });
+    Ok(case.build(Work { items: Some(seen), ..Work::default() }, Headline::LATENCY))
 }
 
-fn chase_kernel(walk: &Walk) -> Result<Kernel, Skip> {
-    let kernel = Kernel::new("cache/chase.comp", [LOCAL_SIZE, 1, 1], 2);
-    let kernel = with_layout(kernel, walk.chain.stride, walk.chain.places)?;
-    Ok(kernel.constant("ITERATIONS", Scalar::U32(u32_of(walk.hops / HOPS_PER_ITERATION)?)))
-}
-
-fn sweep_kernel(sweep: Sweep) -> Result<Kernel, Skip> {
-    let mut kernel = Kernel::new("cache/sweep.comp", [SWEEP_LOCAL_SIZE, 1, 1], 0);
-    kernel.bindings = (0..).zip([SWEPT, NODES]).map(|(binding, resource)| Binding::new(0, binding, resource)).collect();
-    with_layout(kernel, sweep.stride, sweep.places)
-}
-
-fn with_layout(kernel: Kernel, stride: u64, places: u64) -> Result<Kernel, Skip> {
-    Ok(kernel.constant("STRIDE", Scalar::U32(u32_of(stride)?)).constant("PLACES", Scalar::U32(u32_of(places)?)))
+/// A kernel of one workgroup that finds the nodes of a chain.
+fn kernel(source: &'static str, local_size: u32, chain: Chain) -> Result<Kernel, Skip> {
+    let kernel = Kernel::new(source, [local_size, 1, 1]).constant("STRIDE", Scalar::U32(u32_of(chain.stride)?));
+    Ok(kernel.constant("PLACES", Scalar::U32(u32_of(chain.places)?)))
 }
 
 fn u32_of(n: u64) -> Result<u32, Skip> {
     u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
-/// What the outputs of a walk must hold after so many passes, the first of them after a reset.
-pub(in crate::experiments) fn expected(case: &Case, passes: u64) -> Vec<Expected<'_>> {
-    let (swept, state) = (Swept::new(case), State::new(case, passes));
-    vec![
-        Expected::words(case.resources[STATE].bytes() / 4, move |word| state.word(word)),
-        Expected::words(case.resources[SWEPT].bytes() / 4, move |invocation| swept.sum(invocation)),
-    ]
-}
-
-/// Compares the outputs with what they must hold after the passes that they themselves count.
-pub(in crate::experiments) fn check(case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-    let count = outputs.first().and_then(|state| Some(u32::from_ne_bytes(state.get(..4)?.try_into().ok()?)));
-    // There was one at least.
-    compare_all(case, outputs, expected(case, count.unwrap_or(0).max(1).into()))
-}
-
-/// How the loads of a walk and of the sweep before it show in their kernels.
-pub(in crate::experiments) fn traffic(case: &Case) -> Vec<Traffic> {
+/// How the loads of a walk, and of the sweep of so many words before it, show in their kernels.
+pub(in crate::experiments) fn traffic(case: &Case, swept: u64) -> Vec<Traffic> {
     let hops = case.point.integer("hops");
     // One invocation goes from load to load.
     let counted = Moved { dependent: 1, ..Moved::NONE };
     let walk = Traffic { counted, loops: vec![hops / HOPS_PER_ITERATION], invocations: 1, total: hops, ..Traffic::of(case) };
     // The last iteration of the sweep may have fewer loads.
     let invocations = u64::from(SWEEP_LOCAL_SIZE);
-    let iterations = pushed(&case.prepare, 0).div_ceil(SWEEP_UNROLL * invocations);
+    let iterations = swept.div_ceil(SWEEP_UNROLL * invocations);
     let total = 4 * SWEEP_UNROLL * invocations * iterations;
     let sweep = Traffic { kernel: 1, counted: Moved::READ, loops: vec![iterations], invocations, total, ..walk.clone() };
     vec![walk, sweep]
 }
 
-fn chain(case: &Case) -> Chain {
-    match &case.resources[NODES].contents {
-        Contents::Sequence(Sequence::Chain(chain)) => *chain,
-        other => panic!("the nodes are {other:?}"),
-    }
-}
-
-fn constant(kernel: &Kernel, name: &str) -> u64 {
-    match kernel.constants.iter().find(|(constant, _)| constant == name) {
-        Some((_, Scalar::U32(value))) => (*value).into(),
-        other => panic!("`{name}` is {other:?}"),
-    }
-}
-
-/// A word that is pushed before the first dispatch of a program.
-fn pushed(steps: &[Step], index: usize) -> u64 {
-    let words = steps.iter().find_map(|step| if let Step::Push { bytes } = step { Some(bytes) } else { None });
-    let word = words.and_then(|bytes| bytes.chunks_exact(4).nth(index)?.try_into().ok());
-    word.map(u32::from_ne_bytes).unwrap_or_else(|| panic!("no word {index} is pushed")).into()
-}
-
-/// The twin of the walk.
-struct State {
-    chain: Chain,
-    passes: u64,
-    hops: u64,
-    preloaded: u64,
-}
-
-impl State {
-    fn new(case: &Case, passes: u64) -> Self {
-        let hops = constant(&case.kernels[0], "ITERATIONS") * HOPS_PER_ITERATION;
-        Self { chain: chain(case), passes, hops, preloaded: pushed(&case.pass, 1) }
+impl Walk {
+    /// What the outputs must hold after so many passes, the first of them after a reset.
+    fn expected(self, passes: u64) -> [Expected<'static>; 2] {
+        [
+            Expected::words(1 + 2 * u64::from(LOCAL_SIZE), move |word| self.state(passes, word)),
+            Expected::words(SWEEP_LOCAL_SIZE.into(), move |invocation| self.swept(invocation)),
+        ]
     }
 
+    /// A word of the state.
     #[expect(clippy::cast_possible_truncation, reason = "indexes of words are below 2^32, and passes are few")]
-    fn word(&self, word: u64) -> u32 {
+    fn state(self, passes: u64, word: u64) -> u32 {
         let local_size = u64::from(LOCAL_SIZE);
         match word {
-            0 => self.passes as u32,
-            1 => (self.chain.after(self.passes * self.hops) as u32).wrapping_sub(self.chain.after(0) as u32),
+            0 => passes as u32,
+            1 => (self.chain.after(passes * self.hops) as u32).wrapping_sub(self.chain.after(0) as u32),
             // The others don't walk.
             _ if word <= local_size => 0,
-            _ => self.preload_sum(word - 1 - local_size),
+            _ => self.sum(self.chain, (word - 1 - local_size..self.preloaded).step_by(LOCAL_SIZE as usize)),
         }
     }
 
-    fn preload_sum(&self, invocation: u64) -> u32 {
-        let nodes = (invocation..self.preloaded).step_by(LOCAL_SIZE as usize);
-        nodes.fold(0, |sum, node| sum.wrapping_add(Sequence::Chain(self.chain).word(self.chain.first_word(node))))
-    }
-}
-
-/// The twin of the sweep.
-struct Swept {
-    memory: Sequence,
-    places: Chain,
-    count: u64,
-}
-
-impl Swept {
-    fn new(case: &Case) -> Self {
-        let kernel = &case.kernels[1];
-        let [stride, places] = ["STRIDE", "PLACES"].map(|name| constant(kernel, name));
-        let count = pushed(&case.prepare, 0);
-        Self { memory: Sequence::Chain(chain(case)), places: Sweep { count, stride, places }.chain(), count }
+    /// What an invocation of the sweep sums up.
+    fn swept(self, invocation: u64) -> u32 {
+        self.sum(self.sweep.chain(), (invocation..self.sweep.count).step_by(SWEEP_LOCAL_SIZE as usize))
     }
 
-    fn sum(&self, invocation: u64) -> u32 {
-        let nodes = (invocation..self.count).step_by(SWEEP_LOCAL_SIZE as usize);
-        nodes.fold(0, |sum, node| sum.wrapping_add(self.memory.word(self.places.first_word(node))))
+    /// The sum of the words that lie where these nodes of a chain begin.
+    fn sum(self, places: Chain, nodes: impl Iterator<Item = u64>) -> u32 {
+        let memory = Sequence::Chain(self.chain);
+        nodes.fold(0, |sum, node| sum.wrapping_add(memory.word(places.first_word(node))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::Setting;
+    use crate::model::{DeviceInfo, Point, Preset};
+    use crate::validate::Verdict;
 
     fn walk() -> Walk {
         let chain = Chain { seed: 3, nodes: 50, stride: 16, detour: 0, places: 1 };
         Walk { chain, hops: 48, preloaded: 50, sweep: Sweep::of_nodes(chain) }
+    }
+
+    fn built(walk: Walk) -> Result<Built<'static>, Skip> {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        build("cache/latency", &Config::new("", &Point::default(), &setting), walk)
     }
 
     fn bytes(expected: &[Expected]) -> Vec<Vec<u8>> {
@@ -253,22 +181,22 @@ mod tests {
 
     #[test]
     fn outputs_are_held_against_the_passes_that_they_count() {
-        let case = case("cache/latency", &Point::default(), &walk()).unwrap();
-        let [first, third] = [1, 3].map(|passes| bytes(&expected(&case, passes)));
+        let built = built(walk()).unwrap();
+        let [first, third] = [built.expected(), &walk().expected(3)].map(bytes);
         assert_ne!(first, third);
-        assert_eq!([check(&case, &first), check(&case, &third)], [Verdict::Right, Verdict::Right]);
+        assert_eq!([built.check(&first), built.check(&third)], [Verdict::Right, Verdict::Right]);
         let mut miscounted = third.clone();
         miscounted[0][..4].copy_from_slice(&2_u32.to_ne_bytes());
-        assert!(matches!(check(&case, &miscounted), Verdict::Wrong(_)));
+        assert!(matches!(built.check(&miscounted), Verdict::Wrong(_)));
         let mut uncounted = first;
         uncounted[0][..4].copy_from_slice(&0_u32.to_ne_bytes());
-        assert!(matches!(check(&case, &uncounted), Verdict::Wrong(_)));
+        assert!(matches!(built.check(&uncounted), Verdict::Wrong(_)));
     }
 
     #[test]
     fn what_the_shader_can_not_count_is_skipped() {
-        let reason = |walk: Walk| case("cache/latency", &Point::default(), &walk).unwrap_err().reason;
-        assert!(reason(Walk { hops: 47, ..walk() }).contains("the case needs 47"));
+        let reason = |walk: Walk| built(walk).map(drop).unwrap_err().reason;
+        assert!(reason(Walk { hops: 47, ..walk() }).contains("hops is 47"));
         let chain = Chain { nodes: 1 << 33, ..walk().chain };
         assert!(reason(Walk { chain, ..walk() }).contains("the case needs 137438953472"));
     }
@@ -278,8 +206,7 @@ mod tests {
     fn iterations_are_those_of_the_longer_loop() {
         let iterations = |nodes, hops| {
             let chain = Chain { nodes, ..walk().chain };
-            let walk = Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain) };
-            case("cache/latency", &Point::default(), &walk).unwrap().iterations
+            built(Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain) }).unwrap().case.iterations
         };
         assert_eq!([iterations(50, 48), iterations(2049, 16), iterations(1 << 24, 1 << 16)], [3, 2, 1 << 13]);
     }

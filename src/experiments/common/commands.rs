@@ -1,12 +1,7 @@
 //! Passes of many commands of one kind, each with a dispatch whose result tells of it: what `dispatch/` measures.
 
-use std::ops::Range;
-
-use crate::experiments::Setting;
-use crate::model::{
-    Axis, AxisKind, Case, Check, Contents, Headline, HostCost, Kernel, Measurand, POISON, Point, Preset, Repeat, Resource,
-    Scalar, Skip, Step, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Setting};
+use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Preset, Repeat, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// Whose time it is.
@@ -27,19 +22,19 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
     ]
 }
 
-/// How many commands a point asks for.
+/// How many commands a configuration asks for.
 ///
 /// # Errors
 /// Where they are too many.
-pub fn count(point: &Point) -> Result<u32, Skip> {
-    let count = point.integer("commands");
+pub fn count(config: &Config) -> Result<u32, Skip> {
+    let count = config.integer("commands");
     let fits = u32::try_from(count).ok().filter(|_| count <= MOST_COMMANDS);
     fits.ok_or_else(|| Skip::new(format!("commands are {MOST_COMMANDS} at most: the case needs {count}")))
 }
 
 /// A kernel that takes a word a step on, by `FACTOR` unless told otherwise.
 pub fn step_kernel(factor: u32) -> Kernel {
-    Kernel::new("dispatch/step.comp", [1, 1, 1], 1).constant("FACTOR", Scalar::U32(factor))
+    Kernel::new("dispatch/step.comp", [1, 1, 1]).constant("FACTOR", Scalar::U32(factor))
 }
 
 /// What the dispatch of a command adds: another for each.
@@ -47,48 +42,41 @@ pub fn term(command: u32) -> u32 {
     command.wrapping_mul(0x9E37_79B9) | 1
 }
 
-/// The word that commands leave which take turns on it.
-pub fn chained(factor: u32, commands: impl Iterator<Item = u32>) -> u32 {
-    commands.fold(POISON, |word, command| word.wrapping_mul(factor).wrapping_add(term(command)))
+/// A word after the dispatch of a command.
+fn step(word: u32, factor: u32, command: u32) -> u32 {
+    word.wrapping_mul(factor).wrapping_add(term(command))
+}
+
+/// A word after the dispatch of the one command that it has to itself.
+pub fn own_word(factor: u32, command: u32) -> u32 {
+    step(POISON, factor, command)
 }
 
 /// What the twin expects of commands that take turns on one word.
 pub fn one_word<'a>(count: u32) -> Expected<'a> {
-    let word = chained(FACTOR, 0..count);
-    Expected::words(1, move |_| word)
+    Expected::words(1, move |_| (0..count).fold(POISON, |word, command| step(word, FACTOR, command)))
 }
 
 /// What the twin expects of commands with a word each.
-#[expect(clippy::cast_possible_truncation, reason = "commands are few")]
 pub fn a_word_each<'a>(count: u32) -> Expected<'a> {
-    Expected::words(count.into(), |i| chained(FACTOR, std::iter::once(i as u32)))
+    words(count, |command| own_word(FACTOR, command))
 }
 
-/// A dispatch that takes a word a step on.
-pub fn dispatch_on(index: u32, command: u32) -> [Step; 2] {
-    [Step::push_words(&[index, term(command)]), Step::Dispatch { groups: [1, 1, 1] }]
+/// Words of results, one for each of so many commands.
+#[expect(clippy::cast_possible_truncation, reason = "commands are few")]
+pub fn words<'a>(count: u32, word: impl Fn(u32) -> u32 + Sync + 'a) -> Expected<'a> {
+    Expected::words(count.into(), move |command| word(command as u32))
 }
 
-/// A case of such commands, measured on the side that the point names.
-pub fn case(experiment: &str, point: &Point, kernels: Vec<Kernel>, outputs: Vec<Resource>, pass: Vec<Step>) -> Case {
-    let measured: Range<usize> = 0..outputs.len();
-    let measurand = if point.choice("side") == "host" { Measurand::HostCost(HostCost::Record) } else { Measurand::Pass };
-    Case {
-        measurand,
-        kernels,
-        reset: measured.clone().map(|resource| Step::Fill { resource, word: POISON }).collect(),
-        resources: outputs,
-        pass,
-        // A word goes on from where it stood.
-        repeat: Repeat::AfterReset,
-        work: Work { items: Some(point.integer("commands")), ..Work::default() },
-        headline: Headline::COST,
-        check: Check::Twin(measured.collect()),
-        ..Case::new(experiment, point)
-    }
+/// The push constants of a command whose dispatch takes this word a step on.
+pub fn push(word: u32, command: u32) -> [u32; 2] {
+    [word, term(command)]
 }
 
-/// Words for outputs, one for each command or for all of them.
-pub fn words(name: &'static str, count: u32) -> Resource {
-    Resource::words(name, u64::from(count), Contents::Undefined)
+/// The case of these commands, measured on the side that the point names.
+pub fn build<'a>(case: CaseBuilder<'a>, config: &Config) -> Built<'a> {
+    let measurand = if config.choice("side") == "host" { Measurand::HostCost(HostCost::Record) } else { Measurand::Pass };
+    let work = Work { items: Some(config.integer("commands")), ..Work::default() };
+    // A word goes on from where it stood.
+    case.measurand(measurand).repeat(Repeat::AfterReset).build(work, Headline::COST)
 }

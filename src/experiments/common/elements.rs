@@ -1,7 +1,8 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
+use super::config::Config;
 use super::grid::{POWERS_TO_64, fold_groups};
-use crate::model::{Axis, AxisKind, Case, Point, Skip};
+use crate::model::{Axis, AxisKind, Skip};
 
 /// What the shaders' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
@@ -24,13 +25,13 @@ impl Elements {
         Axis::new("unroll", description, AxisKind::Numbers(POWERS_TO_64), [default])
     }
 
-    /// So many elements, dealt by the point's `local_size_x` and `unroll`, where a grid may have so many workgroups along x.
+    /// So many elements, dealt by the axes `local_size_x` and `unroll`.
     ///
     /// # Errors
     /// As [`Self::dealt`].
-    pub fn new(count: u64, point: &Point, limit_x: u32) -> Result<Self, Skip> {
-        let [local_size, unroll] = sizes(point);
-        Self::dealt(count, local_size, unroll, limit_x)
+    pub fn new(count: u64, config: &Config) -> Result<Self, Skip> {
+        let [local_size, unroll] = ["local_size_x", "unroll"].map(|axis| config.integer(axis));
+        Self::dealt(count, local_size, unroll, config.most_groups())
     }
 
     /// So many elements, `unroll` of them to each invocation, where a grid may have so many workgroups along x.
@@ -48,17 +49,6 @@ impl Elements {
         Ok(elements)
     }
 
-    /// So many elements, dealt by a point's sizes to a grid that is known.
-    pub fn of_grid(count: u64, point: &Point, groups: [u32; 3]) -> Self {
-        let [local_size, unroll] = sizes(point);
-        Self { count, local_size, unroll, groups }
-    }
-
-    /// The elements of a case, as it deals them.
-    pub fn of_case(count: u64, case: &Case) -> Self {
-        Self::of_grid(count, &case.point, case.groups())
-    }
-
     /// Invocations of the whole grid.
     pub fn invocations(&self) -> u64 {
         self.groups.iter().fold(self.local_size, |product, &count| product.saturating_mul(count.into()))
@@ -71,10 +61,6 @@ impl Elements {
         let first = group * local_size * unroll + lane;
         (0..unroll).map(move |k| first + k * local_size).take_while(move |element| *element < count)
     }
-}
-
-fn sizes(point: &Point) -> [u64; 2] {
-    ["local_size_x", "unroll"].map(|axis| point.integer(axis))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Lanes of subgroups, as kernels number them: by the local invocation modulo the subgroup size, which Vulkan doesn't promise, but
 //! which drivers do.
 
-use crate::model::{DeviceInfo, Skip, Subgroup, SubgroupClass};
+use crate::model::DeviceInfo;
 
 /// Lanes of a subgroup, at least one, unless another size is required.
 pub fn lanes(device: &DeviceInfo) -> u32 {
@@ -14,20 +14,6 @@ pub fn size_to_require(device: &DeviceInfo, local_size: u64) -> Option<u32> {
     let subgroup = &device.subgroup;
     let most = u64::from(subgroup.size) * u64::from(subgroup.max_workgroup_subgroups);
     (subgroup.size_control && subgroup.min_size < subgroup.max_size && local_size <= most).then_some(subgroup.size)
-}
-
-/// Whether compute shaders have classes of subgroup operations.
-///
-/// # Errors
-/// The first that they lack.
-pub fn require_classes(subgroup: &Subgroup, classes: &[(SubgroupClass, &str)]) -> Result<(), Skip> {
-    if !subgroup.in_compute {
-        return Err(Skip::new("supportedStages of subgroup operations lacks VK_SHADER_STAGE_COMPUTE_BIT: the case needs it"));
-    }
-    match classes.iter().find(|(class, _)| !subgroup.classes.contains(class)) {
-        Some((_, flag)) => Err(Skip::new(format!("supportedOperations lacks {flag}: the case needs it"))),
-        None => Ok(()),
-    }
 }
 
 /// A number that looks random: `glsl/include/scramble.glsl` has the same.
@@ -50,14 +36,5 @@ mod tests {
         device.subgroup.size_control = true;
         (device.subgroup.min_size, device.subgroup.max_workgroup_subgroups) = (8, 2);
         assert_eq!([64, 65].map(|local_size| size_to_require(&device, local_size)), [Some(32), None]);
-    }
-
-    #[test]
-    fn a_class_that_is_missing_is_named() {
-        let subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..Subgroup::default() };
-        let [basic, vote] = [(SubgroupClass::Basic, "BASIC"), (SubgroupClass::Vote, "VOTE")];
-        assert!(require_classes(&subgroup, &[basic]).is_ok());
-        assert!(require_classes(&subgroup, &[basic, vote]).unwrap_err().reason.contains("lacks VOTE"));
-        assert!(require_classes(&Subgroup { in_compute: false, ..subgroup }, &[]).is_err());
     }
 }

@@ -44,7 +44,7 @@ pub(in crate::experiments) fn check(
 
 /// The words of an output.
 pub(in crate::experiments) fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]])).collect()
+    bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
 }
 
 /// How many passes an output of one word has counted.

@@ -1,8 +1,10 @@
 //! What experiments of several families share.
 
+pub(in crate::experiments) mod builder;
 pub(in crate::experiments) mod chains;
 pub(in crate::experiments) mod chase;
 pub(in crate::experiments) mod commands;
+pub(in crate::experiments) mod config;
 pub(in crate::experiments) mod elements;
 pub(in crate::experiments) mod grid;
 pub(in crate::experiments) mod knee;

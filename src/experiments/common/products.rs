@@ -2,10 +2,10 @@
 
 use half::f16;
 
-use crate::experiments::{Setting, size_to_require};
+use crate::experiments::{Built, CaseBuilder, Config, Setting, size_to_require};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Component, Contents, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Point,
-    Preset, Resource, Scalar, Sequence, Skip, SpirvTarget, Work,
+    Axis, AxisKind, Bound, Component, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Preset, Scalar,
+    Sequence, Skip, SpirvTarget, Work,
 };
 use crate::validate::Expected;
 
@@ -104,6 +104,7 @@ fn byte(of: Sequence, index: u64) -> u8 {
 }
 
 /// How much is multiplied.
+#[derive(Clone, Copy)]
 struct Sizes {
     kind: Kind,
     m: u64,
@@ -116,11 +117,11 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(variant: &str, point: &Point, units: u64) -> Self {
-        let sides: Vec<u64> = point.choice("shape").split('x').filter_map(|side| side.parse().ok()).collect();
+    fn new(config: &Config, units: u64) -> Self {
+        let sides: Vec<u64> = config.choice("shape").split('x').filter_map(|side| side.parse().ok()).collect();
         let [m, n, k] = [0, 1, 2].map(|i| sides.get(i).copied().unwrap_or(1));
-        let tiles = ["tiles_m", "tiles_n"].map(|axis| point.integer(axis));
-        Self { kind: kind(variant), m, n, k, tiles, rounds: point.integer("iterations"), units }
+        let tiles = ["tiles_m", "tiles_n"].map(|axis| config.integer(axis));
+        Self { kind: kind(config.variant), m, n, k, tiles, rounds: config.integer("iterations"), units }
     }
 
     fn sums(&self) -> u64 {
@@ -139,6 +140,14 @@ impl Sizes {
         let products =
             if self.kind.cancels() { self.rounds.saturating_add(1) } else { self.rounds.saturating_mul(2 * ITERATIONS + 1) };
         products.saturating_mul(square)
+    }
+
+    /// What each word of the results must hold.
+    fn words(self, left: Sequence, right: Sequence) -> impl Fn(u64) -> u32 + Send + Sync {
+        let (left, right) = (Matrices::left(&self, left), Matrices::right(&self, right));
+        let bits = move |index: u64| self.kind.bits(self.sum(index, &left, &right));
+        let is_half = self.kind.sum_bytes() == 2;
+        move |word| if is_half { bits(2 * word) | (bits(2 * word + 1) << 16) } else { bits(word) }
     }
 
     /// The sum at an index of the results, from the matrices in memory.
@@ -228,30 +237,30 @@ pub fn listed(shapes: &[&'static str], device: &DeviceInfo, is_wanted: impl Fn(&
 
 /// Whether matrices of these types can be declared at all.
 fn require_types(kind: Kind, device: &DeviceInfo) -> Result<(), Skip> {
-    let needed: &[(Feature, &str)] = match kind.factor {
-        Component::F16 => &[(Feature::Float16, "shaderFloat16")],
-        Component::Bf16 => &[(Feature::BFloat16CooperativeMatrix, "shaderBFloat16CooperativeMatrix")],
-        _ => &[(Feature::Int8, "shaderInt8")],
+    let of_factors = match kind.factor {
+        Component::F16 => Feature::Float16,
+        Component::Bf16 => Feature::BFloat16CooperativeMatrix,
+        _ => Feature::Int8,
     };
-    let always = [(Feature::CooperativeMatrix, "cooperativeMatrix"), (Feature::MemoryModel, "vulkanMemoryModel")];
-    match always.iter().chain(needed).find(|(feature, _)| !device.has(*feature)) {
-        Some((_, name)) => Err(Skip::new(format!("the case needs {name}, which the device lacks"))),
-        None => Ok(()),
-    }
+    let needed = [Feature::CooperativeMatrix, Feature::MemoryModel, of_factors];
+    needed
+        .into_iter()
+        .find(|feature| !device.has(*feature))
+        .map_or(Ok(()), |feature| Err(Skip::new(format!("the case needs {}, which the device lacks", feature.vulkan_name()))))
 }
 
-/// A case: products of the variant's types, each subgroup's (or workgroup's) on its own.
+/// A case and its twin: products of the variant's types, each subgroup's (or workgroup's) on its own.
 ///
 /// # Errors
 /// Where the device has no such product, or the sums wouldn't be exact.
-pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, scope: MatrixScope) -> Result<Case, Skip> {
-    let device = setting.device;
-    let kind = kind(variant);
-    require_types(kind, device)?;
-    let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
+pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> Result<Built<'a>, Skip> {
+    let device = config.device();
+    let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
     let subgroup = device.subgroup.size.max(1);
     let units_per_group = if scope == MatrixScope::Workgroup { 1 } else { local_size.div_ceil(subgroup) };
-    let sizes = Sizes::new(variant, point, u64::from(groups).saturating_mul(units_per_group.into()));
+    let sizes = Sizes::new(config, u64::from(groups).saturating_mul(units_per_group.into()));
+    let kind = sizes.kind;
+    require_types(kind, device)?;
     require_product(&sizes, scope, local_size, device)?;
     if scope == MatrixScope::Subgroup && local_size % subgroup != 0 {
         return Err(Skip::new(format!("the case needs whole subgroups of {subgroup}, local_size_x is {local_size}")));
@@ -259,20 +268,21 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
     let (largest, exact) = (sizes.largest(), kind.exact.unwrap_or(u64::MAX));
     if largest > exact {
         return Err(Skip::new(format!(
-            "sums of {variant} are exact up to {exact}, the case needs {largest}: take fewer iterations"
+            "sums of {} are exact up to {exact}, the case needs {largest}: take fewer iterations",
+            config.variant
         )));
     }
-    let factors = |name, side: u64, seed| {
-        let words = (SETS * kind.factor_bytes() / 4).saturating_mul(side).saturating_mul(sizes.k);
-        Resource::words(name, words, Contents::Sequence(kind.contents(seed)))
-    };
-    let resources = vec![
-        Resource::words("sums", sizes.sums().saturating_mul(kind.sum_bytes()) / 4, Contents::Undefined),
-        factors("left", sizes.m, setting.seed),
-        factors("right", sizes.n, !setting.seed),
+    let [left, right] = [config.seed(), !config.seed()].map(|seed| kind.contents(seed));
+    let words_of_sums = sizes.sums().saturating_mul(kind.sum_bytes()) / 4;
+    let words_of = |side: u64| (SETS * kind.factor_bytes() / 4).saturating_mul(side).saturating_mul(sizes.k);
+    let mut case = CaseBuilder::new(experiment, config);
+    let resources = [
+        case.output("sums", Expected::words_from(words_of_sums, move || sizes.words(left, right))),
+        case.input("left", words_of(sizes.m), left),
+        case.input("right", words_of(sizes.n), right),
     ];
     let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
-    let mut kernel = Kernel::new("peak/coopmat.comp", [local_size, 1, 1], 3)
+    let mut kernel = Kernel::new("peak/coopmat.comp", config.workgroup())
         .constant("M", side(sizes.m))
         .constant("N", side(sizes.n))
         .constant("K", side(sizes.k))
@@ -293,7 +303,7 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
     if scope == MatrixScope::Workgroup {
         kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };
     }
-    let case = Case::single_dispatch(experiment, point, kernel, [groups, 1, 1], &[point.u32("iterations")], resources, vec![0]);
+    case.run(kernel, &resources, [groups, 1, 1], &[config.u32("iterations")]);
     let operations = sizes.operations();
     let (work, headline) = if kind.is_float() {
         (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
@@ -305,7 +315,7 @@ pub fn case(experiment: &str, variant: &str, point: &Point, setting: &Setting, s
         Component::I8 | Component::U8 => Some(Bound::Matrix8),
         _ => None,
     };
-    Ok(Case { variant: variant.to_owned(), work, headline, bound, iterations: sizes.rounds.saturating_mul(ITERATIONS), ..case })
+    Ok(case.bound(bound).iterations(sizes.rounds.saturating_mul(ITERATIONS)).build(work, headline))
 }
 
 /// Whether the device lists the product, or one whose multiple it is.
@@ -337,19 +347,6 @@ fn require_product(sizes: &Sizes, scope: MatrixScope, local_size: u32, device: &
     )))
 }
 
-/// What the sums must be.
-pub fn expected(case: &Case) -> Vec<Expected<'_>> {
-    let bytes = case.resources[0].bytes();
-    let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
-    // The units follow from how many sums there are.
-    let mut sizes = Sizes::new(&case.variant, &case.point, 1);
-    sizes.units = bytes / sizes.kind.sum_bytes() / sizes.sums();
-    let is_half = sizes.kind.sum_bytes() == 2;
-    let (left, right) = (Matrices::left(&sizes, left), Matrices::right(&sizes, right));
-    let bits = move |index: u64| sizes.kind.bits(sizes.sum(index, &left, &right));
-    vec![Expected::words(bytes / 4, move |word| if is_half { bits(2 * word) | (bits(2 * word + 1) << 16) } else { bits(word) })]
-}
-
 /// Whether a run is a quick one.
 pub fn is_quick(setting: &Setting) -> bool {
     setting.preset == Preset::Quick
@@ -358,6 +355,7 @@ pub fn is_quick(setting: &Setting) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Case, Point};
 
     fn product(variant: &str, [m, n, k]: [u32; 3], scope: MatrixScope, flexible: Option<u32>) -> MatrixProduct {
         let Kind { factor, sum, .. } = kind(variant);
@@ -388,12 +386,19 @@ mod tests {
         device
     }
 
-    fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
+    fn setting(device: &DeviceInfo) -> Setting<'_> {
+        Setting { device, queue: None, preset: Preset::Default, seed: 1 }
+    }
+
+    fn point(shape: &'static str, rounds: u64) -> Point {
         let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("iterations", rounds)];
         let numbers = numbers.into_iter().map(|(name, value)| (name.into(), value.into()));
-        let shape = std::iter::once(("shape".into(), shape.into()));
-        let setting = Setting { device, queue: None, preset: Preset::Default, seed: 1 };
-        case("peak/coopmat", variant, &Point::new(numbers.chain(shape)), &setting, scope)
+        Point::new(numbers.chain([("shape".into(), shape.into())]))
+    }
+
+    fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
+        let (point, setting) = (point(shape, rounds), setting(device));
+        build("peak/coopmat", &Config::new(variant, &point, &setting), scope).map(|built| built.case)
     }
 
     /// What the shader does, step by step and by the definition of a product.
@@ -425,11 +430,12 @@ mod tests {
     fn the_twin_is_what_the_shader_does() {
         for variant in TYPES {
             let device = device(product(variant, [4, 2, 8], MatrixScope::Subgroup, None));
-            let case = case_of(variant, MatrixScope::Subgroup, &device, "4x2x8", 3).unwrap();
-            let played: Vec<u8> = played(&case, [4, 2, 8], 3).iter().flat_map(|word| word.to_ne_bytes()).collect();
-            assert_eq!(expected(&case)[0].bytes(), played, "{variant}");
+            let (point, setting) = (point("4x2x8", 3), setting(&device));
+            let built = build("peak/coopmat", &Config::new(variant, &point, &setting), MatrixScope::Subgroup).unwrap();
+            let played: Vec<u8> = played(&built.case, [4, 2, 8], 3).iter().flat_map(|word| word.to_ne_bytes()).collect();
+            assert_eq!(built.expected()[0].bytes(), played, "{variant}");
             let operations = 2 * 4 * 2 * 8 * 80 * 2 * 3 * 17;
-            assert_eq!(case.work.flops.or(case.work.ops), Some(operations));
+            assert_eq!(built.case.work.flops.or(built.case.work.ops), Some(operations));
         }
     }
 

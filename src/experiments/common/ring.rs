@@ -1,7 +1,7 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
-use crate::experiments::{Setting, fold_groups, lanes, size_to_require};
-use crate::model::{Case, Chain, Contents, Headline, Kernel, Point, Resource, Scalar, Sequence, Skip, Work};
+use crate::experiments::{CaseBuilder, Config, fold_groups, lanes, size_to_require};
+use crate::model::{Chain, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
 /// Hops of an iteration of the shader's loop.
@@ -17,27 +17,29 @@ const SKEW: u32 = 1;
 const MOST_HOPS: u64 = 1 << 24;
 
 /// The sizes of a walk.
+#[derive(Clone, Copy)]
 pub struct Ring {
     /// Lanes that walk side by side: those of a subgroup, or of a smaller workgroup.
-    pub lanes: u64,
+    lanes: u64,
     /// Nodes of the cycle, each of a word for each lane. An odd number: each iteration has 16 hops, which would lead any number of
     /// times around a smaller power of two, and a walk that ends where it began is none.
-    pub nodes: u64,
+    nodes: u64,
     /// Words of workgroup memory, of which the last may be left over.
     words: u64,
     local_size: u64,
-    hops: u64,
+    /// Hops of one invocation.
+    pub hops: u64,
     groups: [u32; 3],
     /// Invocations of the whole grid.
-    pub invocations: u64,
+    invocations: u64,
 }
 
 impl Ring {
-    /// What a point with the axes `window_bytes`, `local_size_x` and `hops` stands for, in so many workgroups.
-    pub fn new(point: &Point, groups: u64, setting: &Setting) -> Self {
-        let [bytes, local_size, hops] = ["window_bytes", "local_size_x", "hops"].map(|axis| point.integer(axis));
-        let lanes = local_size.min(lanes(setting.device).into());
-        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+    /// What the axes `window_bytes`, `local_size_x` and `hops` stand for, in so many workgroups.
+    pub fn new(groups: u64, config: &Config) -> Self {
+        let [bytes, local_size, hops] = ["window_bytes", "local_size_x", "hops"].map(|axis| config.integer(axis));
+        let lanes = local_size.min(lanes(config.device()).into());
+        let groups = fold_groups(groups, config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
         let words = bytes / 4;
         let nodes = (words / lanes).saturating_sub(1) | 1;
@@ -49,12 +51,12 @@ impl Ring {
         self.invocations.checked_mul(self.hops)
     }
 
-    /// The case of an experiment; its work is the hops of one invocation.
+    /// The case of an experiment, but for its work.
     ///
     /// # Errors
     /// Sizes that no cycle has, or that neither the device nor the kernel can count.
-    pub fn case(&self, experiment: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (bytes, limit) = (point.integer("window_bytes"), setting.device.limits.shared_bytes);
+    pub fn case<'a>(self, experiment: &str, config: &Config<'a>) -> Result<CaseBuilder<'a>, Skip> {
+        let (bytes, limit) = (config.integer("window_bytes"), config.device().limits.shared_bytes);
         if bytes > limit.into() {
             return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
         }
@@ -76,39 +78,33 @@ impl Ring {
         }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
         let [words, lanes, nodes] = [self.words, self.lanes, self.nodes].map(|n| u32::try_from(n).map_err(too_many));
-        let mut kernel = Kernel::new("shared/chase.comp", [point.u32("local_size_x"), 1, 1], 2)
+        let mut kernel = Kernel::new("shared/chase.comp", config.workgroup())
             .constant("WORDS", Scalar::U32(words?))
             .constant("LANES", Scalar::U32(lanes?))
             .constant("NODES", Scalar::U32(nodes?))
             .constant("ITERATIONS", Scalar::U32(iterations));
-        kernel.required_subgroup_size = size_to_require(setting.device, self.local_size);
-        let cycle = Chain { seed: setting.seed, nodes: self.nodes, stride: 1, detour: 0, places: 1 };
-        let resources = vec![
-            Resource::words("results", self.invocations, Contents::Undefined),
-            Resource::words("next", self.nodes, Contents::Sequence(Sequence::Chain(cycle))),
+        kernel.required_subgroup_size = size_to_require(config.device(), self.local_size);
+        let next = Sequence::Chain(Chain { seed: config.seed(), nodes: self.nodes, stride: 1, detour: 0, places: 1 });
+        let mut case = CaseBuilder::new(experiment, config);
+        let resources = [
+            case.output("results", Expected::words_from(self.invocations, move || self.results(next))),
+            case.input("next", self.nodes, next),
         ];
-        let case = Case::single_dispatch(experiment, point, kernel, self.groups, &[START, SKEW], resources, vec![0]);
-        let work = Work { items: Some(self.hops), ..Work::default() };
+        case.run(kernel, &resources, self.groups, &[START, SKEW]);
         let copied = (self.nodes * self.lanes).div_ceil(self.local_size);
-        Ok(Case { work, headline: Headline::LATENCY, iterations: u64::from(iterations) + copied, ..case })
+        Ok(case.iterations(u64::from(iterations) + copied))
     }
 
-    /// The CPU twin of a case: where each invocation is after its hops.
+    /// Where each invocation is after its hops.
     #[expect(clippy::cast_possible_truncation, reason = "workgroup memory has far fewer than 2^32 words")]
-    pub fn expected(case: &Case) -> Vec<Expected<'_>> {
-        let constant = |name: &str| match case.kernels[0].constants.iter().find(|(constant, _)| constant == name) {
-            Some((_, Scalar::U32(value))) => u64::from(*value),
-            other => panic!("`{name}` is {other:?}"),
-        };
-        let (lanes, hops) = (constant("LANES"), constant("ITERATIONS") * HOPS_PER_ITERATION);
-        let local_size = case.point.integer("local_size_x");
-        let ends = ends(case.resources[1].sequence(), constant("NODES"), hops);
-        let result = move |i: u64| {
+    fn results(self, next: Sequence) -> impl Fn(u64) -> u32 + Send + Sync {
+        let Self { lanes, nodes, local_size, hops, .. } = self;
+        let ends = ends(next, nodes, hops);
+        move |i| {
             let (group, own) = (i / local_size, i % local_size);
-            let node = (u64::from(START) + (group + own / lanes) * u64::from(SKEW)) % ends.len() as u64;
+            let node = (u64::from(START) + (group + own / lanes) * u64::from(SKEW)) % nodes;
             ends[node as usize] * lanes as u32 + (own % lanes) as u32
-        };
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        }
     }
 }
 

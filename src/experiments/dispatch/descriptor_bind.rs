@@ -1,9 +1,8 @@
 //! `dispatch/descriptor_bind`: what does it cost to bind other descriptors between dispatches?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Binding, Case, Kernel, Point, Preset, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Preset, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &DescriptorBind;
@@ -24,40 +23,32 @@ impl Experiment for DescriptorBind {
         [vec![axis.relative_to("once")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let sets = sets(point);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let binds = config.choice("binds");
+        // Sets that are bound in turn.
+        let sets = if binds == "alternate" { 2 } else { 1 };
         if count < sets {
             return Err(Skip::new(format!(
                 "one command can't bind two sets in turn: the case needs {sets} commands, not {count}"
             )));
         }
-        let command = |i| {
-            let [push, dispatch] = commands::dispatch_on(i / sets, i);
-            let bind = (point.choice("binds") != "once").then(|| Step::BindDescriptors { kernel: (i % sets) as usize });
-            [bind, Some(push), Some(dispatch)].into_iter().flatten()
+        let mut case = CaseBuilder::new(self.name(), config);
+        let mut kernel_on = |set: u32, name| {
+            let word = move |i: u32| commands::own_word(commands::FACTOR, i * sets + set);
+            let words = case.output(name, commands::words((count - set).div_ceil(sets), word));
+            case.kernel(commands::step_kernel(commands::FACTOR), &[words])
         };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let outputs =
-            (0..sets).zip(["words", "other words"]).map(|(set, name)| commands::words(name, (count - set).div_ceil(sets)));
-        let kernel =
-            |resource| Kernel { bindings: vec![Binding::new(0, 0, resource)], ..commands::step_kernel(commands::FACTOR) };
-        let kernels = (0..sets as usize).map(kernel).collect();
-        Ok(commands::case(self.name(), point, kernels, outputs.collect(), pass))
+        let first = kernel_on(0, "words");
+        let second = if sets == 2 { kernel_on(1, "other words") } else { first };
+        case.bind(first);
+        for i in 0..count {
+            let kernel = if i % 2 == 0 { first } else { second };
+            if binds != "once" {
+                case.bind_descriptors(kernel);
+            }
+            case.dispatch(kernel, [1, 1, 1], &commands::push(i / sets, i));
+        }
+        Ok(commands::build(case, config))
     }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let sets = sets(&case.point);
-        let of = |(set, words): (u32, u64)| {
-            #[expect(clippy::cast_possible_truncation, reason = "commands are few")]
-            let word = move |i: u64| commands::chained(commands::FACTOR, std::iter::once(i as u32 * sets + set));
-            Expected::words(words, word)
-        };
-        (0..sets).zip(case.resources.iter().map(|words| words.bytes() / 4)).map(of).collect()
-    }
-}
-
-/// Sets that are bound in turn.
-fn sets(point: &Point) -> u32 {
-    if point.choice("binds") == "alternate" { 2 } else { 1 }
 }

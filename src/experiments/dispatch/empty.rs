@@ -2,9 +2,8 @@
 
 mod fit;
 
-use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Check, Derived, Finished, Kernel, Point, Preset, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Preset, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Empty;
@@ -44,15 +43,11 @@ impl Experiment for Empty {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let kernel = Kernel::new("dispatch/empty.comp", [point.u32("local_size_x"), 1, 1], 0);
-        let groups = grid(point.integer("groups"), setting.device.limits.workgroup_count[0])?;
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], Vec::new(), Vec::new());
-        Ok(Case { check: Check::Nothing("nothing is computed"), ..case })
-    }
-
-    fn expected<'a>(&self, _: &'a Case) -> Vec<Expected<'a>> {
-        Vec::new()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let groups = grid(config.integer("groups"), config.most_groups())?;
+        let mut case = CaseBuilder::new(self.name(), config);
+        case.run(Kernel::new("dispatch/empty.comp", config.workgroup()), &[], groups, &[]);
+        Ok(case.build(Work::default(), Headline::TIME))
     }
 }
 

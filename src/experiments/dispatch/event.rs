@@ -1,9 +1,8 @@
 //! `dispatch/event`: what does an event between two dispatches cost, where a barrier would do?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Dependency, Feature, Point, Preset, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Feature, Preset, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Event;
@@ -28,42 +27,37 @@ impl Experiment for Event {
         [vec![axis.relative_to("barrier")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let is_event = point.choice("link") == "event";
-        if is_event && !setting.device.has(Feature::Events) {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let is_event = config.choice("link") == "event";
+        if is_event && !config.device().has(Feature::Events) {
             return Err(Skip::new("VK_KHR_portability_subset without its feature `events`: the case needs events"));
         }
         if is_event && count > MOST_EVENTS {
             return Err(Skip::new(format!("events are {MOST_EVENTS} at most: the case needs {count}")));
         }
-        let command = |i| {
-            let [push, dispatch] = commands::dispatch_on(0, i);
-            let link = if is_event {
-                vec![Step::SetEvent { event: i }, Step::WaitEvent { event: i }]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let word = case.output("word", commands::one_word(count));
+        let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[word]);
+        case.bind(kernel);
+        for i in 0..count {
+            if is_event {
+                case.reset_step(Step::ResetEvent { event: i });
+                case.step(Step::SetEvent { event: i });
+                case.step(Step::WaitEvent { event: i });
             } else {
-                vec![Step::Dependency(Dependency::Memory)]
-            };
-            [link, vec![push, dispatch]].concat()
-        };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let (kernels, words) = (vec![commands::step_kernel(commands::FACTOR)], vec![commands::words("word", 1)]);
-        let mut case = commands::case(self.name(), point, kernels, words, pass);
-        if is_event {
-            case.reset.extend((0..count).map(|event| Step::ResetEvent { event }));
+                case.depend();
+            }
+            case.dispatch(kernel, [1, 1, 1], &commands::push(0, i));
         }
-        Ok(case)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![commands::one_word(commands::count(&case.point).unwrap_or(0))]
+        Ok(commands::build(case, config))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
 
     #[test]
     fn without_events_barriers_are_left() {
@@ -72,7 +66,8 @@ mod tests {
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let case = |link: &'static str| {
             let axes = Event.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-            Event.case("", &Point::new(axes).with("link", &link.into()), &setting)
+            let point = Point::new(axes).with("link", &link.into());
+            Event.build(&Config::new("", &point, &setting)).map(|built| built.case)
         };
         assert!(case("event").unwrap_err().reason.contains("`events`") && case("barrier").is_ok());
     }

@@ -1,9 +1,8 @@
 //! `dispatch/fence`: how long is the way to the device and back, by a fence?
 
 use crate::experiments::common::submissions;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, HostCost, Point, Skip, Wait};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, HostCost, Skip, Wait};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Fence;
@@ -31,16 +30,12 @@ impl Experiment for Fence {
         submissions::axes(setting)
     }
 
-    fn case(&self, variant: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let cost = HostCost::RoundTrip(match variant {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let cost = HostCost::RoundTrip(match config.variant {
             "wait" => Wait::Fence,
             "queue_idle" => Wait::QueueIdle,
             _ => Wait::FencePolled,
         });
-        submissions::case([self.name(), variant], point, cost)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        submissions::expected(case)
+        submissions::build(self.name(), config, cost)
     }
 }

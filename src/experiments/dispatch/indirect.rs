@@ -1,9 +1,8 @@
 //! `dispatch/indirect`: what does it cost that a dispatch reads its workgroups from a buffer?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Contents, Preset, Resource, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Indirect;
@@ -25,24 +24,18 @@ impl Experiment for Indirect {
         [vec![axis.relative_to("direct")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let is_indirect = point.choice("counts") == "indirect";
-        let command = |i| {
-            let [push, dispatch] = commands::dispatch_on(i, i);
-            [push, if is_indirect { Step::DispatchIndirect { resource: 1 } } else { dispatch }]
-        };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let (kernels, words) = (vec![commands::step_kernel(commands::FACTOR)], vec![commands::words("words", count)]);
-        let mut case = commands::case(self.name(), point, kernels, words, pass);
-        if is_indirect {
-            case.resources.push(commands::words("workgroups", 3));
-            case.reset.push(Step::Fill { resource: 1, word: 1 });
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let mut case = CaseBuilder::new(self.name(), config);
+        let words = case.output("words", commands::a_word_each(count));
+        let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);
+        if config.choice("counts") == "indirect" {
+            let groups = case.add(Resource::words("workgroups", 3, Contents::Undefined));
+            case.reset_step(Step::Fill { resource: groups.index(), word: 1 });
+            (0..count).for_each(|i| case.dispatch_indirect(kernel, groups, &commands::push(i, i)));
+        } else {
+            (0..count).for_each(|i| case.dispatch(kernel, [1, 1, 1], &commands::push(i, i)));
         }
-        Ok(case)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![commands::a_word_each(commands::count(&case.point).unwrap_or(0))]
+        Ok(commands::build(case, config))
     }
 }

@@ -1,9 +1,8 @@
 //! `dispatch/pipeline_barrier`: what does a pipeline barrier between two dispatches cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Dependency, Point, Preset, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Dependency, Preset, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PipelineBarrier;
@@ -26,35 +25,28 @@ impl Experiment for PipelineBarrier {
         [vec![barrier.relative_to("nothing")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let barrier = dependency(point).map(Step::Dependency);
-        let command = |i| {
-            let [push, dispatch] = commands::dispatch_on(if is_chained(point) { 0 } else { i }, i);
-            [Some(push), barrier.clone(), Some(dispatch)].into_iter().flatten()
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let barrier = config.choice("barrier");
+        // Whether each dispatch needs what the one before wrote.
+        let is_chained = !matches!(barrier, "nothing" | "execution");
+        let mut case = CaseBuilder::new(self.name(), config);
+        let expected = if is_chained { commands::one_word(count) } else { commands::a_word_each(count) };
+        let words = case.output("words", expected);
+        let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);
+        let dependency = match barrier {
+            "execution" => Some(Dependency::Execution),
+            "memory" => Some(Dependency::Memory),
+            "buffer" => Some(Dependency::Buffer { resource: words.index() }),
+            "full" => Some(Dependency::Full),
+            _ => None,
         };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let words = commands::words("words", if is_chained(point) { 1 } else { count });
-        Ok(commands::case(self.name(), point, vec![commands::step_kernel(commands::FACTOR)], vec![words], pass))
+        case.bind(kernel);
+        for i in 0..count {
+            case.push(&commands::push(if is_chained { 0 } else { i }, i));
+            dependency.into_iter().for_each(|dependency| case.step(Step::Dependency(dependency)));
+            case.dispatch(kernel, [1, 1, 1], &[]);
+        }
+        Ok(commands::build(case, config))
     }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let count = u32::try_from(case.point.integer("commands")).unwrap_or(u32::MAX);
-        vec![if is_chained(&case.point) { commands::one_word(count) } else { commands::a_word_each(count) }]
-    }
-}
-
-fn dependency(point: &Point) -> Option<Dependency> {
-    match point.choice("barrier") {
-        "execution" => Some(Dependency::Execution),
-        "memory" => Some(Dependency::Memory),
-        "buffer" => Some(Dependency::Buffer { resource: 0 }),
-        "full" => Some(Dependency::Full),
-        _ => None,
-    }
-}
-
-/// Whether each dispatch needs what the one before wrote.
-fn is_chained(point: &Point) -> bool {
-    !matches!(point.choice("barrier"), "nothing" | "execution")
 }

@@ -1,9 +1,8 @@
 //! `dispatch/pipeline_bind`: what does it cost to bind another pipeline between dispatches?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Preset, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PipelineBind;
@@ -27,27 +26,23 @@ impl Experiment for PipelineBind {
         [vec![axis.relative_to("once")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let command = |i| {
-            let [push, dispatch] = commands::dispatch_on(i, i);
-            let bind = (point.choice("binds") != "once").then(|| Step::BindPipeline { kernel: which(point, i) });
-            [bind, Some(push), Some(dispatch)].into_iter().flatten()
-        };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let kernels = FACTORS.map(commands::step_kernel).into();
-        Ok(commands::case(self.name(), point, kernels, vec![commands::words("words", count)], pass))
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let binds = config.choice("binds");
+        let is_other = move |command: u32| binds == "alternate" && command % 2 == 1;
+        let [factor, other_factor] = FACTORS;
+        let word = move |i| commands::own_word(if is_other(i) { other_factor } else { factor }, i);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let words = case.output("words", commands::words(count, word));
+        let [kernel, other_kernel] = FACTORS.map(|factor| case.kernel(commands::step_kernel(factor), &[words]));
+        case.bind(kernel);
+        for i in 0..count {
+            let kernel = if is_other(i) { other_kernel } else { kernel };
+            if binds != "once" {
+                case.bind_pipeline(kernel);
+            }
+            case.dispatch(kernel, [1, 1, 1], &commands::push(i, i));
+        }
+        Ok(commands::build(case, config))
     }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let count = case.point.integer("commands");
-        #[expect(clippy::cast_possible_truncation, reason = "commands are few")]
-        let word = |i: u64| commands::chained(FACTORS[which(&case.point, i as u32)], std::iter::once(i as u32));
-        vec![Expected::words(count, word)]
-    }
-}
-
-/// The pipeline that is bound at a command.
-fn which(point: &Point, command: u32) -> usize {
-    if point.choice("binds") == "alternate" { command as usize % 2 } else { 0 }
 }

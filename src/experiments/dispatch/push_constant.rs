@@ -1,15 +1,14 @@
 //! `dispatch/push_constant`: what do push constants cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Kernel, Point, Preset, Scalar, Skip, Step};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PushConstant;
 
 /// The words of the shader's block: what every device has.
-const WORDS: usize = 32;
+const WORDS: u32 = 32;
 
 /// Bytes that are set before each dispatch.
 const SIZES: &[u64] = &[0, 8, 16, 32, 64, 128];
@@ -27,43 +26,26 @@ impl Experiment for PushConstant {
         [vec![axis.relative_to(0_u64)], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let words = words(point);
-        let command = |i| {
-            let push = (words > 0).then(|| Step::push_words(&values(i)[..words]));
-            [push, Some(Step::Dispatch { groups: [1, 1, 1] })].into_iter().flatten()
-        };
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        // Words that are set before each dispatch, and that it sums up.
+        let words = config.u32("push_bytes") / 4;
+        let summed = words.max(2);
+        let sum = move |i| values(i, summed).into_iter().fold(0, u32::wrapping_add);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let sums = case.output("sums", commands::words(if words > 0 { count } else { 1 }, sum));
+        let kernel = Kernel::new("dispatch/push.comp", [1, 1, 1]).constant("COUNT", Scalar::U32(summed));
+        let kernel = case.kernel(kernel, &[sums]);
+        case.bind(kernel);
         // All of them first: what isn't set is undefined.
-        let before = [Step::Bind { kernel: 0 }, Step::push_words(&values(0))];
-        let pass = before.into_iter().chain((0..count).flat_map(command)).collect();
-        let summed = u32::try_from(words.max(2)).unwrap_or(u32::MAX);
-        let kernel = Kernel::new("dispatch/push.comp", [1, 1, 1], 1).constant("COUNT", Scalar::U32(summed));
-        let sums = commands::words("sums", if words > 0 { count } else { 1 });
-        Ok(commands::case(self.name(), point, vec![kernel], vec![sums], pass))
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let words = words(&case.point);
-        let sums = if words > 0 { case.point.integer("commands") } else { 1 };
-        #[expect(clippy::cast_possible_truncation, reason = "commands are few")]
-        let sum = move |i: u64| values(i as u32)[..words.max(2)].iter().fold(0, |sum: u32, value| sum.wrapping_add(*value));
-        vec![Expected::words(sums, sum)]
+        case.push(&values(0, WORDS));
+        (0..count).for_each(|i| case.dispatch(kernel, [1, 1, 1], &values(i, words)));
+        Ok(commands::build(case, config))
     }
 }
 
-/// Words that are set before each dispatch.
-fn words(point: &Point) -> usize {
-    usize::try_from(point.integer("push_bytes") / 4).unwrap_or(WORDS)
-}
-
-/// What is set: where the sum goes, and terms that differ from command to command and from word to word.
-fn values(command: u32) -> [u32; WORDS] {
-    let mut term = commands::term(command);
-    let mut values = [command; WORDS];
-    for value in &mut values[1..] {
-        *value = term;
-        term = term.rotate_left(5) ^ 0x5bd1_e995;
-    }
-    values
+/// What is set, so many words of it: where the sum goes, and terms that differ from command to command and from word to word.
+fn values(command: u32, words: u32) -> Vec<u32> {
+    let terms = std::iter::successors(Some(commands::term(command)), |term| Some(term.rotate_left(5) ^ 0x5bd1_e995));
+    std::iter::once(command).chain(terms).take(words as usize).collect()
 }

@@ -1,9 +1,8 @@
 //! `dispatch/submit`: what does it cost the host to submit?
 
 use crate::experiments::common::submissions;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, HostCost, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, HostCost, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Submit;
@@ -19,12 +18,7 @@ impl Experiment for Submit {
         submissions::axes(setting)
     }
 
-    fn case(&self, _: &str, point: &Point, _: &Setting) -> Result<Case, Skip> {
-        let cost = HostCost::Submit;
-        submissions::case([self.name(), ""], point, cost)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        submissions::expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        submissions::build(self.name(), config, HostCost::Submit)
     }
 }

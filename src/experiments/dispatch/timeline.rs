@@ -1,9 +1,8 @@
 //! `dispatch/timeline`: how long is the way to the device and back, by a timeline semaphore?
 
 use crate::experiments::common::submissions;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Feature, HostCost, Point, Skip, Wait};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, Feature, HostCost, Skip, Wait};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timeline;
@@ -31,15 +30,9 @@ impl Experiment for Timeline {
         submissions::axes(setting)
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        if !setting.device.has(Feature::TimelineSemaphore) {
-            return Err(Skip::new("timelineSemaphore is missing: the case needs it"));
-        }
-        let cost = HostCost::RoundTrip(if variant == "wait" { Wait::Timeline } else { Wait::TimelinePolled });
-        submissions::case([self.name(), variant], point, cost)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        submissions::expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        config.require(&[Feature::TimelineSemaphore])?;
+        let cost = HostCost::RoundTrip(if config.variant == "wait" { Wait::Timeline } else { Wait::TimelinePolled });
+        submissions::build(self.name(), config, cost)
     }
 }

@@ -1,9 +1,8 @@
 //! `dispatch/timestamp`: what does writing a timestamp cost?
 
 use crate::experiments::common::commands;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip, Step, TimestampStage};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Preset, Skip, Step, TimestampStage};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timestamp;
@@ -24,31 +23,24 @@ impl Experiment for Timestamp {
         [vec![axis.relative_to("nothing")], commands::axes(setting)].concat()
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let count = commands::count(point)?;
-        let stage = match point.choice("stage") {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let count = commands::count(config)?;
+        let stage = match config.choice("stage") {
             "top" => Some(TimestampStage::Top),
             "bottom" => Some(TimestampStage::Bottom),
             _ => None,
         };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let words = case.output("words", commands::a_word_each(count));
+        let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);
         if stage.is_some() {
-            setting.require_timestamps()?;
+            config.setting.require_timestamps()?;
+            case.reset_step(Step::ResetTimestamps);
         }
-        let command = |query| {
-            let [push, dispatch] = commands::dispatch_on(query, query);
-            let timestamp = stage.map(|stage| Step::Timestamp { query, stage });
-            [Some(push), Some(dispatch), timestamp].into_iter().flatten()
-        };
-        let pass = std::iter::once(Step::Bind { kernel: 0 }).chain((0..count).flat_map(command)).collect();
-        let (kernels, words) = (vec![commands::step_kernel(commands::FACTOR)], vec![commands::words("words", count)]);
-        let mut case = commands::case(self.name(), point, kernels, words, pass);
-        if stage.is_some() {
-            case.reset.push(Step::ResetTimestamps);
+        for query in 0..count {
+            case.dispatch(kernel, [1, 1, 1], &commands::push(query, query));
+            stage.into_iter().for_each(|stage| case.step(Step::Timestamp { query, stage }));
         }
-        Ok(case)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![commands::a_word_each(commands::count(&case.point).unwrap_or(0))]
+        Ok(commands::build(case, config))
     }
 }

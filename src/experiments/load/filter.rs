@@ -1,13 +1,14 @@
 //! `load/filter`: what is the texture unit's bilinear filter worth, against fetching four texels and mixing them?
 
-use super::path::table::SIDE;
+use std::sync::LazyLock;
+
 use super::path::twin::Texels;
 use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
-use super::path::{gpu_invocations, texel_contents};
-use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
+use super::path::{gpu_invocations, image, sampler, texel_sequence};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point, Precision, Preset, Resource,
-    Sampling, Scalar, Shape, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Precision, Preset, Resource, Scalar, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -49,47 +50,34 @@ impl Experiment for Filter {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| point.integer(axis));
-        let format = format_of(point);
-        let image = Shape::Image { format, dimension: Dimension::D2, extent: [SIDE, SIDE, 1], role: ImageRole::Sampled };
-        let mut resources = vec![
-            Resource::words("results", n, Contents::Undefined),
-            Resource::new("texels", image, texel_contents(format, setting.seed)),
-        ];
-        if is_hardware(variant) {
-            resources.push(Resource::new(
-                "sampler",
-                Shape::Sampler(Sampling { is_linear: true, ..Sampling::default() }),
-                Contents::Undefined,
-            ));
-        }
-        let kernel = Kernel::new("load/filter.comp", [point.u32("local_size_x"), 1, 1], resources.len())
-            .constant("LOADS", Scalar::U32(point.u32("loads")))
-            .constant("PATTERN", Scalar::U32(Pattern::Random.code()));
-        let kernel = if is_hardware(variant) { kernel.define("HARDWARE", "") } else { kernel };
-        let groups = fold_groups(n.div_ceil(local_size), setting.device.limits.workgroup_count[0]);
-        let push = [point.u32("n"), POSITIONS - 1];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
-        Ok(Case {
-            variant: variant.to_owned(),
-            work: Work { items: n.checked_mul(loads), ..Work::default() },
-            headline: Headline::ITEMS,
-            // Its iterations, and the samples of each where a compiler doesn't unroll them.
-            iterations: 2 * loads,
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let format = format_of(&case.point);
-        let texels = Texels { format, sequence: case.resources[1].sequence() };
-        let walk = Walk::new(&case.point, Pattern::Random, POSITIONS, CHANNELS);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| config.integer(axis));
+        let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
+        let is_hardware = config.variant == "hardware";
+        let texels = Texels { format, sequence: texel_sequence(format, config.seed()) };
+        let walk = Walk::new(config, Pattern::Random, POSITIONS, CHANNELS);
         // The shader sees bytes as fractions of one.
-        let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
-        let error = if is_hardware(&case.variant) { texels.error_of_sampler() } else { texels.range() * ROUNDING };
-        let at = walk.floats(&|term| sample(&texels, term) / f64::from(unit));
-        vec![Expected::near(case.point.integer("n"), error / unit * walk.weight() as f32, at)]
+        let unit = if format.precision() == Precision::Unorm8 { 255.0_f32 } else { 1.0 };
+        let error = if is_hardware { texels.error_of_sampler() } else { texels.range() * ROUNDING };
+        let tolerance = LazyLock::new(move || error / unit * walk.weight() as f32);
+        let at = move |term: &Term| sample(&texels, term) / f64::from(unit);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let mut resources = vec![
+            case.output("results", Expected::near_from(n, move |_| *tolerance, move || walk.floats(&at))),
+            case.add(Resource::new("texels", image(format, ImageRole::Sampled), Contents::Sequence(texels.sequence))),
+        ];
+        if is_hardware {
+            resources.push(case.add(sampler(true)));
+        }
+        let kernel = Kernel::new("load/filter.comp", config.workgroup())
+            .constant("LOADS", Scalar::U32(config.u32("loads")))
+            .constant("PATTERN", Scalar::U32(walk.pattern.code()));
+        let kernel = if is_hardware { kernel.define("HARDWARE", "") } else { kernel };
+        let groups = fold_groups(n.div_ceil(local_size), config.most_groups());
+        case.run(kernel, &resources, groups, &[config.u32("n"), POSITIONS - 1]);
+        let work = Work { items: n.checked_mul(loads), ..Work::default() };
+        // Its iterations, and the samples of each where a compiler doesn't unroll them.
+        Ok(case.iterations(2 * loads).build(work, Headline::ITEMS))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -105,14 +93,6 @@ impl Experiment for Filter {
 /// rounds by 2^-24 of the range each time; adding the samples of an iteration by 2^-24 of at most 16 times the range; adding iterations
 /// and channels, 40 operations at most, by 2^-24 of the result. That is less than 2^-17 in all.
 const ROUNDING: f32 = 1.0 / (1 << 17) as f32;
-
-fn is_hardware(variant: &str) -> bool {
-    variant == "hardware"
-}
-
-fn format_of(point: &Point) -> Format {
-    if point.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float }
-}
 
 /// Where a position lies along each axis: in 13 bits of a product, of which the last eight are the step within a texel.
 fn places(position: u32) -> [u32; 2] {
@@ -131,6 +111,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::experiments::load::path::table::SIDE;
     use crate::model::Sequence;
 
     /// Positions are spread over the whole image and over all steps within a texel.

@@ -24,15 +24,14 @@ pub(super) mod table;
 pub(super) mod twin;
 pub(super) mod walk;
 
-use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point,
-    Precision, Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Precision,
+    Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
-use crate::validate::Expected;
 
 use table::{Kind, NAMES, Path, Value};
-use walk::Pattern;
+use walk::{Pattern, Walk};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Loads;
@@ -83,35 +82,30 @@ impl Experiment for Loads {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let path = Path::of(variant);
-        let n = point.integer("n");
-        let [local_size, loads] = ["local_size_x", "loads"].map(|axis| point.u32(axis));
-        let mut resources = vec![Resource::words("results", n, Contents::Undefined)];
-        resources.extend(inputs(path, setting.seed));
-        let kernel = kernel(path, local_size, resources.len(), setting.seed)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let path = Path::of(config.variant)?;
+        let (n, loads, pattern) = (config.integer("n"), config.u32("loads"), Pattern::of(config.choice("pattern")));
+        let walk = Walk::new(config, pattern, path.elements(), path.value.components());
+        let source = match path.value {
+            Value::Words(_) => Sequence::Words { seed: config.seed() },
+            Value::Texel(format) => texel_sequence(format, config.seed()),
+        };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let mut resources = vec![case.output("results", twin::expected(n, path, walk, source))];
+        resources.extend(inputs(path, source).into_iter().map(|resource| case.add(resource)));
+        let kernel = kernel(path, config.workgroup(), source)
             .constant("LOADS", Scalar::U32(loads))
-            .constant("PATTERN", Scalar::U32(Pattern::of(point.choice("pattern")).code()));
-        let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
-        let mut push = vec![point.u32("n"), path.elements() - 1];
+            .constant("PATTERN", Scalar::U32(pattern.code()));
+        let groups = fold_groups(n.div_ceil(config.u32("local_size_x").into()), config.most_groups());
+        let mut push = vec![config.u32("n"), path.elements() - 1];
         if path.kind == Kind::PushConstants {
-            push.extend(few_words(setting.seed));
+            push.extend(few_words(source));
         }
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        case.run(kernel, &resources, groups, &push);
         let items = n.checked_mul(loads.into());
         let bytes = items.and_then(|items| items.checked_mul(path.value.bytes().into()));
-        Ok(Case {
-            variant: variant.to_owned(),
-            work: Work { bytes, items, ..Work::default() },
-            headline: Headline::ITEMS,
-            // Its iterations, and the loads of each where a compiler doesn't unroll them.
-            iterations: 2 * u64::from(loads),
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![twin::expected(case)]
+        // Its iterations, and the loads of each where a compiler doesn't unroll them.
+        Ok(case.iterations(2 * u64::from(loads)).build(Work { bytes, items, ..Work::default() }, Headline::ITEMS))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -128,10 +122,9 @@ pub(super) fn gpu_invocations(device: &DeviceInfo) -> u64 {
     if device.kind == DeviceKind::Discrete { 1 << 21 } else { 1 << 19 }
 }
 
-fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
-    let kernel = Kernel::new(path.shader(), [local_size, 1, 1], resources)
-        .define("VALUE", path.value.glsl())
-        .define("COMPONENTS", path.value.components());
+fn kernel(path: &Path, local_size: [u32; 3], source: Sequence) -> Kernel {
+    let kernel =
+        Kernel::new(path.shader(), local_size).define("VALUE", path.value.glsl()).define("COMPONENTS", path.value.components());
     let kernel = match path.value {
         Value::Words(_) => kernel,
         Value::Texel(format) if format.precision() == Precision::Unorm8 => kernel.define("UNORM8", ""),
@@ -144,7 +137,7 @@ fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
         Kind::Structured => kernel.define("STRUCTURED", ""),
         Kind::UniformBuffer | Kind::SmallUniformBuffer => kernel.define("UNIFORM_BUFFER", path.elements()),
         Kind::PushConstants => kernel.define("PUSHED", table::FEW),
-        Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), seed),
+        Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), source),
         Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
         Kind::Fetch => kernel.define("FETCHED", ""),
         Kind::Linear => kernel.define("LINEAR_SAMPLER", ""),
@@ -152,72 +145,78 @@ fn kernel(path: &Path, local_size: u32, resources: usize, seed: u64) -> Kernel {
     }
 }
 
-fn specialized(kernel: Kernel, seed: u64) -> Kernel {
-    let words = (0..).zip(few_words(seed));
+fn specialized(kernel: Kernel, source: Sequence) -> Kernel {
+    let words = (0..).zip(few_words(source));
     words.fold(kernel, |kernel, (i, word): (u32, _)| kernel.constant(&format!("WORD_{i}"), Scalar::U32(word)))
 }
 
 /// What push constants and specialization constants hold.
-fn few_words(seed: u64) -> impl Iterator<Item = u32> {
-    (0..table::FEW).map(move |i| Sequence::Words { seed }.word(i.into()))
+fn few_words(source: Sequence) -> impl Iterator<Item = u32> {
+    (0..table::FEW).map(move |i| source.word(i.into()))
 }
 
 /// What the path reads, where that isn't in the commands or in the pipeline.
-fn inputs(path: &Path, seed: u64) -> Vec<Resource> {
+fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
+    let contents = Contents::Sequence(source);
     match path.value {
         Value::Words(_) if [Kind::PushConstants, Kind::SpecConstants].contains(&path.kind) => Vec::new(),
-        Value::Words(width) => vec![words(path.kind, width, path.elements(), seed)],
-        Value::Texel(format) => texels(path.kind, format, seed),
+        Value::Words(_) => {
+            let [begin, stride] = path.layout();
+            vec![Resource::words("values", (begin + path.elements() * stride).into(), contents)]
+        }
+        Value::Texel(format) => {
+            let shape = match path.kind {
+                Kind::TexelBuffer => Shape::Texels { format, count: table::ELEMENTS, role: ImageRole::Sampled },
+                Kind::StorageImage => image(format, ImageRole::Storage),
+                _ => image(format, ImageRole::Sampled),
+            };
+            let sampler = match path.kind {
+                Kind::Nearest => Some(sampler(false)),
+                Kind::Linear => Some(sampler(true)),
+                _ => None,
+            };
+            std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
+        }
     }
 }
 
-fn words(kind: Kind, width: u32, elements: u32, seed: u64) -> Resource {
-    let words = if kind == Kind::Unaligned { elements * width + 1 } else { elements * twin::aligned(width) };
-    Resource::words("values", words.into(), Contents::Sequence(Sequence::Words { seed }))
+/// An image of as many texels as paths choose from.
+pub(super) fn image(format: Format, role: ImageRole) -> Shape {
+    Shape::Image { format, dimension: Dimension::D2, extent: [table::SIDE, table::SIDE, 1], role }
 }
 
-fn texels(kind: Kind, format: Format, seed: u64) -> Vec<Resource> {
-    let contents = texel_contents(format, seed);
-    let buffer = Shape::Texels { format, count: table::ELEMENTS, role: ImageRole::Sampled };
-    let role = if kind == Kind::StorageImage { ImageRole::Storage } else { ImageRole::Sampled };
-    let image = Shape::Image { format, dimension: Dimension::D2, extent: [table::SIDE, table::SIDE, 1], role };
-    let shape = if kind == Kind::TexelBuffer { buffer } else { image };
-    let sampler = |is_linear| {
-        Resource::new("sampler", Shape::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
-    };
-    let sampler = match kind {
-        Kind::Nearest => Some(sampler(false)),
-        Kind::Linear => Some(sampler(true)),
-        _ => None,
-    };
-    std::iter::once(Resource::new("texels", shape, contents)).chain(sampler).collect()
+/// A sampler that takes the nearest texel, or mixes four.
+pub(super) fn sampler(is_linear: bool) -> Resource {
+    Resource::new("sampler", Shape::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
 }
 
 /// What texels of a format hold: small whole numbers, or any bytes.
-pub(super) fn texel_contents(format: Format, seed: u64) -> Contents {
-    Contents::Sequence(match format.precision() {
+pub(super) fn texel_sequence(format: Format, seed: u64) -> Sequence {
+    match format.precision() {
         Precision::Unorm8 => Sequence::Words { seed },
         Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
         // There are no others among the paths.
         _ => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Point;
 
-    fn case(variant: &str, pattern: &'static str, loads: u64, seed: u64) -> Case {
+    /// What becomes of a case of 1000 invocations.
+    fn with<T>(variant: &str, pattern: &'static str, loads: u64, seed: u64, then: impl FnOnce(&Config) -> T) -> T {
         let device = DeviceInfo::mock();
         let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed };
         let numbers =
             [("n", 1000), ("loads", loads), ("local_size_x", 64)].map(|(name, n): (&str, u64)| (name.into(), n.into()));
         let point = Point::new(numbers.into_iter().chain([("pattern".into(), pattern.into())]));
-        Loads.case(variant, &point, &setting).unwrap()
+        then(&Config::new(variant, &point, &setting))
     }
 
-    fn results(case: &Case) -> Vec<u32> {
-        let bytes = Loads.expected(case).remove(0).bytes();
+    fn results(config: &Config) -> Vec<u32> {
+        let bytes = Loads.build(config).unwrap().expected()[0].bytes();
         bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
     }
 
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn items_are_loads_and_bytes_are_theirs() {
         for (variant, bytes) in [("ssbo_vec3", 12), ("ubo", 16), ("sampled_linear_rg8", 2), ("push_constant", 4)] {
-            let work = case(variant, "random", 256, 1).work;
+            let work = with(variant, "random", 256, 1, |config| Loads.build(config).unwrap().case.work);
             assert_eq!((work.items, work.bytes), (Some(256_000), Some(256_000 * bytes)), "{variant}");
         }
     }
@@ -242,11 +241,12 @@ mod tests {
         for path in table::PATHS {
             let Value::Texel(format) = path.value else { continue };
             let largest = if format.precision() == Precision::Unorm8 { 255 } else { MAGNITUDE };
-            let case = case(path.name, "random", 256, 1);
-            let walk = walk::Walk::new(&case.point, Pattern::Random, path.elements(), path.value.components());
-            assert!(walk.weight() * largest < 1 << 24, "{}", path.name);
-            let floats = results(&case).into_iter().map(f32::from_bits);
-            assert!(path.kind == Kind::Linear || floats.into_iter().all(|result| result.fract() == 0.0), "{}", path.name);
+            with(path.name, "random", 256, 1, |config| {
+                let walk = Walk::new(config, Pattern::Random, path.elements(), path.value.components());
+                assert!(walk.weight() * largest < 1 << 24, "{}", path.name);
+                let mut floats = results(config).into_iter().map(f32::from_bits);
+                assert!(path.kind == Kind::Linear || floats.all(|result| result.fract() == 0.0), "{}", path.name);
+            });
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn other_data_have_other_results() {
         for name in NAMES {
-            let [one, two] = [1, 2].map(|seed| results(&case(name, "linear", 64, seed)));
+            let [one, two] = [1, 2].map(|seed| with(name, "linear", 64, seed, results));
             assert_ne!(one, two, "{name}");
         }
     }

@@ -2,10 +2,8 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -51,54 +49,41 @@ impl Experiment for Dtype {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, ty) = (point.integer("n"), point.choice("type"));
-        if let Some((feature, name)) = needs(ty) {
-            if !setting.device.has(feature) {
-                return Err(Skip::new(format!("{name} is missing: the case needs it")));
-            }
-        }
-        let vector = bytes_of(ty) * point.integer("width");
-        if n.saturating_mul(4) % vector != 0 {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
+        let ty = config.choice("type");
+        config.require(needs(ty))?;
+        let (bytes, vector) = (n.saturating_mul(4), bytes_of(ty) * width);
+        if bytes % vector != 0 {
             return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
         }
-        let elements = Elements::new(vectors(point), point, setting.device.limits.workgroup_count[0])?;
-        let sums = elements.invocations();
-        let kernel = Kernel::new("memory/dtype.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .define(&ty.to_uppercase(), "")
-            .define("WIDTH", point.integer("width"))
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let resources = vec![
-            Resource::words("sums", sums, Contents::Undefined),
-            Resource::words("data", n, Contents::Sequence(data(ty, setting.seed))),
-        ];
-        let push = [u32::try_from(elements.count).unwrap_or(u32::MAX)];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &push, resources, vec![0]);
-        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let items = elements.count.checked_mul(point.integer("width"));
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work: Work { bytes, items, ..Work::default() }, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let (ty, width) = (case.point.choice("type"), case.point.integer("width"));
-        let elements = Elements::of_case(vectors(&case.point), case);
-        let data = case.resources[1].sequence();
+        let elements = Elements::new(bytes / vector, config)?;
+        let (sums, data) = (elements.invocations(), data(ty, config.seed()));
         let values = move |invocation| {
             elements.of(invocation).flat_map(move |vector| (0..width).map(move |component| vector * width + component))
         };
-        vec![Expected::words(elements.invocations(), move |invocation| sum(ty, data, values(invocation)))]
+        let sum = move |invocation| sum(ty, data, values(invocation));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", n, data)];
+        let kernel = Kernel::new("memory/dtype.comp", config.workgroup())
+            .define(&ty.to_uppercase(), "")
+            .define("WIDTH", width)
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
+        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
+        let work = Work { bytes, items: elements.count.checked_mul(width), ..Work::default() };
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }
 
-/// The feature without which a device can't read a type, as Vulkan calls it.
-fn needs(ty: &str) -> Option<(Feature, &'static str)> {
+/// The features without which a device can't read a type.
+fn needs(ty: &str) -> &'static [Feature] {
     match ty {
-        "u8" => Some((Feature::Storage8, "storageBuffer8BitAccess")),
-        "u16" | "f16" => Some((Feature::Storage16, "storageBuffer16BitAccess")),
-        "u64" => Some((Feature::Int64, "shaderInt64")),
-        "f64" => Some((Feature::Float64, "shaderFloat64")),
-        _ => None,
+        "u8" => &[Feature::Storage8],
+        "u16" | "f16" => &[Feature::Storage16],
+        "u64" => &[Feature::Int64],
+        "f64" => &[Feature::Float64],
+        _ => &[],
     }
 }
 
@@ -109,11 +94,6 @@ fn bytes_of(ty: &str) -> u64 {
         "u32" | "f32" => 4,
         _ => 8,
     }
-}
-
-/// The vectors that the point's words hold.
-fn vectors(point: &Point) -> u64 {
-    point.integer("n").saturating_mul(4) / (bytes_of(point.choice("type")) * point.integer("width"))
 }
 
 fn data(ty: &str, seed: u64) -> Sequence {
@@ -156,6 +136,7 @@ fn narrow(bytes: u64, data: Sequence, index: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Point;
 
     #[test]
     fn values_lie_in_words_as_the_device_reads_them() {
@@ -186,7 +167,7 @@ mod tests {
             let at = |point: Point, (name, value): (&str, u64)| point.with(name, &value.into());
             let numbers = [("n", (1 << 30) - (1 << 13)), ("width", 1), ("unroll", 64), ("local_size_x", 256)];
             let point = numbers.into_iter().fold(Point::new(axes).with("type", &"u8".into()), at);
-            Dtype.case("", &point, &setting).err().map(|skip| skip.reason)
+            Dtype.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
         };
         assert_eq!(reason(1 << 20), None);
         assert!(reason(65_535).unwrap().starts_with("indexes of 32 bits end"));
@@ -199,7 +180,7 @@ mod tests {
         let reasons = TYPES.iter().map(|ty| {
             let axes = Dtype.axes(&setting).into_iter();
             let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("type", &(*ty).into());
-            Dtype.case("", &point, &setting).err().map_or_else(String::new, |skip| skip.reason)
+            Dtype.build(&Config::new("", &point, &setting)).err().map_or_else(String::new, |skip| skip.reason)
         });
         let named = ["storageBuffer8", "storageBuffer16", "storageBuffer16", "", "", "shaderInt64", "shaderFloat64"];
         assert!(reasons.zip(named).all(|(reason, name)| reason.starts_with(name) && reason.is_empty() == name.is_empty()));

@@ -1,9 +1,7 @@
 //! `memory/gather`: what does it cost to read words in another order than they lie in?
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Shuffled, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -44,44 +42,38 @@ impl Experiment for Gather {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let n = point.integer("n");
-        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0])?;
-        let sums = elements.invocations();
-        let kernel = Kernel::new("memory/gather.comp", [point.u32("local_size_x"), 1, 1], 3)
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let resources = vec![
-            Resource::words("sums", sums, Contents::Undefined),
-            Resource::words("indexes", n, indexes(point, setting.seed)),
-            Resource::words("source", n, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &[point.u32("n")], resources, vec![0]);
-        let bytes = n.checked_mul(2).and_then(|read| read.checked_add(sums)?.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let elements = Elements::of_case(case.point.integer("n"), case);
-        let [indexes, source] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let elements = Elements::new(n, config)?;
+        let (order, source) = (Sequence::Shuffled(indexes(config)), Sequence::Words { seed: config.seed() });
         let sum = move |invocation| {
-            let words = elements.of(invocation).map(|i| source.word(indexes.word(i).into()));
+            let words = elements.of(invocation).map(|i| source.word(order.word(i).into()));
             words.fold(0, u32::wrapping_add)
         };
-        vec![Expected::words(elements.invocations(), sum)]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("sums", Expected::words(elements.invocations(), sum)),
+            case.input("indexes", n, order),
+            case.input("source", n, source),
+        ];
+        let kernel =
+            Kernel::new("memory/gather.comp", config.workgroup()).constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
+        let bytes = n.checked_mul(2).and_then(|read| read.checked_add(elements.invocations())?.checked_mul(4));
+        let work = Work { bytes, items: Some(n), ..Work::default() };
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }
 
 /// What the list of indexes holds.
-pub(super) fn indexes(point: &Point, seed: u64) -> Contents {
-    let n = point.integer("n");
-    let block = match point.choice("pattern") {
+pub(super) fn indexes(config: &Config) -> Shuffled {
+    let n = config.integer("n");
+    let block = match config.choice("pattern") {
         "sequential" => 1,
         "shuffled_16" => 16,
         "shuffled_64" => 64,
         "shuffled_1024" => 1024,
         _ => n,
     };
-    Contents::Sequence(Sequence::Shuffled(Shuffled { seed, n, block }))
+    Shuffled { seed: config.seed(), n, block }
 }

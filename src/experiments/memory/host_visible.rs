@@ -1,9 +1,8 @@
 //! `memory/host_visible`: what does it cost a shader that a buffer lies where the host sees it?
 
 use super::stream;
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Case, MemoryKind, Point, Preset, Resource, Shape, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, MemoryKind, Preset, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &HostVisible;
@@ -37,25 +36,8 @@ impl Experiment for HostVisible {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let kind = MemoryKind::named(point.choice("memory")).unwrap_or_default();
-        let case = stream::EXPERIMENT.case(variant, point, setting)?;
-        let moved = |resource: Resource| match resource.shape {
-            Shape::Buffer { bytes, .. } => Resource { shape: Shape::Buffer { bytes, memory: kind }, ..resource },
-            _ => resource,
-        };
-        // The limit that is known is that of the device's own memory.
-        let bound = case.bound.filter(|_| kind == MemoryKind::DeviceLocal);
-        Ok(Case {
-            experiment: self.name().to_owned(),
-            resources: case.resources.into_iter().map(moved).collect(),
-            bound,
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        stream::EXPERIMENT.expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        stream::build_in(MemoryKind::named(config.choice("memory")).unwrap_or_default(), self.name(), config)
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceInfo, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -50,13 +48,20 @@ impl Experiment for Layout {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, fields) = (point.integer("n"), point.integer("fields_used"));
-        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0])?;
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, fields] = ["n", "fields_used"].map(|axis| config.integer(axis));
+        let variant = config.variant;
+        let elements = Elements::new(n, config)?;
         let sums = elements.invocations();
-        let kernel = Kernel::new("memory/layout.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
-            .constant("FIELDS", Scalar::U32(point.u32("fields_used")));
+        let data = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
+        let vertex = move |i| (0..fields).map(move |field| data.float(place(variant, n, i, field)));
+        // Not sum(), whose neutral element is -0.0.
+        let sum = move |invocation| elements.of(invocation).flat_map(vertex).fold(0.0, f32::add);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("data", words(variant, n), data)];
+        let kernel = Kernel::new("memory/layout.comp", config.workgroup())
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
+            .constant("FIELDS", Scalar::U32(config.u32("fields_used")));
         let kernel = match variant {
             "aos" => kernel.define("AOS", ""),
             "padded" => kernel.define("PADDED", ""),
@@ -64,24 +69,10 @@ impl Experiment for Layout {
             "aosoa32" => kernel.define("AOSOA", 32),
             _ => kernel,
         };
-        let data = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
-        let resources =
-            vec![Resource::words("sums", sums, Contents::Undefined), Resource::words("data", words(variant, n), data)];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &[point.u32("n")], resources, vec![0]);
+        case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
         let bytes = n.checked_mul(fields).and_then(|read| read.checked_add(sums)?.checked_mul(4));
         let work = Work { bytes, items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let (n, fields) = (case.point.integer("n"), case.point.integer("fields_used"));
-        let elements = Elements::of_case(n, case);
-        let data = case.resources[1].sequence();
-        let vertex = move |i| (0..fields).map(move |field| data.float(place(&case.variant, n, i, field)));
-        // Not sum(), whose neutral element is -0.0.
-        let sum = move |invocation| elements.of(invocation).flat_map(vertex).fold(0.0, f32::add);
-        vec![Expected::floats(elements.invocations(), sum)]
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }
 

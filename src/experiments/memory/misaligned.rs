@@ -1,9 +1,7 @@
 //! `memory/misaligned`: what does it cost to read from a place that is off the beginning of a line?
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -48,51 +46,33 @@ impl Experiment for Misaligned {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [n, width, offset] = ["n", "width", "offset"].map(|axis| point.integer(axis));
-        let is_bytes = variant == "bytes";
-        if is_bytes && !setting.device.has(Feature::Storage8) {
-            return Err(Skip::new("storageBuffer8BitAccess is missing: the case needs it"));
-        }
-        if units(variant, n) % width != 0 {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, width, offset] = ["n", "width", "offset"].map(|axis| config.integer(axis));
+        let is_bytes = config.variant == "bytes";
+        config.require(if is_bytes { &[Feature::Storage8] } else { &[] })?;
+        let units = if is_bytes { n.saturating_mul(4) } else { n };
+        if units % width != 0 {
             return Err(Skip::new(format!("n={n} words end within an element: the case needs a multiple of {width} units")));
         }
-        let elements = Elements::new(units(variant, n) / width, point, setting.device.limits.workgroup_count[0])?;
-        let sums = elements.invocations();
-        let kernel = Kernel::new("memory/misaligned.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("OFFSET", Scalar::U32(point.u32("offset")))
-            .constant("WIDTH", Scalar::U32(point.u32("width")))
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let kernel = if is_bytes { kernel.define("BYTES", "") } else { kernel };
-        // As long for all offsets of the sweep, which so share it; enough for the unit that counts in words.
-        let words = n.saturating_add(offset.max(ALIGNED[1]));
-        let resources = vec![
-            Resource::words("sums", sums, Contents::Undefined),
-            Resource::words("data", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let push = [u32::try_from(elements.count).unwrap_or(u32::MAX)];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &push, resources, vec![0]);
-        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let work = Work { bytes, items: Some(elements.count), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [n, width, offset] = ["n", "width", "offset"].map(|axis| case.point.integer(axis));
-        let elements = Elements::of_case(units(&case.variant, n) / width, case);
-        let data = case.resources[1].sequence();
-        let is_bytes = case.variant == "bytes";
+        let elements = Elements::new(units / width, config)?;
+        let (sums, data) = (elements.invocations(), Sequence::Words { seed: config.seed() });
         let unit = move |i: u64| if is_bytes { (data.word(i / 4) >> (8 * (i % 4))) & 0xFF } else { data.word(i) };
         let sum = move |invocation| {
             let places = elements.of(invocation).flat_map(|i| (0..width).map(move |component| i * width + component + offset));
             places.map(unit).fold(0, u32::wrapping_add)
         };
-        vec![Expected::words(elements.invocations(), sum)]
+        // As long for all offsets of the sweep, which so share it; enough for the unit that counts in words.
+        let words = n.saturating_add(offset.max(ALIGNED[1]));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", words, data)];
+        let kernel = Kernel::new("memory/misaligned.comp", config.workgroup())
+            .constant("OFFSET", Scalar::U32(config.u32("offset")))
+            .constant("WIDTH", Scalar::U32(config.u32("width")))
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        let kernel = if is_bytes { kernel.define("BYTES", "") } else { kernel };
+        case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
+        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
+        let work = Work { bytes, items: Some(elements.count), ..Work::default() };
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
-}
-
-/// The units in so many words.
-fn units(variant: &str, words: u64) -> u64 {
-    if variant == "bytes" { words.saturating_mul(4) } else { words }
 }

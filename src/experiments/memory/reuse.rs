@@ -1,9 +1,9 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
-use crate::experiments::{Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two,
 };
+use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -41,32 +41,13 @@ impl Experiment for Reuse {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| point.integer(axis));
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         // The grid may be larger than asked for; each of its workgroups has a tile.
         let all_groups = groups.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into()));
         let [words, results] = [TILE, local_size].map(|each| all_groups.saturating_mul(each));
-        let kernel = Kernel::new("memory/reuse.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("REUSE", Scalar::U32(point.u32("reuse")));
-        let kernel = if variant == "shared" { kernel.define("SHARED", "") } else { kernel };
-        let resources = vec![
-            Resource::words("results", results, Contents::Undefined),
-            Resource::words("source", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
-        let uses = words.checked_mul(reuse);
-        let bytes = uses.and_then(|uses| uses.checked_add(results)?.checked_mul(4));
-        // Those of the outer loop, of the inner one in each of them, and of the copy.
-        let of_tile = TILE.div_ceil(UNROLL.saturating_mul(local_size));
-        let iterations = reuse + (reuse + 1) * of_tile;
-        let work = Work { bytes, items: uses, ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, iterations, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| case.point.integer(axis));
-        let source = case.resources[1].sequence();
+        let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);
             let sum = |iteration| {
@@ -74,7 +55,17 @@ impl Experiment for Reuse {
             };
             (0..reuse).fold(0_u32, |result, iteration| result.wrapping_mul(3).wrapping_add(sum(iteration)))
         };
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("results", Expected::words(results, result)), case.input("source", words, source)];
+        let kernel = Kernel::new("memory/reuse.comp", config.workgroup()).constant("REUSE", Scalar::U32(config.u32("reuse")));
+        let kernel = if config.variant == "shared" { kernel.define("SHARED", "") } else { kernel };
+        case.run(kernel, &resources, groups, &[]);
+        let uses = words.checked_mul(reuse);
+        let bytes = uses.and_then(|uses| uses.checked_add(results)?.checked_mul(4));
+        // Those of the outer loop, of the inner one in each of them, and of the copy.
+        let of_tile = TILE.div_ceil(UNROLL.saturating_mul(local_size));
+        let work = Work { bytes, items: uses, ..Work::default() };
+        Ok(case.iterations(reuse + (reuse + 1) * of_tile).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {

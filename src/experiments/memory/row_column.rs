@@ -1,9 +1,7 @@
 //! `memory/row_column`: what does it matter whether lanes walk a matrix along its rows or down its columns?
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -18,6 +16,7 @@ const BEYOND_CACHES: u64 = 1 << 28;
 struct RowColumn;
 
 /// The sizes that a point stands for.
+#[derive(Clone, Copy)]
 struct Shape {
     size: u64,
     /// Workgroups that walk one row or column; all of them where one index goes over the whole.
@@ -27,27 +26,15 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
-        let size = point.integer("matrix_size");
-        let local_size = point.integer("local_size_x");
-        if point.choice("walk") == "linear" {
-            let walk = Elements::new(size.saturating_mul(size), point, limit_x)?;
+    fn new(config: &Config) -> Result<Self, Skip> {
+        let [size, local_size, unroll] = ["matrix_size", "local_size_x", "unroll"].map(|axis| config.integer(axis));
+        if config.choice("walk") == "linear" {
+            let walk = Elements::new(size.saturating_mul(size), config)?;
             return Ok(Self { size, walk, groups: walk.groups, local_size });
         }
         // Longer than any limit of x: the plan skips what doesn't fit.
-        let walk = Elements::new(size, point, u32::MAX)?;
-        Ok(Self { size, walk, groups: [walk.groups[0], point.u32("matrix_size"), 1], local_size })
-    }
-
-    /// The sizes of a case, with the grid that it has.
-    fn of_case(case: &Case) -> Self {
-        let (size, groups) = (case.point.integer("matrix_size"), case.groups());
-        let walk = if case.point.choice("walk") == "linear" {
-            Elements::of_grid(size * size, &case.point, groups)
-        } else {
-            Elements::of_grid(size, &case.point, [groups[0], 1, 1])
-        };
-        Self { size, walk, groups, local_size: case.point.integer("local_size_x") }
+        let walk = Elements::dealt(size, local_size, unroll, u32::MAX)?;
+        Ok(Self { size, walk, groups: [walk.groups[0], config.u32("matrix_size"), 1], local_size })
     }
 
     /// Invocations of the whole grid.
@@ -88,42 +75,34 @@ impl Experiment for RowColumn {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
-        let words = shape.size.saturating_mul(shape.size);
-        let sums = shape.invocations();
-        let walk = (0..).zip(WALKS).find(|(_, name)| **name == point.choice("walk")).map_or(0, |(code, _)| code);
-        let kernel = Kernel::new("memory/row_column.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("WALK", Scalar::U32(walk))
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let resources = vec![
-            Resource::words("sums", sums, Contents::Undefined),
-            Resource::words("matrix", words, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let push = [point.u32("matrix_size")];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let (shape, walk) = (Shape::new(config)?, config.choice("walk"));
+        let (words, sums) = (shape.size.saturating_mul(shape.size), shape.invocations());
+        let matrix = Sequence::Words { seed: config.seed() };
+        let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("sums", Expected::words(sums, sum)), case.input("matrix", words, matrix)];
+        let code = (0..).zip(WALKS).find(|(_, name)| **name == walk).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("memory/row_column.comp", config.workgroup())
+            .constant("WALK", Scalar::U32(code))
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        case.run(kernel, &resources, shape.groups, &[config.u32("matrix_size")]);
         let bytes = words.checked_add(sums).and_then(|words| words.checked_mul(4));
         let work = Work { bytes, items: Some(words), ..Work::default() };
-        let bound = (words >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::of_case(case);
-        let matrix = case.resources[1].sequence();
-        let walk = case.point.choice("walk");
-        let invocations = shape.invocations();
-        let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
-        vec![Expected::words(invocations, sum)]
+        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{DeviceInfo, Point};
 
     #[test]
     fn every_word_is_read_once() {
+        let mut device = DeviceInfo::mock();
+        device.limits.workgroup_count[0] = 65_535;
+        let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
         for (size, local_size, unroll) in [(1_u64, 64_u64, 2_u64), (70, 16, 2), (70, 7, 1), (64, 32, 2)] {
             for walk in WALKS {
                 let point = Point::new([
@@ -132,7 +111,7 @@ mod tests {
                     ("local_size_x".into(), local_size.into()),
                     ("unroll".into(), unroll.into()),
                 ]);
-                let shape = Shape::new(&point, 65_535).unwrap();
+                let shape = Shape::new(&Config::new("", &point, &setting)).unwrap();
                 let mut words: Vec<u64> = (0..shape.invocations()).flat_map(|i| shape.words(walk, i)).collect();
                 words.sort_unstable();
                 assert!(words.into_iter().eq(0..size * size), "{point}");

@@ -1,10 +1,8 @@
 //! `memory/scatter`: what does it cost to write words in another order than they lie in?
 
 use super::gather::{BEYOND_CACHES, FEW_PATTERNS, PATTERNS, indexes};
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -35,26 +33,21 @@ impl Experiment for Scatter {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let n = point.integer("n");
-        let elements = Elements::new(n, point, setting.device.limits.workgroup_count[0])?;
-        let kernel = Kernel::new("memory/scatter.comp", [point.u32("local_size_x"), 1, 1], 3)
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let resources = vec![
-            Resource::words("target", n, Contents::Undefined),
-            Resource::words("indexes", n, indexes(point, setting.seed)),
-            Resource::words("source", n, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let elements = Elements::new(n, config)?;
+        let (indexes, source) = (indexes(config), Sequence::Words { seed: config.seed() });
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            // The word that went to a place is the one that has its index.
+            case.output("target", Expected::words(n, move |place| source.word(indexes.position(place)))),
+            case.input("indexes", n, Sequence::Shuffled(indexes)),
+            case.input("source", n, source),
         ];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &[point.u32("n")], resources, vec![0]);
+        let kernel =
+            Kernel::new("memory/scatter.comp", config.workgroup()).constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
         let work = Work { bytes: n.checked_mul(3 * 4), items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let Sequence::Shuffled(indexes) = case.resources[1].sequence() else { panic!("the indexes are shuffled") };
-        let source = case.resources[2].sequence();
-        // The word that went to a place is the one that has its index.
-        vec![Expected::words(case.point.integer("n"), move |place| source.word(indexes.position(place)))]
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, Sequence, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -28,23 +29,11 @@ const MAGNITUDE: u32 = 1 << 15;
 struct Stream;
 
 /// The sizes that a point stands for.
+#[derive(Clone, Copy)]
 struct Shape {
     /// Words per element.
     width: u64,
     elements: Elements,
-}
-
-impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
-        let width = point.integer("width");
-        Ok(Self { width, elements: Elements::new(point.integer("n") / width, point, limit_x)? })
-    }
-
-    /// The sizes of a case, with the grid that it has.
-    fn of_case(case: &Case) -> Self {
-        let width = case.point.integer("width");
-        Self { width, elements: Elements::of_case(case.point.integer("n") / width, case) }
-    }
 }
 
 impl Experiment for Stream {
@@ -66,42 +55,8 @@ impl Experiment for Stream {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, op) = (point.integer("n"), point.choice("op"));
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
-        if n % shape.width != 0 {
-            return Err(Skip::new(format!("n={n} is not a whole number of elements of width={}", shape.width)));
-        }
-        let input = |seed| Contents::Sequence(Sequence::WholeFloats { seed, magnitude: MAGNITUDE });
-        let written = if op == "read" { shape.elements.invocations() } else { n };
-        let mut resources = vec![
-            Resource::words("c", written, Contents::Undefined),
-            Resource::words("a", n, input(setting.seed)),
-            Resource::words("b", n, input(!setting.seed)),
-        ];
-        resources.truncate(if op == "read" { 2 } else { 3 });
-        let kernel = Kernel::new("memory/stream.comp", [point.u32("local_size_x"), 1, 1], resources.len())
-            .define("WIDTH", shape.width)
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")));
-        let kernel = match (0..).zip(&OPS[1..]).find(|(_, name)| **name == op) {
-            Some((code, _)) => kernel.constant("OP", Scalar::U32(code)),
-            None => kernel.define("READ", ""),
-        };
-        let push = [u32::try_from(shape.elements.count).unwrap_or(u32::MAX), SCALAR.to_bits()];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.elements.groups, &push, resources, vec![0]);
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work: work(op, n, written), headline: Headline::BANDWIDTH, bound, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::of_case(case);
-        let a = case.resources[1].sequence();
-        let op = case.point.choice("op");
-        if op == "read" {
-            return vec![Expected::floats(shape.elements.invocations(), move |i| sum(&shape, a, i))];
-        }
-        let b = case.resources[2].sequence();
-        vec![Expected::floats(case.point.integer("n"), move |i| value(op, &shape, a, b, i))]
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        build_in(MemoryKind::DeviceLocal, self.name(), config)
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -110,6 +65,44 @@ impl Experiment for Stream {
         }
         Ok(vec![Traffic::of(case)])
     }
+}
+
+/// The case and its twin, with the arrays in memory of some kind, for the experiment of this name.
+///
+/// # Errors
+/// As [`Experiment::build`].
+pub(super) fn build_in<'a>(memory: MemoryKind, experiment: &str, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+    let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
+    let op = config.choice("op");
+    let shape = Shape { width, elements: Elements::new(n / width, config)? };
+    if n % width != 0 {
+        return Err(Skip::new(format!("n={n} is not a whole number of elements of width={width}")));
+    }
+    let [a, b] = [config.seed(), !config.seed()].map(|seed| Sequence::WholeFloats { seed, magnitude: MAGNITUDE });
+    let expected = match op {
+        "read" => Expected::floats(shape.elements.invocations(), move |i| sum(&shape, a, i)),
+        _ => Expected::floats(n, move |i| value(op, &shape, a, b, i)),
+    };
+    let written = expected.elements();
+    let mut case = CaseBuilder::new(experiment, config);
+    let output = Resource::words_in(memory, "c", written, Contents::Undefined);
+    let input = |name, sequence| Resource::words_in(memory, name, n, Contents::Sequence(sequence));
+    let mut resources = vec![case.output_in(output, POISON, expected), case.add(input("a", a))];
+    if op != "read" {
+        resources.push(case.add(input("b", b)));
+    }
+    let kernel = Kernel::new("memory/stream.comp", config.workgroup())
+        .define("WIDTH", width)
+        .constant("UNROLL", Scalar::U32(config.u32("unroll")));
+    let kernel = match (0..).zip(OPS.iter().skip(1)).find(|(_, name)| **name == op) {
+        Some((code, _)) => kernel.constant("OP", Scalar::U32(code)),
+        None => kernel.define("READ", ""),
+    };
+    let push = [u32::try_from(shape.elements.count).unwrap_or(u32::MAX), SCALAR.to_bits()];
+    case.run(kernel, &resources, shape.elements.groups, &push);
+    // The limit that is known is that of the device's own memory.
+    let is_bound = n >= BEYOND_CACHES && memory == MemoryKind::DeviceLocal;
+    Ok(case.bound(is_bound.then_some(Bound::Memory)).build(work(op, n, written), Headline::BANDWIDTH))
 }
 
 fn work(op: &str, n: u64, written: u64) -> Work {

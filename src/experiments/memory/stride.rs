@@ -2,10 +2,8 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Elements, Experiment, Setting, gcd, local_size_axis};
-use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, gcd, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -26,6 +24,7 @@ const MOST: u64 = 65_535;
 struct Stride;
 
 /// The sizes that a point stands for.
+#[derive(Clone, Copy)]
 struct Shape {
     n: u64,
     stride: u64,
@@ -35,16 +34,9 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Result<Self, Skip> {
-        let [n, stride] = ["n", "stride"].map(|axis| point.integer(axis));
-        Ok(Self { n, stride, step: step(stride), sweep: Elements::new(n.div_ceil(stride), point, limit_x)? })
-    }
-
-    /// The sizes of a case, with the grid that it has.
-    fn of_case(case: &Case) -> Self {
-        let [n, stride] = ["n", "stride"].map(|axis| case.point.integer(axis));
-        let [x, y, _] = case.groups();
-        Self { n, stride, step: step(stride), sweep: Elements::of_grid(n.div_ceil(stride), &case.point, [x, y, 1]) }
+    fn new(config: &Config) -> Result<Self, Skip> {
+        let [n, stride] = ["n", "stride"].map(|axis| config.integer(axis));
+        Ok(Self { n, stride, step: step(stride), sweep: Elements::new(n.div_ceil(stride), config)? })
     }
 
     /// Invocations of the whole grid.
@@ -105,45 +97,42 @@ impl Experiment for Stride {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, stride, reads) = (point.integer("n"), point.integer("stride"), point.choice("op") == "read");
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, stride] = ["n", "stride"].map(|axis| config.integer(axis));
         if stride > MOST {
             return Err(Skip::new(format!("maxComputeWorkGroupCount[2] is {MOST} on many devices, the case needs {stride}")));
         }
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0])?;
-        let [x, y, _] = shape.sweep.groups;
-        let groups = [x, y, point.u32("stride")];
-        let kernel = Kernel::new("memory/stride.comp", [point.u32("local_size_x"), 1, 1], if reads { 2 } else { 1 })
-            .constant("STRIDE", Scalar::U32(point.u32("stride")))
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
+        let shape = Shape::new(config)?;
+        let kernel = Kernel::new("memory/stride.comp", config.workgroup())
+            .constant("STRIDE", Scalar::U32(config.u32("stride")))
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
             .constant("STEP", Scalar::U32(u32::try_from(shape.step).unwrap_or(u32::MAX)));
-        let kernel = if reads { kernel.define("READ", "") } else { kernel };
-        let sums = if reads { shape.invocations() } else { 0 };
-        let input = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
-        let resources = if reads {
-            vec![Resource::words("sums", sums, Contents::Undefined), Resource::words("a", n, input)]
+        let [x, y, _] = shape.sweep.groups;
+        let (groups, push) = ([x, y, config.u32("stride")], [config.u32("n")]);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let sums = if config.choice("op") == "read" {
+            let (sums, a) = (shape.invocations(), Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE });
+            // Not sum(), whose neutral element is -0.0.
+            let sum = move |i| shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add);
+            let resources = [case.output("sums", Expected::floats(sums, sum)), case.input("a", n, a)];
+            case.run(kernel.define("READ", ""), &resources, groups, &push);
+            sums
         } else {
-            vec![Resource::words("c", n, Contents::Undefined)]
+            // Every word is written once, by whichever sweep.
+            let resources = [case.output("c", Expected::words(n, written))];
+            case.run(kernel, &resources, groups, &push);
+            0
         };
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[point.u32("n")], resources, vec![0]);
         let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
         let work = Work { bytes, items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound, ..case })
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
+}
 
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let shape = Shape::of_case(case);
-        if case.point.choice("op") == "read" {
-            let a = case.resources[1].sequence();
-            return vec![Expected::floats(shape.invocations(), move |i| {
-                shape.words(i).map(|word| a.float(word)).fold(0.0, f32::add) // not sum(), whose neutral element is -0.0
-            })];
-        }
-        // Every word is written once, by whichever sweep.
-        vec![Expected::words(shape.n, |word| (word as u32).wrapping_mul(2_654_435_761) >> 1)]
-    }
+/// What is written to a word.
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+fn written(word: u64) -> u32 {
+    (word as u32).wrapping_mul(2_654_435_761) >> 1
 }
 
 #[cfg(test)]

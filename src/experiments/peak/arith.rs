@@ -3,14 +3,13 @@
 mod share;
 mod summary;
 pub(super) mod table;
-pub(super) mod twin;
+mod twin;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::common::chains::Chains;
-use crate::experiments::{Experiment, POWERS_TO_64, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Case, Derived, DeviceKind, Finished, Headline, Kernel, Point, Preset, Skip, Work};
-use crate::validate::Expected;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Bound, Derived, DeviceKind, Finished, Headline, Kernel, Preset, Skip, Work};
 use table::{Operation, TYPES, Type, WORDS};
 
 /// The experiment.
@@ -76,35 +75,40 @@ impl Experiment for Arith {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (ty, operation) = (Type::of(variant), Operation::of(point.choice("op")));
-        operation.require(point.choice("op"), ty, setting.device)?;
-        let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
-        operation.require_motion(point.choice("op"), ty, chains.depth())?;
-        let case =
-            chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
+        let (case, chains) = chained(self.name(), config, operation, ty)?;
         let count = chains.operations().and_then(|operations| operations.checked_mul(operation.weight()));
         let (work, headline) = if ty.is_real() {
             (Work { flops: count, ..Work::default() }, Headline::FLOPS)
         } else {
             (Work { ops: count, ..Work::default() }, Headline::OPS)
         };
-        Ok(Case { variant: variant.to_owned(), work, headline, bound: bound(operation, ty), ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![twin::expected(case, Operation::of(case.point.choice("op")), Type::of(&case.variant))]
+        Ok(case.bound(bound(operation, ty)).build(work, headline))
     }
 }
 
-/// The kernel of a type and an operation.
-pub(super) fn kernel(variant: &str, point: &Point, chains: &Chains) -> Kernel {
-    let (ty, op) = (Type::of(variant), point.choice("op"));
-    let kernel = Kernel::new("peak/arith.comp", [point.u32("local_size_x"), 1, 1], 2)
-        .define(&variant.to_uppercase(), "")
+/// The case of an operation and a type, and its chains; what it counts and leads with is for its experiment to say.
+///
+/// # Errors
+/// Where they don't go together, the device lacks the type, or a chain is too long or ends where it began.
+pub(super) fn chained<'a>(
+    experiment: &str,
+    config: &Config<'a>,
+    operation: Operation,
+    ty: Type,
+) -> Result<(CaseBuilder<'a>, Chains), Skip> {
+    let op = config.choice("op");
+    operation.require(op, ty, config.device())?;
+    let chains = Chains::new(config, operation.pairs());
+    operation.require_motion(op, ty, chains.depth())?;
+    let kernel = Kernel::new("peak/arith.comp", config.workgroup())
+        .define(&config.variant.to_uppercase(), "")
         .define(&op.to_uppercase(), "")
         .define("WIDTH", chains.width);
-    if Operation::of(op).is_inexact(ty) { kernel.define("INEXACT", "") } else { kernel }
+    let kernel = if operation.is_inexact(ty) { kernel.define("INEXACT", "") } else { kernel };
+    let expected = twin::expected(chains, operation, ty);
+    Ok((chains.case(experiment, config, kernel, operation.coefficients(ty), expected)?, chains))
 }
 
 /// Limits are those of multiply-adds. Whole numbers may be added elsewhere than where they are multiplied.

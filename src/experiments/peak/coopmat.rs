@@ -1,9 +1,8 @@
 //! `peak/coopmat`: how fast are products of matrices that subgroups do as one operation?
 
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, MatrixProduct, MatrixScope, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, MatrixProduct, MatrixScope, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Coopmat;
@@ -42,11 +41,7 @@ impl Experiment for Coopmat {
         products::axes(setting, SHAPES, &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 })
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        products::case(self.name(), variant, point, setting, MatrixScope::Subgroup)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        products::expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        products::build(self.name(), config, MatrixScope::Subgroup)
     }
 }

@@ -1,9 +1,8 @@
 //! `peak/coopmat_workgroup`: how fast are products of matrices that whole workgroups do as one operation?
 
 use crate::experiments::common::products::{self, Defaults};
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, Case, Feature, MatrixScope, Point, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, Feature, MatrixScope, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &CoopmatWorkgroup;
@@ -51,14 +50,10 @@ impl Experiment for CoopmatWorkgroup {
         products::axes(setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        if !setting.device.has(Feature::CooperativeMatrixWorkgroupScope) {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        if !config.device().has(Feature::CooperativeMatrixWorkgroupScope) {
             return Err(Skip::new("the case needs cooperativeMatrixWorkgroupScope, which the device lacks"));
         }
-        products::case(self.name(), variant, point, setting, MatrixScope::Workgroup)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        products::expected(case)
+        products::build(self.name(), config, MatrixScope::Workgroup)
     }
 }

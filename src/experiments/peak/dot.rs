@@ -1,9 +1,9 @@
 //! `peak/dot`: how fast does the device multiply and add four bytes at a time?
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
-use crate::experiments::common::chains::{Chains, Coefficients, STARTS, mix, second_word};
-use crate::experiments::{Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Case, Feature, Headline, Kernel, Point, Preset, Skip, Work};
+use crate::experiments::common::chains::{Chains, Coefficients, mix, second_word};
+use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis};
+use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -57,26 +57,20 @@ impl Experiment for Dot {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        if !setting.device.has(Feature::IntegerDotProduct) {
-            return Err(Skip::new("shaderIntegerDotProduct is missing: the case needs it"));
-        }
-        let chains = Chains::new(point, PAIRS, setting.device.limits.workgroup_count[0]);
-        let kernel = Kernel::new("peak/dot.comp", [point.u32("local_size_x"), 1, 1], 2).define(&variant.to_uppercase(), "");
-        let kernel = if point.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        config.require(&[Feature::IntegerDotProduct])?;
+        let (variant, chains) = (config.variant, Chains::new(config, PAIRS));
+        let kernel = Kernel::new("peak/dot.comp", config.workgroup()).define(&variant.to_uppercase(), "");
+        let kernel = if config.choice("op") == "dot_acc_sat" { kernel.define("SATURATING", "") } else { kernel };
         let [a, b] = FACTORS.map(u64::from);
         let told = Coefficients { a, b, x_shape: 0, y_shape: TERM_MASK.into() };
-        let case = chains.case(self.name(), point, setting.seed, kernel, told)?;
+        let expected = Expected::words_from(chains.invocations(), move || {
+            let ends = chains.of_starts(|word| end(variant, word, chains.depth()));
+            move |i| (0..chains.chains).flat_map(|chain| chains.ends(&ends, i, chain)).fold(0, mix)
+        });
+        let case = chains.case(self.name(), config, kernel, told, expected)?;
         let work = Work { ops: chains.operations().and_then(|count| count.checked_mul(WEIGHT)), ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::OPS, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let chains = Chains::of_case(case, PAIRS);
-        let depth = chains.depth();
-        let ends: Vec<u32> = (0..STARTS).map(|i| end(&case.variant, case.resources[1].sequence().word(i), depth)).collect();
-        let result = move |i| (0..chains.chains).map(|chain| ends[chains.start(i, chain, 0)]).fold(0, mix);
-        vec![Expected::words(chains.invocations(), result)]
+        Ok(case.build(work, Headline::OPS))
     }
 }
 

@@ -1,11 +1,9 @@
 //! `peak/latency`: how long does one operation take, by operation and type?
 
 use super::arith::table::{Operation, TYPES, Type, WORDS};
-use super::arith::{UNROLLS, kernel, twin};
-use crate::experiments::common::chains::Chains;
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Headline, Point, Preset, Skip, Work};
-use crate::validate::Expected;
+use super::arith::{UNROLLS, chained};
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
@@ -40,18 +38,9 @@ impl Experiment for Latency {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (ty, operation) = (Type::of(variant), Operation::of(point.choice("op")));
-        operation.require(point.choice("op"), ty, setting.device)?;
-        let chains = Chains::new(point, operation.pairs(), setting.device.limits.workgroup_count[0]);
-        operation.require_motion(point.choice("op"), ty, chains.depth())?;
-        let case =
-            chains.case(self.name(), point, setting.seed, kernel(variant, point, &chains), operation.coefficients(ty))?;
-        let work = Work { items: Some(chains.depth()), ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::LATENCY, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        vec![twin::expected(case, Operation::of(case.point.choice("op")), Type::of(&case.variant))]
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
+        let (case, chains) = chained(self.name(), config, operation, ty)?;
+        Ok(case.build(Work { items: Some(chains.depth()), ..Work::default() }, Headline::LATENCY))
     }
 }

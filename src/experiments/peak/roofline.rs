@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::{Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Resource, Scalar,
-    Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Scalar, Sequence, Skip, Traffic,
+    Work,
 };
 use crate::validate::Expected;
 
@@ -84,24 +84,30 @@ impl Experiment for Roofline {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [n, flops] = ["n", "flops_per_16_bytes"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, flops, unroll] = ["n", "flops_per_16_bytes", "unroll"].map(|axis| config.integer(axis));
         if n % 4 != 0 {
             return Err(Skip::new(format!("n={n} words end within an element of four: the case needs a multiple")));
         }
-        let elements = Elements::new(n / 4, point, setting.device.limits.workgroup_count[0])?;
-        let sums = elements.invocations();
-        let arithmetic = Arithmetic::of(flops);
-        let kernel = Kernel::new("peak/roofline.comp", [point.u32("local_size_x"), 1, 1], 2)
+        let elements = Elements::new(n / 4, config)?;
+        let (sums, arithmetic) = (elements.invocations(), Arithmetic::of(flops));
+        let data = Sequence::WholeFloats { seed: config.seed(), magnitude: MAGNITUDE };
+        let result = move |invocation| {
+            let own = elements.of(invocation).map(|i| [0, 1, 2, 3].map(|word| data.float(4 * i + word)));
+            // Beyond the end an invocation computes with zeros.
+            let all = own.chain(std::iter::repeat([0.0; 4])).zip(0..unroll).map(|(element, _)| element);
+            arithmetic.result(all)
+        };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [case.output("results", Expected::words(sums, result)), case.input("data", n, data)];
+        let kernel = Kernel::new("peak/roofline.comp", config.workgroup())
             .define("COMPONENTS", arithmetic.components)
-            .constant("UNROLL", Scalar::U32(point.u32("unroll")))
+            .constant("UNROLL", Scalar::U32(config.u32("unroll")))
             .define("PAIRS", arithmetic.unrolled)
             .constant("PAIR_ITERATIONS", Scalar::U32(arithmetic.iterations));
         let kernel = if arithmetic.is_looped() { kernel.define("LOOPED", "") } else { kernel };
-        let data = Contents::Sequence(Sequence::WholeFloats { seed: setting.seed, magnitude: MAGNITUDE });
-        let resources = vec![Resource::words("results", sums, Contents::Undefined), Resource::words("data", n, data)];
         let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
-        let case = Case::single_dispatch(self.name(), point, kernel, elements.groups, &push, resources, vec![0]);
+        case.run(kernel, &resources, elements.groups, &push);
         let work = Work {
             bytes: n.checked_add(sums).and_then(|words| words.checked_mul(4)),
             flops: elements.count.checked_mul(flops),
@@ -109,22 +115,7 @@ impl Experiment for Roofline {
             ..Work::default()
         };
         let bound = if flops >= COMPUTES { Some(Bound::Float32) } else { (n >= BEYOND_CACHES).then_some(Bound::Memory) };
-        let iterations = point.integer("unroll") * u64::from(arithmetic.iterations);
-        Ok(Case { work, headline: Headline::FLOPS, bound, iterations, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let elements = Elements::of_case(case.point.integer("n") / 4, case);
-        let arithmetic = Arithmetic::of(case.point.integer("flops_per_16_bytes"));
-        let unroll = case.point.integer("unroll");
-        let data = case.resources[1].sequence();
-        let result = move |invocation| {
-            let own = elements.of(invocation).map(|i| [0, 1, 2, 3].map(|word| data.float(4 * i + word)));
-            // Beyond the end an invocation computes with zeros.
-            let all = own.chain(std::iter::repeat([0.0; 4])).zip(0..unroll).map(|(element, _)| element);
-            arithmetic.result(all)
-        };
-        vec![Expected::words(elements.invocations(), result)]
+        Ok(case.bound(bound).iterations(unroll * u64::from(arithmetic.iterations)).build(work, Headline::FLOPS))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {

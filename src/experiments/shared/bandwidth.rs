@@ -1,9 +1,8 @@
 //! `shared/bandwidth`: how fast does the whole device read and write workgroup memory?
 
-use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
-    Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -30,8 +29,10 @@ const MOST_ITERATIONS: u64 = 1 << 20;
 
 struct Bandwidth;
 
-/// The sizes that a point stands for. What doesn't fit saturates: no device has that much.
-struct Shape {
+/// What a configuration stands for. Sizes that don't fit saturate: no device has that much.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    op: &'a str,
     /// Words per element.
     width: u64,
     /// Rows of the window, of an element for each invocation.
@@ -43,16 +44,22 @@ struct Shape {
     invocations: u64,
 }
 
-impl Shape {
-    fn new(point: &Point, limit_x: u32) -> Self {
-        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
-        let groups = fold_groups(point.integer("groups"), limit_x);
+impl<'a> Shape<'a> {
+    fn new(config: &Config<'a>) -> Self {
+        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| config.integer(axis));
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
-        Self { width, rows: BURST_WORDS / width + 1, local_size, iterations, groups, invocations }
+        let (op, rows) = (config.choice("op"), BURST_WORDS / width + 1);
+        Self { op, width, rows, local_size, iterations, groups, invocations }
     }
 
     fn window_words(&self) -> u64 {
         (self.rows * self.width).saturating_mul(self.local_size)
+    }
+
+    /// Words of the source, which all windows are filled from.
+    fn source_words(&self) -> u64 {
+        self.window_words().saturating_add((BEGINNINGS - 1) * self.width)
     }
 
     /// Elements that all invocations access.
@@ -85,41 +92,28 @@ impl Experiment for Bandwidth {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = Shape::new(point, setting.device.limits.workgroup_count[0]);
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let shape = Shape::new(config);
         let iterations = shape.iterations;
         let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
             Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
         })?;
-        let op = (0..).zip(OPS).find(|(_, name)| **name == point.choice("op")).map_or(0, |(code, _)| code);
-        let kernel = Kernel::new("shared/bandwidth.comp", [point.u32("local_size_x"), 1, 1], 2)
+        let op = (0..).zip(OPS).find(|(_, name)| **name == shape.op).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("shared/bandwidth.comp", config.workgroup())
             .define("WIDTH", shape.width)
             .constant("OP", Scalar::U32(op))
             .constant("ITERATIONS", Scalar::U32(count));
-        let source = Contents::Sequence(Sequence::Words { seed: setting.seed });
-        let source_words = shape.window_words().saturating_add((BEGINNINGS - 1) * shape.width);
-        let resources = vec![
-            Resource::words("results", shape.invocations, Contents::Undefined),
-            Resource::words("source", source_words, source),
+        let source = Sequence::Words { seed: config.seed() };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
+            case.input("source", shape.source_words(), source),
         ];
-        let push = [FIRST_BITS, TURN, SKEW, GROWTH];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
-        let ways = if point.choice("op") == "read_modify_write" { 2 } else { 1 };
+        case.run(kernel, &resources, shape.groups, &[FIRST_BITS, TURN, SKEW, GROWTH]);
+        let ways = if shape.op == "read_modify_write" { 2 } else { 1 };
         let bytes = shape.accesses().and_then(|accesses| accesses.checked_mul(4 * ways * shape.width));
         let work = Work { bytes, items: shape.accesses(), ..Work::default() };
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound: Some(Bound::Shared), iterations, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let twin = Twin::new(case);
-        let local_size = case.point.integer("local_size_x");
-        // Workgroups that begin at the same place have the same results.
-        let results: Vec<u32> = (0..BEGINNINGS)
-            .flat_map(|begin| (0..local_size).map(move |column| (begin, column)))
-            .map(|(begin, column)| twin.result(begin, column))
-            .collect();
-        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * local_size + i % local_size)];
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        Ok(case.bound(Some(Bound::Shared)).iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -141,10 +135,19 @@ fn index(i: u64) -> usize {
     i as usize
 }
 
+/// What each invocation writes. Workgroups that begin at the same place have the same results.
+fn results(shape: Shape, source: Sequence) -> impl Fn(u64) -> u32 + Send + Sync {
+    let (twin, local_size) = (Twin::new(shape, source), shape.local_size);
+    let results: Vec<u32> = (0..BEGINNINGS)
+        .flat_map(|begin| (0..local_size).map(move |column| (begin, column)))
+        .map(|(begin, column)| twin.result(begin, column))
+        .collect();
+    move |i| results[index(i / local_size % BEGINNINGS * local_size + i % local_size)]
+}
+
 /// The shader, for one column of the window at a time.
 struct Twin<'a> {
-    op: &'a str,
-    shape: Shape,
+    shape: Shape<'a>,
     /// The words of the source.
     source: Vec<u32>,
     /// Of each iteration, how many bursts begin at the second row.
@@ -162,9 +165,7 @@ struct Touched {
 }
 
 impl<'a> Twin<'a> {
-    fn new(case: &'a Case) -> Self {
-        let shape = Shape::new(&case.point, case.groups()[0]);
-        let source = case.resources[1].sequence();
+    fn new(shape: Shape<'a>, source: Sequence) -> Self {
         let mut late = Vec::new();
         let mut touched = vec![Touched::default(); index(shape.rows)];
         let (mut bits, mut number) = (FIRST_BITS, 0_u32);
@@ -179,8 +180,8 @@ impl<'a> Twin<'a> {
             }
             bits = bits.rotate_left(TURN);
         }
-        let source = (0..case.resources[1].bytes() / 4).map(|i| source.word(i)).collect();
-        Self { op: case.point.choice("op"), shape, source, late, touched }
+        let source = (0..shape.source_words()).map(|i| source.word(i)).collect();
+        Self { shape, source, late, touched }
     }
 
     fn result(&self, begin: u64, own: u64) -> u32 {
@@ -188,7 +189,7 @@ impl<'a> Twin<'a> {
             let first = index((begin + row * self.shape.local_size + column) * self.shape.width);
             &self.source[first..first + index(self.shape.width)]
         };
-        if self.op == "read" {
+        if self.shape.op == "read" {
             let column = (own + u64::from(SKEW)) % self.shape.local_size;
             let all = |from: u64| (from..from + self.shape.rows - 1).map(|row| mix(element(row, column).iter().copied()));
             let [early, late] = [0, 1].map(|from| all(from).fold(0, u32::wrapping_add));
@@ -206,7 +207,7 @@ impl<'a> Twin<'a> {
 
     /// What is left of a word, where the first burst's value is this one.
     fn left(&self, before: u32, value: u32, touched: Touched) -> u32 {
-        match (self.op, touched.last) {
+        match (self.shape.op, touched.last) {
             (_, None) => before,
             ("write", Some(last)) => value.wrapping_add(last.wrapping_mul(GROWTH)),
             _ => before.wrapping_add(value.wrapping_mul(touched.count)).wrapping_add(touched.sum.wrapping_mul(GROWTH)),
@@ -221,25 +222,24 @@ fn mix(words: impl Iterator<Item = u32>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{DeviceInfo, Point};
 
-    fn case(op: &'static str, width: u64, iterations: u64) -> Case {
-        let device = crate::model::DeviceInfo::mock();
-        let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
+    fn setting(device: &DeviceInfo) -> Setting<'_> {
+        Setting { queue: None, device, preset: Preset::Quick, seed: 1 }
+    }
+
+    fn point(op: &'static str, width: u64, iterations: u64) -> Point {
         let numbers = [("width", width), ("local_size_x", 5), ("iterations", iterations), ("groups", 6)];
         let numbers = numbers.map(|(name, value)| (name.into(), value.into()));
-        let point = Point::new([("op".into(), op.into())].into_iter().chain(numbers));
-        Bandwidth.case("", &point, &setting).unwrap()
+        Point::new([("op".into(), op.into())].into_iter().chain(numbers))
     }
 
     /// The shader, burst by burst, for all columns at once.
-    fn one_by_one(case: &Case, begin: u64) -> Vec<u32> {
-        let shape = Shape::new(&case.point, 100);
-        let (local_size, width) = (index(shape.local_size), index(shape.width));
-        let source = case.resources[1].sequence();
+    fn one_by_one(shape: Shape, source: Sequence, begin: u64) -> Vec<u32> {
+        let (op, local_size, width) = (shape.op, index(shape.local_size), index(shape.width));
         let words = index(shape.window_words());
         let mut window: Vec<u32> = (0..words).map(|i| source.word(begin * shape.width + i as u64)).collect();
         let values = window[..local_size * width].to_vec();
-        let op = case.point.choice("op");
         let mut results = vec![0_u32; local_size];
         let (mut bits, mut number) = (FIRST_BITS, 0_u32);
         for _ in 0..shape.iterations {
@@ -278,13 +278,18 @@ mod tests {
 
     #[test]
     fn the_twin_leaves_what_all_bursts_do() {
+        let device = DeviceInfo::mock();
+        let setting = setting(&device);
         for (op, width, iterations) in
             OPS.iter().flat_map(|op| [1, 2, 4].into_iter().flat_map(move |width| [1, 2, 33].map(|count| (*op, width, count))))
         {
-            let case = case(op, width, iterations);
-            let bytes = Bandwidth.expected(&case)[0].bytes();
+            let point = point(op, width, iterations);
+            let config = Config::new("", &point, &setting);
+            let built = Bandwidth.build(&config).unwrap();
+            let (shape, source) = (Shape::new(&config), built.case.resources[1].sequence());
+            let bytes = built.expected()[0].bytes();
             let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
-            let expected: Vec<u32> = (0..6).flat_map(|group| one_by_one(&case, group % BEGINNINGS)).collect();
+            let expected: Vec<u32> = (0..6).flat_map(|group| one_by_one(shape, source, group % BEGINNINGS)).collect();
             assert_eq!(words, expected, "{op} {width} {iterations}");
         }
     }
@@ -292,8 +297,10 @@ mod tests {
     #[test]
     fn bursts_begin_at_both_rows() {
         // Else a compiler that guesses would be right, and a row would never be touched.
-        let case = case("write", 1, 8);
-        let touched = Twin::new(&case).touched;
+        let device = DeviceInfo::mock();
+        let (point, setting) = (point("write", 1, 8), setting(&device));
+        let shape = Shape::new(&Config::new("", &point, &setting));
+        let touched = Twin::new(shape, Sequence::Words { seed: 1 }).touched;
         assert!(touched[0].count > 8 && touched[8].count > 8 && touched[1].count == 32, "{touched:?}");
         assert!(touched.iter().all(|row| row.last >= Some(24)));
     }

@@ -4,10 +4,12 @@ mod inference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis, scramble, size_to_require};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, local_size_axis, scramble, size_to_require,
+};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Derived, DeviceInfo, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point,
-    Preset, Resource, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point, Preset, Scalar,
+    Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 use inference::{Finding, infer};
@@ -39,48 +41,90 @@ const MOST_ITERATIONS: u64 = 1 << 20;
 
 struct BankConflict;
 
-/// The sizes that a point stands for on a device. What doesn't fit saturates: no device has that much.
-struct Shape {
+/// What a configuration stands for. Sizes of the grid that don't fit saturate: no device has that much.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    pattern: &'a str,
     /// Words per element.
     width: u64,
     /// Lanes of a subgroup.
-    lanes: u64,
+    lanes: u32,
     /// Elements from lane to lane, padding included.
-    row: u64,
+    row: u32,
     /// Elements of the window that all subgroups of a workgroup read.
-    elements: u64,
+    elements: u32,
     /// Invocations per workgroup.
     local_size: u64,
     /// Times `LOADS` loads of an invocation.
-    iterations: u64,
+    iterations: u32,
     groups: [u32; 3],
     /// Invocations of the whole grid.
     invocations: u64,
 }
 
-impl Shape {
-    fn new(point: &Point, device: &DeviceInfo) -> Self {
-        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| point.integer(axis));
-        let lanes = u64::from(lanes(device));
-        let row = point.integer("stride").saturating_add(point.integer("padding"));
-        let reach = match point.choice("pattern") {
+impl<'a> Shape<'a> {
+    /// What the axes stand for.
+    ///
+    /// # Errors
+    /// A window that the device has no room for, or more than the kernel can count or the twin can follow.
+    fn new(config: &Config<'a>) -> Result<Self, Skip> {
+        let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| config.integer(axis));
+        let lanes = u64::from(lanes(config.device()));
+        let row = config.integer("stride").saturating_add(config.integer("padding"));
+        let pattern = config.choice("pattern");
+        let reach = match pattern {
             "broadcast" => 1,
             "strided" | "reversed" => (lanes - 1).saturating_mul(row).saturating_add(1),
             _ => lanes.saturating_mul(row),
         };
         let elements = reach.saturating_add(u64::from(SHIFTS - 1) + (LOADS - 1) as u64);
-        let groups = fold_groups(point.integer("groups"), device.limits.workgroup_count[0]);
+        // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
+        let (bytes, limit) = (elements.saturating_mul(4 * width), config.device().limits.shared_bytes);
+        if bytes > limit.into() {
+            return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
+        }
+        if iterations > MOST_ITERATIONS {
+            return Err(Skip::new(format!(
+                "{MOST_ITERATIONS} iterations are the most that the twin follows: the case needs {iterations}"
+            )));
+        }
+        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
+        let [lanes, row, elements, iterations] = [lanes, row, elements, iterations].map(|n| u32::try_from(n).map_err(too_many));
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
-        Self { width, lanes, row, elements, local_size, iterations, groups, invocations }
+        Ok(Self {
+            pattern,
+            width,
+            lanes: lanes?,
+            row: row?,
+            elements: elements?,
+            local_size,
+            iterations: iterations?,
+            groups,
+            invocations,
+        })
     }
 
-    fn window_bytes(&self) -> u64 {
-        self.elements.saturating_mul(4 * self.width)
+    /// Words of the source, which all windows are filled from.
+    fn source_words(&self) -> u64 {
+        (u64::from(self.elements) + BEGINNINGS - 1) * self.width
     }
 
     /// Loads of all invocations, one element each.
     fn loads(&self) -> Option<u64> {
-        self.invocations.checked_mul(self.iterations)?.checked_mul(LOADS as u64)
+        self.invocations.checked_mul(self.iterations.into())?.checked_mul(LOADS as u64)
+    }
+
+    /// The element of the window that a lane's loads begin at, but for the shift.
+    fn place(&self, lane: u32, shift: u32) -> u32 {
+        let block = 1 << self.row.ilog2();
+        match self.pattern {
+            "broadcast" => 0,
+            "reversed" => (self.lanes - 1 - lane) * self.row,
+            "xor" => lane * self.row + ((lane ^ shift) & (block - 1)),
+            "random" => lane * self.row + (((scramble(lane * SHIFTS + shift) >> 16) * self.row) >> 16),
+            _ => lane * self.row,
+        }
     }
 }
 
@@ -132,62 +176,31 @@ impl Experiment for BankConflict {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = Shape::new(point, setting.device);
-        // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
-        let (bytes, limit) = (shape.window_bytes(), setting.device.limits.shared_bytes);
-        if bytes > limit.into() {
-            return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
-        }
-        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
-        if shape.iterations > MOST_ITERATIONS {
-            let iterations = shape.iterations;
-            return Err(Skip::new(format!(
-                "{MOST_ITERATIONS} iterations are the most that the twin follows: the case needs {iterations}"
-            )));
-        }
-        let [lanes, row, elements, iterations] =
-            [shape.lanes, shape.row, shape.elements, shape.iterations].map(|n| u32::try_from(n).map_err(too_many));
-        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.choice("pattern")).map_or(0, |(code, _)| code);
-        let mut kernel = Kernel::new("shared/bank_conflict.comp", [point.u32("local_size_x"), 1, 1], 2)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let shape = Shape::new(config)?;
+        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == shape.pattern).map_or(0, |(code, _)| code);
+        let mut kernel = Kernel::new("shared/bank_conflict.comp", config.workgroup())
             .define("WIDTH", shape.width)
             .constant("PATTERN", Scalar::U32(pattern))
-            .constant("LANES", Scalar::U32(lanes?))
-            .constant("ROW", Scalar::U32(row?))
-            .constant("ELEMENTS", Scalar::U32(elements?))
-            .constant("ITERATIONS", Scalar::U32(iterations?));
-        kernel.required_subgroup_size = size_to_require(setting.device, shape.local_size);
-        let source = Contents::Sequence(Sequence::Words { seed: setting.seed });
-        let resources = vec![
-            Resource::words("results", shape.invocations, Contents::Undefined),
-            Resource::words("source", (shape.elements + BEGINNINGS - 1) * shape.width, source),
+            .constant("LANES", Scalar::U32(shape.lanes))
+            .constant("ROW", Scalar::U32(shape.row))
+            .constant("ELEMENTS", Scalar::U32(shape.elements))
+            .constant("ITERATIONS", Scalar::U32(shape.iterations));
+        kernel.required_subgroup_size = size_to_require(config.device(), shape.local_size);
+        let source = Sequence::Words { seed: config.seed() };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("results", Expected::words_from(shape.invocations, move || results(shape, source))),
+            case.input("source", shape.source_words(), source),
         ];
-        let push = [FIRST_SHIFT, SHIFT_STEP];
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, &push, resources, vec![0]);
+        case.run(kernel, &resources, shape.groups, &[FIRST_SHIFT, SHIFT_STEP]);
         let loads = shape.loads();
         let bytes = loads.and_then(|loads| loads.checked_mul(4 * shape.width));
         // One access serves all lanes of a broadcast: what they get may exceed what the memory gives.
-        let bound = (point.choice("pattern") != "broadcast").then_some(Bound::Shared);
-        Ok(Case {
-            work: Work { bytes, items: loads, ..Work::default() },
-            headline: Headline::BANDWIDTH,
-            bound,
-            iterations: shape.iterations.saturating_add(shape.elements.div_ceil(shape.local_size)),
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let twin = Twin::new(case);
-        let local_size = case.point.integer("local_size_x");
-        // Workgroups that begin at the same place have the same results, and so have their subgroups.
-        let lanes = u64::from(twin.lanes);
-        let results: Vec<u32> = (0..BEGINNINGS)
-            .flat_map(|begin| (0..twin.lanes).map(move |lane| (begin, lane)))
-            .map(|(begin, lane)| twin.result(begin, lane))
-            .collect();
-        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * lanes + i % local_size % lanes)];
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        let bound = (shape.pattern != "broadcast").then_some(Bound::Shared);
+        let iterations = u64::from(shape.iterations) + u64::from(shape.elements).div_ceil(shape.local_size);
+        let work = Work { bytes, items: loads, ..Work::default() };
+        Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -201,62 +214,34 @@ fn index(i: u64) -> usize {
     i as usize
 }
 
-/// The shader, for one invocation at a time.
-struct Twin<'a> {
-    pattern: &'a str,
-    lanes: u32,
-    row: u32,
-    iterations: u32,
-    width: usize,
-    /// The words of the source.
-    source: Vec<u32>,
+/// What each invocation writes. Workgroups that begin at the same place have the same results, and so have their subgroups.
+fn results(shape: Shape, source: Sequence) -> impl Fn(u64) -> u32 + Send + Sync {
+    let source: Vec<u32> = (0..shape.source_words()).map(|i| source.word(i)).collect();
+    let mixed: Vec<u32> = source.chunks(index(shape.width)).map(mix).collect();
+    let (lanes, local_size) = (u64::from(shape.lanes), shape.local_size);
+    let results: Vec<u32> = (0..BEGINNINGS)
+        .flat_map(|begin| (0..shape.lanes).map(move |lane| (begin, lane)))
+        .map(|(begin, lane)| result(shape, &mixed, begin, lane))
+        .collect();
+    move |i| results[index(i / local_size % BEGINNINGS * lanes + i % local_size % lanes)]
 }
 
-impl<'a> Twin<'a> {
-    fn new(case: &'a Case) -> Self {
-        let constant = |name: &str| match case.kernels[0].constants.iter().find(|(constant, _)| constant == name) {
-            Some((_, Scalar::U32(value))) => *value,
-            other => panic!("`{name}` is {other:?}"),
-        };
-        let source = case.resources[1].sequence();
-        Self {
-            pattern: case.point.choice("pattern"),
-            lanes: constant("LANES"),
-            row: constant("ROW"),
-            iterations: constant("ITERATIONS"),
-            width: index(case.point.integer("width")),
-            source: (0..case.resources[1].bytes() / 4).map(|i| source.word(i)).collect(),
-        }
+/// The shader, for one invocation, with the elements of the source mixed.
+fn result(shape: Shape, mixed: &[u32], begin: u64, lane: u32) -> u32 {
+    let mut shift = FIRST_SHIFT;
+    let mut result: u32 = 0;
+    for _ in 0..shape.iterations {
+        let first = index(begin) + (shape.place(lane, shift) + shift) as usize;
+        // The sum of the mixed is the mixed sum.
+        let sum = mixed[first..first + LOADS].iter().copied().fold(0, u32::wrapping_add);
+        result = result.wrapping_mul(3).wrapping_add(sum);
+        shift = (shift + SHIFT_STEP) % SHIFTS;
     }
+    result
+}
 
-    fn place(&self, lane: u32, shift: u32) -> u32 {
-        let block = 1 << self.row.ilog2();
-        match self.pattern {
-            "broadcast" => 0,
-            "reversed" => (self.lanes - 1 - lane) * self.row,
-            "xor" => lane * self.row + ((lane ^ shift) & (block - 1)),
-            "random" => lane * self.row + (((scramble(lane * SHIFTS + shift) >> 16) * self.row) >> 16),
-            _ => lane * self.row,
-        }
-    }
-
-    fn mix(&self, element: usize) -> u32 {
-        let words = &self.source[element * self.width..(element + 1) * self.width];
-        words.iter().zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
-    }
-
-    fn result(&self, begin: u64, lane: u32) -> u32 {
-        let mut shift = FIRST_SHIFT;
-        let mut result: u32 = 0;
-        for _ in 0..self.iterations {
-            let first = index(begin) + (self.place(lane, shift) + shift) as usize;
-            // The sum of the mixed is the mixed sum.
-            let mixed = (first..first + LOADS).map(|element| self.mix(element)).fold(0, u32::wrapping_add);
-            result = result.wrapping_mul(3).wrapping_add(mixed);
-            shift = (shift + SHIFT_STEP) % SHIFTS;
-        }
-        result
-    }
+fn mix(words: &[u32]) -> u32 {
+    words.iter().zip([1, 3, 5, 7]).fold(0, |mixed: u32, (word, factor)| mixed.wrapping_add(word.wrapping_mul(factor)))
 }
 
 /// Whether a row is one of those that banks are inferred from: lanes a stride of single words apart, and nothing else between them.
@@ -302,31 +287,34 @@ fn banks(point: &Point, found: &Result<Finding, String>) -> [Derived; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Cache;
+    use crate::model::{Cache, DeviceInfo};
+
+    fn setting(device: &DeviceInfo) -> Setting<'_> {
+        Setting { device, queue: None, preset: Preset::Quick, seed: 1 }
+    }
 
     fn point(given: &[(&'static str, u64)], pattern: &'static str) -> Point {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let axes = BankConflict.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let point = Point::new(axes).with("pattern", &pattern.into());
+        let axes = BankConflict.axes(&setting(&DeviceInfo::mock())).into_iter();
+        let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone()))).with("pattern", &pattern.into());
         given.iter().fold(point, |point, (name, value)| point.with(name, &(*value).into()))
     }
 
     fn case(device: &DeviceInfo, given: &[(&'static str, u64)], pattern: &'static str) -> Result<Case, Skip> {
-        BankConflict.case("", &point(given, pattern), &Setting { device, queue: None, preset: Preset::Quick, seed: 1 })
+        BankConflict.build(&Config::new("", &point(given, pattern), &setting(device))).map(|built| built.case)
     }
 
     #[test]
     fn lanes_read_distinct_elements_within_the_window() {
         let device = DeviceInfo::mock();
+        let setting = setting(&device);
         for (pattern, stride) in
             PATTERNS.iter().flat_map(|pattern| [1, 2, 3, 31, 32, 33, 48, 64].map(|stride| (*pattern, stride)))
         {
-            let case = case(&device, &[("stride", stride)], pattern).unwrap();
-            let twin = Twin::new(&case);
-            let elements = Shape::new(&case.point, &device).elements;
+            let point = point(&[("stride", stride)], pattern);
+            let shape = Shape::new(&Config::new("", &point, &setting)).unwrap();
+            let elements = u64::from(shape.elements);
             for shift in 0..SHIFTS {
-                let places: BTreeSet<u32> = (0..twin.lanes).map(|lane| twin.place(lane, shift)).collect();
+                let places: BTreeSet<u32> = (0..shape.lanes).map(|lane| shape.place(lane, shift)).collect();
                 let last = u64::from(*places.last().unwrap() + SHIFTS - 1) + LOADS as u64 - 1;
                 assert!(last < elements, "{pattern} {stride}");
                 assert_eq!(places.len(), if pattern == "broadcast" { 1 } else { 32 }, "{pattern} {stride}");
@@ -338,10 +326,10 @@ mod tests {
     #[test]
     fn an_xor_swizzle_leaves_no_conflict_where_the_stride_is_the_number_of_banks() {
         let device = DeviceInfo::mock();
-        let case = case(&device, &[("stride", 32)], "xor").unwrap();
-        let twin = Twin::new(&case);
+        let (point, setting) = (point(&[("stride", 32)], "xor"), setting(&device));
+        let shape = Shape::new(&Config::new("", &point, &setting)).unwrap();
         for shift in 0..SHIFTS {
-            let banks: BTreeSet<u32> = (0..32).map(|lane| twin.place(lane, shift) % 32).collect();
+            let banks: BTreeSet<u32> = (0..32).map(|lane| shape.place(lane, shift) % 32).collect();
             assert_eq!(banks.len(), 32);
         }
     }

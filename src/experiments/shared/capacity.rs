@@ -2,9 +2,8 @@
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, Ring};
-use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Moved, Point, Preset, Skip, Traffic, Work};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Moved, Preset, Skip, Traffic, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Capacity;
@@ -55,15 +54,11 @@ impl Experiment for Capacity {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let ring = Ring::new(point, point.integer("groups"), setting);
-        let case = ring.case(self.name(), point, setting)?;
-        let work = Work { bytes: ring.all_hops().and_then(|hops| hops.checked_mul(4)), items: ring.all_hops(), ..case.work };
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound: Some(Bound::Shared), ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        Ring::expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let ring = Ring::new(config.integer("groups"), config);
+        let hops = ring.all_hops();
+        let work = Work { bytes: hops.and_then(|hops| hops.checked_mul(4)), items: hops, ..Work::default() };
+        Ok(ring.case(self.name(), config)?.bound(Some(Bound::Shared)).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -83,7 +78,7 @@ fn windows(limit: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceInfo, DeviceKind, Figure};
+    use crate::model::{DeviceInfo, DeviceKind, Figure, Point};
 
     fn point(window: u64, local_size: u64, hops: u64) -> Point {
         let values = [("window_bytes", window), ("local_size_x", local_size), ("groups", 100), ("hops", hops)];
@@ -115,8 +110,9 @@ mod tests {
             let axes = Capacity.axes(&setting);
             let hops = axes.iter().find(|axis| axis.name == "hops").unwrap().defaults[0].clone();
             for window in windows(device.limits.shared_bytes.into()) {
-                let case = Capacity.case("", &point(window, 128, 16).with("hops", &hops), &setting);
-                assert!(case.is_ok(), "{window}: {case:?}");
+                let point = point(window, 128, 16).with("hops", &hops);
+                let skip = Capacity.build(&Config::new("", &point, &setting)).err();
+                assert!(skip.is_none(), "{window}: {skip:?}");
             }
         }
     }
@@ -125,7 +121,10 @@ mod tests {
     fn windows_that_are_no_cycle_are_skipped() {
         let device = DeviceInfo::mock();
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
-        let case = |window, hops| Capacity.case("", &point(window, 128, hops), &setting);
+        let case = |window, hops| {
+            let point = point(window, 128, hops);
+            Capacity.build(&Config::new("", &point, &setting)).map(|built| built.case)
+        };
         assert_eq!(case(1000, 32).unwrap().resources[1].bytes(), 4 * 7, "whole rows of 32 words");
         assert_eq!(case(1024, 32).unwrap().resources[1].bytes(), 4 * 7, "an odd number of them");
         for (window, hops) in [(383, 32), (49_153, 32), (u64::MAX, 32), (1024, 17), (1024, 1 << 40)] {

@@ -1,9 +1,8 @@
 //! `shared/latency`: how long does one load from workgroup memory take?
 
 use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, Ring};
-use crate::experiments::{Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Point, Preset, Skip};
-use crate::validate::Expected;
+use crate::experiments::{Built, Config, Experiment, Setting};
+use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
@@ -32,11 +31,9 @@ impl Experiment for Latency {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        Ring::new(point, 1, setting).case(self.name(), point, setting)
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        Ring::expected(case)
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let ring = Ring::new(1, config);
+        let work = Work { items: Some(ring.hops), ..Work::default() };
+        Ok(ring.case(self.name(), config)?.build(work, Headline::LATENCY))
     }
 }

@@ -1,9 +1,8 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, DeviceKind, Headline, Kernel, Moved, Point, Preset, Resource, Scalar, Sequence,
-    Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -57,41 +56,38 @@ impl Experiment for Tile {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
         let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
             Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
         })?;
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
-        let kernel = Kernel::new("shared/tile.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("TILE", Scalar::U32(point.u32("tile")))
-            .constant("PADDING", Scalar::U32((variant == "padded").into()))
-            .constant("SWIZZLED", Scalar::Bool(variant == "swizzled"))
-            .constant("ITERATIONS", Scalar::U32(count));
-        let resources = vec![
-            Resource::words("results", invocations, Contents::Undefined),
-            Resource::words("source", tile * tile + BEGINNINGS - 1, Contents::Sequence(Sequence::Words { seed: setting.seed })),
+        let source = Sequence::Words { seed: config.seed() };
+        let prepare = move || {
+            let results: Vec<u32> = (0..BEGINNINGS)
+                .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
+                .map(|first| result(source, first, tile, iterations))
+                .collect();
+            move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)]
+        };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("results", Expected::words_from(invocations, prepare)),
+            case.input("source", tile * tile + BEGINNINGS - 1, source),
         ];
-        let push = [FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
+        let kernel = Kernel::new("shared/tile.comp", config.workgroup())
+            .constant("TILE", Scalar::U32(config.u32("tile")))
+            .constant("PADDING", Scalar::U32((config.variant == "padded").into()))
+            .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
+            .constant("ITERATIONS", Scalar::U32(count));
+        case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
         let loads = invocations.checked_mul(iterations).and_then(|count| count.checked_mul(tile / 2));
         let work = Work { bytes: loads.and_then(|loads| loads.checked_mul(4)), items: loads, ..Work::default() };
         // Where rows are fewer than lanes, one access serves several of them.
-        let bound = (tile >= lanes(setting.device).into()).then_some(Bound::Shared);
+        let bound = (tile >= lanes(config.device()).into()).then_some(Bound::Shared);
         let iterations = iterations + (tile * tile).div_ceil(local_size);
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::BANDWIDTH, bound, iterations, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| case.point.integer(axis));
-        let source = case.resources[1].sequence();
-        let results: Vec<u32> = (0..BEGINNINGS)
-            .flat_map(|begin| (0..tile).map(move |row| begin + row * tile))
-            .map(|first| result(source, first, tile, iterations))
-            .collect();
-        let result = move |i: u64| results[index(i / local_size % BEGINNINGS * tile + i % local_size % tile)];
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        Ok(case.bound(bound).iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {

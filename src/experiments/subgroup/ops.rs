@@ -5,17 +5,17 @@ mod number;
 mod table;
 mod twin;
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Subgroup, Work,
-};
+use crate::experiments::common::ledger;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Subgroup, Work};
 use crate::validate::{Expected, Mismatch, Position, Verdict, compare};
 
-use ids::Fault;
 use number::{NAMES, Number};
-use table::{Operation, PARTITIONED, WORDS};
+use table::{Operation, WORDS};
 use twin::Twin;
 
 /// The experiment.
@@ -105,91 +105,65 @@ impl Experiment for Ops {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        if point.choice("op") == PARTITIONED {
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let Some(operation) = Operation::of(config.choice("op")) else {
             return Err(Skip::new(
                 "VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV is one vendor's own class, of which the catalogue has no kernel: the \
                  case needs one",
             ));
-        }
-        let operation = Operation::of(point.choice("op"));
-        let (subgroup, number) = (&setting.device.subgroup, Number::named(variant));
-        require_class(operation, subgroup)?;
-        require_type(operation, variant)?;
-        if let Some((_, name)) = number.needs().iter().find(|(feature, _)| !setting.device.has(*feature)) {
-            return Err(Skip::new(format!("{name} is missing: the case needs it for {variant}")));
-        }
-        require_cluster(operation, point)?;
-        let required = required_size(point, subgroup)?;
-        let local_size = point.u32("local_size_x");
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
-        let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
-        let words = Sequence::Words { seed: setting.seed };
-        let resources = vec![
-            Resource::words("results", invocations.saturating_mul(number.words()), Contents::Undefined),
-            Resource::words("ids", invocations, Contents::Undefined),
-            Resource::words("words", invocations.min(BEGINNINGS as u64 * u64::from(local_size)), Contents::Sequence(words)),
-        ];
-        let kernel = Kernel::new(operation.shader(), [local_size, 1, 1], resources.len())
+        };
+        let (number, variant) = (Number::named(config.variant), config.variant);
+        config.require_classes(&[operation.class])?;
+        require_type(operation, number, variant)?;
+        let of_variant = |Skip { reason }: Skip| Skip::new(format!("{reason} for {variant}"));
+        config.require(number.needs()).map_err(of_variant)?;
+        require_cluster(operation, config)?;
+        let required_subgroup_size = required_size(config)?;
+        let kernel = Kernel::new(operation.shader(), config.workgroup())
             .define("OP", operation.code())
-            .constant("CHAIN", Scalar::U32(point.u32("chain")));
+            .constant("CHAIN", Scalar::U32(config.u32("chain")));
         let kernel =
-            if operation.is_clustered() { kernel.define("CLUSTER_SIZE", point.integer("cluster_size")) } else { kernel };
+            if operation.is_clustered() { kernel.define("CLUSTER_SIZE", config.integer("cluster_size")) } else { kernel };
         let kernel = if number == Number::U32 { kernel } else { kernel.define(&variant.to_uppercase(), "") };
-        let kernel = Kernel { required_subgroup_size: required, ..kernel };
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0, 1]);
-        let of_subgroups = subgroups(point, groups).checked_mul(point.integer("chain"));
-        let work = Work { ops: invocations.checked_mul(point.integer("chain")), items: of_subgroups, ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, ..case })
-    }
-
-    /// What a device writes that numbers its lanes in order.
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.integer(axis));
+        let kernel = Kernel { required_subgroup_size, ..kernel };
+        let grid = Grid::of(config, operation, number);
+        let [local_size, size] = [grid.local_size, grid.twin.size].map(|size| size as u64);
+        // What a device writes that numbers its lanes in order.
         let own_id = move |i: u64| ids::in_order(i % local_size, size);
-        let invocations = case.resources[1].bytes() / 4;
-        let ids: Vec<u32> = (0..invocations).map(own_id).collect();
-        let results = results(case, &ids).unwrap_or_default();
-        vec![expected_results(case, results), Expected::words(invocations, own_id)]
-    }
-
-    /// Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let [got, recorded] = outputs else { panic!("{}: {} outputs were read, not 2", case.experiment, outputs.len()) };
-        let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        let recorded: Vec<u32> = recorded.chunks_exact(4).map(word).collect();
-        match results(case, &recorded) {
-            Ok(results) => compare(&case.resources[0].name, got, &expected_results(case, results)),
+        let in_order = move || grid.results(&(0..grid.invocations()).map(own_id).collect::<Vec<_>>()).unwrap_or_default();
+        let mut case = CaseBuilder::new(self.name(), config);
+        let results = case.output("results", grid.expected(in_order));
+        let recorded = case.output("ids", Expected::words(grid.invocations(), own_id));
+        let words = case.input("words", grid.invocations().min(BEGINNINGS as u64 * local_size), grid.words);
+        case.run(kernel, &[results, recorded, words], grid.groups, &[]);
+        // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
+        let as_recorded = move |left: &Left| match grid.results(&ledger::words(left.of(recorded))) {
+            Ok(right) => compare("results", left.of(results), &grid.expected(|| right)),
             Err(mismatch) => Verdict::Wrong(mismatch),
-        }
+        };
+        let chain = config.integer("chain");
+        // Those that lack lanes as well.
+        let subgroups = grid.times(local_size.div_ceil(size));
+        let work = Work { ops: grid.invocations().checked_mul(chain), items: subgroups.checked_mul(chain), ..Work::default() };
+        Ok(case.checked_by(as_recorded).build(work, Headline::COST))
     }
 }
 
 // ---- what the device offers -----------------------------------------------------------------------------------------------
 
-fn require_class(operation: &Operation, subgroup: &Subgroup) -> Result<(), Skip> {
-    if !subgroup.in_compute {
-        return Err(Skip::new("supportedStages of subgroup operations lacks VK_SHADER_STAGE_COMPUTE_BIT: the case needs it"));
-    }
-    if !subgroup.classes.contains(&operation.class) {
-        return Err(Skip::new(format!("supportedOperations lacks {}: the case needs it", operation.flag())));
-    }
-    Ok(())
-}
-
-fn require_type(operation: &Operation, variant: &str) -> Result<(), Skip> {
+fn require_type(operation: &Operation, number: Number, variant: &str) -> Result<(), Skip> {
     let word = operation.word;
-    if !operation.has_type() && Number::named(variant) != Number::U32 {
+    if !operation.has_type() && number != Number::U32 {
         Err(Skip::new(format!("`{word}` takes no {variant}, and is measured once: the case needs the variant u32")))
-    } else if operation.is_bitwise() && Number::named(variant).is_float() {
+    } else if operation.is_bitwise() && number.is_float() {
         Err(Skip::new(format!("`{word}` is not defined for floats: the case needs a variant of whole numbers")))
     } else {
         Ok(())
     }
 }
 
-fn require_cluster(operation: &Operation, point: &Point) -> Result<(), Skip> {
-    let [cluster_size, size] = ["cluster_size", "subgroup_size"].map(|axis| point.integer(axis));
+fn require_cluster(operation: &Operation, config: &Config) -> Result<(), Skip> {
+    let [cluster_size, size] = ["cluster_size", "subgroup_size"].map(|axis| config.integer(axis));
     if operation.is_clustered() && cluster_size > size {
         Err(Skip::new(format!("subgroups have {size} lanes: the case needs {cluster_size} for a cluster")))
     } else if !operation.is_clustered() && cluster_size != CLUSTER_SIZE {
@@ -214,16 +188,11 @@ fn subgroup_sizes(subgroup: &Subgroup, quick: bool) -> Vec<u64> {
     }
 }
 
-/// Subgroups of all workgroups, those that lack lanes as well.
-fn subgroups(point: &Point, groups: [u32; 3]) -> u64 {
-    let per_group = point.integer("local_size_x").div_ceil(point.integer("subgroup_size"));
-    groups.iter().fold(per_group, |product, &count| product.saturating_mul(count.into()))
-}
-
 /// The size to require of the driver; nothing where there is only one.
-fn required_size(point: &Point, subgroup: &Subgroup) -> Result<Option<u32>, Skip> {
+fn required_size(config: &Config) -> Result<Option<u32>, Skip> {
+    let subgroup = &config.device().subgroup;
     let Subgroup { size, min_size, max_size, max_workgroup_subgroups, .. } = *subgroup;
-    let [asked, local_size] = ["subgroup_size", "local_size_x"].map(|axis| point.u32(axis));
+    let [asked, local_size] = ["subgroup_size", "local_size_x"].map(|axis| config.u32(axis));
     if !has_choice(subgroup) {
         let lacks = if subgroup.size_control { "minSubgroupSize is maxSubgroupSize" } else { "subgroupSizeControl is missing" };
         let otherwise =
@@ -244,82 +213,120 @@ fn required_size(point: &Point, subgroup: &Subgroup) -> Result<Option<u32>, Skip
 
 // ---- the twin -------------------------------------------------------------------------------------------------------------
 
-fn expected_results(case: &Case, results: Vec<u64>) -> Expected<'static> {
-    let number = Number::named(&case.variant);
-    let words = case.resources[0].bytes() / 4;
-    let at = move |i: u64| {
-        let bits = usize::try_from(i / number.words()).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
-        number.stored(bits, i % number.words())
-    };
-    match number {
-        Number::F16 | Number::F32 => Expected::floats(words, move |i| f32::from_bits(at(i))),
-        _ => Expected::words(words, at),
-    }
+/// All invocations, and the twin of each of their subgroups.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    twin: Twin,
+    local_size: usize,
+    groups: [u32; 3],
+    /// What the invocations of the first workgroups read.
+    words: Sequence,
 }
 
-/// What every invocation writes, where these are their lanes.
-fn results(case: &Case, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
-    let [local_size, size] = ["local_size_x", "subgroup_size"].map(|axis| case.point.u32(axis) as usize);
-    let words = case.resources[2].sequence();
-    let twin = Twin {
-        operation: Operation::of(case.point.choice("op")),
-        number: Number::named(&case.variant),
-        size,
-        cluster_size: case.point.u32("cluster_size") as usize,
-        chain: case.point.u32("chain"),
-        same: words.word(0),
-    };
-    let total = case.resources[1].bytes() / 4;
-    let mismatch = |index: usize, fault: Fault| {
-        let at = Position::Element(index as u64);
-        Mismatch { total, ..Mismatch::single(&case.resources[1].name, at, fault.got, fault.expected) }
-    };
-    if recorded.len() as u64 != total {
-        let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {total}"));
-        return Err(mismatch(recorded.len(), Fault { invocation: 0, got, expected }));
+impl Grid {
+    fn of(config: &Config, operation: &'static Operation, number: Number) -> Self {
+        let words = Sequence::Words { seed: config.seed() };
+        let [local_size, size, cluster_size] =
+            ["local_size_x", "subgroup_size", "cluster_size"].map(|axis| config.u32(axis) as usize);
+        let twin = Twin { operation, number, size, cluster_size, chain: config.u32("chain"), same: words.word(0) };
+        Self { twin, local_size, groups: fold_groups(config.integer("groups"), config.most_groups()), words }
     }
-    let workgroups = (0..).step_by(local_size).zip(recorded.chunks(local_size)).collect::<Vec<(usize, _)>>();
-    let of_workgroup = |(first, recorded): &(usize, &[u32])| {
-        let own = first % (BEGINNINGS * local_size);
-        let order = ids::order(recorded, size).map_err(|fault| mismatch(first + fault.invocation, fault))?;
-        let mut results = vec![0; order.len()];
-        for subgroup in order.chunks(size) {
-            let read: Vec<u32> = subgroup.iter().map(|invocation| words.word((own + invocation) as u64)).collect();
-            subgroup.iter().zip(twin.run(&read)).for_each(|(invocation, result)| results[*invocation] = result);
+
+    /// What all workgroups have, where each has so many.
+    fn times(&self, per_group: u64) -> u64 {
+        self.groups.iter().fold(per_group, |product, &count| product.saturating_mul(count.into()))
+    }
+
+    fn invocations(&self) -> u64 {
+        self.times(self.local_size as u64)
+    }
+
+    /// What the invocations must write, where these are their results.
+    fn expected<'a>(&self, results: impl FnOnce() -> Vec<u64> + Send + 'a) -> Expected<'a> {
+        let number = self.twin.number;
+        let words = self.invocations().saturating_mul(number.words());
+        let stored = move || {
+            let results = results();
+            move |i: u64| {
+                let bits = usize::try_from(i / number.words()).ok().and_then(|i| results.get(i).copied()).unwrap_or_default();
+                number.stored(bits, i % number.words())
+            }
+        };
+        match number {
+            Number::F16 | Number::F32 => Expected::floats_from(words, move || {
+                let stored = stored();
+                move |i| f32::from_bits(stored(i))
+            }),
+            _ => Expected::words_from(words, stored),
         }
-        Ok(results)
-    };
-    let (beginnings, others) = workgroups.split_at(workgroups.len().min(BEGINNINGS));
-    let known = beginnings.par_iter().map(of_workgroup).collect::<Result<Vec<_>, _>>()?;
-    // Where lanes are the same ones, so are results.
-    let of_other = |(place, workgroup): (usize, &(usize, &[u32]))| {
-        let like = place % known.len();
-        if beginnings[like].1 == workgroup.1 { Ok(known[like].clone()) } else { of_workgroup(workgroup) }
-    };
-    let others = others.par_iter().enumerate().map(of_other).collect::<Result<Vec<_>, _>>()?;
-    Ok([known, others].concat().concat())
+    }
+
+    /// What every invocation writes, where these are their lanes.
+    fn results(&self, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
+        if recorded.len() as u64 != self.invocations() {
+            let (got, expected) = (format!("the end of {} ids", recorded.len()), format!("one of {}", self.invocations()));
+            return Err(self.mismatch(recorded.len(), got, expected));
+        }
+        let (beginnings, others) = recorded.split_at(recorded.len().min(BEGINNINGS * self.local_size));
+        let of_beginning = |(place, ids): (usize, &[u32])| self.of_workgroup(place, ids);
+        let known = beginnings.par_chunks(self.local_size).enumerate().map(of_beginning).collect::<Result<Vec<_>, _>>()?;
+        // Where lanes are the same ones, so are results.
+        let of_other =
+            |(place, ids): (usize, &[u32])| match beginnings.chunks(self.local_size).zip(&known).nth(place % BEGINNINGS) {
+                Some((same, results)) if same == ids => Ok(results.clone()),
+                _ => self.of_workgroup(BEGINNINGS + place, ids),
+            };
+        let others = others.par_chunks(self.local_size).enumerate().map(of_other).collect::<Result<Vec<_>, _>>()?;
+        Ok([known, others].concat().concat())
+    }
+
+    /// The same of one workgroup.
+    fn of_workgroup(&self, place: usize, recorded: &[u32]) -> Result<Vec<u64>, Mismatch> {
+        let [first, own] = [place, place % BEGINNINGS].map(|place| place * self.local_size);
+        let order = ids::order(recorded, self.twin.size)
+            .map_err(|fault| self.mismatch(first + fault.invocation, fault.got, fault.expected))?;
+        let of_subgroup = |subgroup: &[usize]| {
+            let read: Vec<u32> = subgroup.iter().map(|invocation| self.words.word((own + invocation) as u64)).collect();
+            subgroup.iter().copied().zip(self.twin.run(&read)).collect::<Vec<_>>()
+        };
+        // In the order of the invocations again.
+        Ok(order.chunks(self.twin.size).flat_map(of_subgroup).collect::<BTreeMap<_, _>>().into_values().collect())
+    }
+
+    fn mismatch(&self, id: usize, got: String, expected: String) -> Mismatch {
+        let at = Position::Element(id as u64);
+        Mismatch { total: self.invocations(), ..Mismatch::single("ids", at, got, expected) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{Case, DeviceInfo, Point};
 
     fn device(subgroup: Subgroup) -> DeviceInfo {
         let classes = table::OPERATIONS.iter().map(|operation| operation.class).collect();
         DeviceInfo { subgroup: Subgroup { classes, in_compute: true, ..subgroup }, ..DeviceInfo::mock() }
     }
 
-    fn case(subgroup: Subgroup, variant: &str, values: &[(&'static str, u64)], op: &'static str) -> Result<Case, Skip> {
-        let device = device(subgroup);
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+    fn setting(device: &DeviceInfo) -> Setting<'_> {
+        Setting { device, queue: None, preset: Preset::Quick, seed: 1 }
+    }
+
+    fn point(setting: &Setting, values: &[(&'static str, u64)], op: &'static str) -> Point {
         let value = |axis: Axis| match (values.iter().find(|(name, _)| *name == axis.name), axis.name.as_ref()) {
             (Some((_, value)), _) => (axis.name, (*value).into()),
             (None, "op") => (axis.name, op.into()),
             (None, _) => (axis.name, axis.defaults[0].clone()),
         };
-        let point = Point::new(Ops.axes(&setting).into_iter().map(value));
-        Ops.case(variant, &point, &setting)
+        Point::new(Ops.axes(setting).into_iter().map(value))
+    }
+
+    fn case(subgroup: Subgroup, variant: &str, values: &[(&'static str, u64)], op: &'static str) -> Result<Case, Skip> {
+        let device = device(subgroup);
+        let setting = setting(&device);
+        let point = point(&setting, values, op);
+        Ops.build(&Config::new(variant, &point, &setting)).map(|built| built.case)
     }
 
     fn fixed(size: u32) -> Subgroup {
@@ -336,13 +343,18 @@ mod tests {
 
     #[test]
     fn the_twin_follows_the_lanes_that_were_recorded() {
-        let case = case(fixed(4), "u32", &[("local_size_x", 6), ("groups", 2)], "shuffle_up").unwrap();
+        let device = device(fixed(4));
+        let setting = setting(&device);
+        let point = point(&setting, &[("local_size_x", 6), ("groups", 2)], "shuffle_up");
+        let config = Config::new("u32", &point, &setting);
+        let grid = Grid::of(&config, Operation::of("shuffle_up").unwrap(), Number::U32);
+        let built = Ops.build(&config).unwrap();
         let ids: Vec<u32> = (0..12).map(|i| ids::in_order(i % 6, 4)).collect();
-        let linear = results(&case, &ids).unwrap();
-        assert_eq!(Ops.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);
+        let linear = grid.results(&ids).unwrap();
+        assert_eq!(built.expected().iter().map(Expected::bytes).collect::<Vec<_>>(), [stored(&linear), bytes(&ids)]);
         let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
-        let other = results(&case, &exchanged).unwrap();
-        let verdict = |results: &[u64], ids: &[u32]| Ops.check(&case, &[stored(results), bytes(ids)]);
+        let other = grid.results(&exchanged).unwrap();
+        let verdict = |results: &[u64], ids: &[u32]| built.check(&[stored(results), bytes(ids)]);
         assert_eq!(verdict(&linear, &ids), Verdict::Right);
         assert_eq!(verdict(&other, &exchanged), Verdict::Right);
         let Verdict::Wrong(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
@@ -393,7 +405,7 @@ mod tests {
         ] {
             assert!(reason.contains("the case needs "), "{reason}");
         }
-        assert!(reason("u32", &[], PARTITIONED).contains("VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV"));
+        assert!(reason("u32", &[], table::PARTITIONED).contains("VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV"));
         for (variant, lacks) in
             [("f16", "shaderFloat16"), ("f64", "shaderFloat64"), ("i64", "shaderInt64"), ("u8", "shaderInt8")]
         {

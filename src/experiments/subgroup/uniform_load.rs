@@ -1,10 +1,7 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis, require_classes};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Shuffled, Skip, SubgroupClass,
-    Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -60,8 +57,8 @@ impl Experiment for UniformLoad {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [bytes, local_size, loads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [bytes, local_size, loads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| config.integer(axis));
         if !bytes.is_power_of_two() {
             return Err(Skip::new(format!("working_set_bytes is {bytes}: the case needs a power of two")));
         }
@@ -70,57 +67,46 @@ impl Experiment for UniformLoad {
                 "reads is {loads}, the case needs a multiple of {LOADS_PER_ITERATION} up to {MOST_LOADS}"
             )));
         }
+        let (variant, seed) = (config.variant, config.seed());
         if variant == "leader" {
-            let class = (SubgroupClass::Ballot, "VK_SUBGROUP_FEATURE_BALLOT_BIT");
-            require_classes(&setting.device.subgroup, &[class])?;
+            config.require_classes(&[SubgroupClass::Ballot])?;
         }
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
         u32_of(invocations)?;
-        let kernel = Kernel::new("subgroup/uniform_load.comp", [point.u32("local_size_x"), 1, 1], buffers(variant))
-            .constant("LOADS", Scalar::U32(point.u32("reads")))
-            .constant("WINDOW", Scalar::U32(u32_of(bytes / 4)?));
+        let window = bytes / 4;
+        let kernel = Kernel::new("subgroup/uniform_load.comp", config.workgroup())
+            .constant("LOADS", Scalar::U32(config.u32("reads")))
+            .constant("WINDOW", Scalar::U32(u32_of(window)?));
         let kernel = if variant == "all" { kernel } else { kernel.define(&variant.to_uppercase(), "") };
-        let seed = setting.seed;
-        let numbers = Sequence::Shuffled(Shuffled { seed, n: invocations, block: 1 });
-        let mut resources = vec![
-            Resource::words("results", invocations, Contents::Undefined),
-            Resource::words("words", bytes / 4, Contents::Sequence(Sequence::Words { seed })),
-            Resource::words("numbers", invocations, Contents::Sequence(numbers)),
-        ];
-        resources.truncate(buffers(variant));
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
+        let words = Sequence::Words { seed };
+        let results = move || {
+            // What a workgroup's invocations add to 3^loads times their own number.
+            let of_group = |group: u64| {
+                let at = |k: u64| (group * GROUP_STEP + k * STEP) & (window - 1);
+                (0..loads).fold(0_u32, |result, k| result.wrapping_mul(3).wrapping_add(words.word(at(k))))
+            };
+            let of_groups: Vec<u32> = (0..invocations / local_size).map(of_group).collect();
+            let factor = (0..loads).fold(1_u32, |factor, _| factor.wrapping_mul(3));
+            #[expect(clippy::cast_possible_truncation, reason = "invocations are fewer than 2^32")]
+            let result = move |i: u64| {
+                let of_group = of_groups.get((i / local_size) as usize).copied().unwrap_or_default();
+                of_group.wrapping_add((i as u32).wrapping_mul(factor))
+            };
+            result
+        };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let mut resources =
+            vec![case.output("results", Expected::words_from(invocations, results)), case.input("words", window, words)];
+        if variant != "known" {
+            let numbers = Sequence::Shuffled(Shuffled { seed, n: invocations, block: 1 });
+            resources.push(case.input("numbers", invocations, numbers));
+        }
+        case.run(kernel, &resources, groups, &[]);
         let items = invocations.checked_mul(loads);
         let work = Work { ops: items, items, ..Work::default() };
-        Ok(Case {
-            variant: variant.to_owned(),
-            work,
-            headline: Headline::COST,
-            iterations: loads / LOADS_PER_ITERATION,
-            ..case
-        })
+        Ok(case.iterations(loads / LOADS_PER_ITERATION).build(work, Headline::COST))
     }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, loads] = ["local_size_x", "reads"].map(|axis| case.point.integer(axis));
-        let (words, invocations) = (case.resources[1].sequence(), case.resources[0].bytes() / 4);
-        let mask = case.resources[1].bytes() / 4 - 1;
-        // What a workgroup's invocations add to 3^loads times their own number.
-        let of_group = |group: u64| {
-            let at = |k: u64| (group * GROUP_STEP + k * STEP) & mask;
-            (0..loads).fold(0_u32, |result, k| result.wrapping_mul(3).wrapping_add(words.word(at(k))))
-        };
-        let of_groups: Vec<u32> = (0..invocations / local_size).map(of_group).collect();
-        let factor = (0..loads).fold(1_u32, |factor, _| factor.wrapping_mul(3));
-        #[expect(clippy::cast_possible_truncation, reason = "invocations are fewer than 2^32")]
-        let result = move |i: u64| of_groups[(i / local_size) as usize].wrapping_add((i as u32).wrapping_mul(factor));
-        vec![Expected::words(invocations, result)]
-    }
-}
-
-/// How many buffers the kernel of a variant binds.
-fn buffers(variant: &str) -> usize {
-    if variant == "known" { 2 } else { 3 }
 }
 
 fn u32_of(n: u64) -> Result<u32, Skip> {
@@ -130,27 +116,30 @@ fn u32_of(n: u64) -> Result<u32, Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
 
-    fn case(variant: &str, bytes: u64, loads: u64) -> Result<Case, Skip> {
+    /// What becomes of three workgroups of two invocations.
+    fn built<T>(variant: &str, bytes: u64, loads: u64, then: impl FnOnce(Built) -> T) -> Result<T, Skip> {
         let device = DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let values = [("working_set_bytes", bytes), ("reads", loads), ("groups", 3), ("local_size_x", 2)];
-        UniformLoad.case(variant, &Point::new(values.map(|(name, value)| (name.into(), value.into()))), &setting)
+        let point = Point::new(values.map(|(name, value)| (name.into(), value.into())));
+        UniformLoad.build(&Config::new(variant, &point, &setting)).map(then)
     }
 
     #[test]
     fn every_invocation_gets_its_workgroups_words() {
-        let case = case("all", 16, 8).unwrap();
-        let word = |i: u64| case.resources[1].sequence().word(i % 4);
+        let (words, results) =
+            built("all", 16, 8, |built| (built.case.resources[1].sequence(), built.expected()[0].bytes())).unwrap();
+        let word = |i: u64| words.word(i % 4);
         let walk = |start: u32, first: u64| (0..8).fold(start, |x, k| x.wrapping_mul(3).wrapping_add(word(first + 33 * k)));
         let right = [walk(0, 0), walk(1, 0), walk(2, 5), walk(3, 5), walk(4, 10), walk(5, 10)];
-        assert_eq!(UniformLoad.expected(&case)[0].bytes(), right.map(u32::to_ne_bytes).concat());
+        assert_eq!(results, right.map(u32::to_ne_bytes).concat());
     }
 
     #[test]
     fn what_the_shader_can_not_do_is_skipped() {
-        let reason = |variant, bytes, loads| case(variant, bytes, loads).unwrap_err().reason;
+        let reason = |variant, bytes, loads| built(variant, bytes, loads, |_| ()).unwrap_err().reason;
         assert!(reason("all", 48, 8).contains("power of two") && reason("all", 64, 9).contains("multiple of 8"));
         assert!(reason("all", 1 << 40, 8).contains("32 bits"));
         assert!(reason("leader", 64, 8).contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));

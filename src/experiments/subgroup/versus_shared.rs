@@ -1,9 +1,7 @@
 //! `subgroup/versus_shared`: does a job among the invocations of a workgroup gain by subgroup operations?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, SubgroupClass, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, size_to_require, usual_size};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -57,59 +55,54 @@ impl Experiment for VersusShared {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| config.integer(axis));
         if jobs > MOST_JOBS {
             return Err(Skip::new(format!("{MOST_JOBS} jobs are the most that the twin follows: the case needs {jobs}")));
         }
-        let kernel = Kernel::new("subgroup/versus_shared.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .define(&point.choice("job").to_uppercase(), "")
-            .constant("JOBS", Scalar::U32(point.u32("jobs")));
-        let kernel = if variant == BY_SUBGROUP { by_subgroup(kernel, point, setting)? } else { kernel };
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
+        let job = config.choice("job");
+        let kernel = Kernel::new("subgroup/versus_shared.comp", config.workgroup())
+            .define(&job.to_uppercase(), "")
+            .constant("JOBS", Scalar::U32(config.u32("jobs")));
+        let kernel = if config.variant == BY_SUBGROUP { by_subgroup(kernel, config)? } else { kernel };
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
         let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
         let invocations = count.saturating_mul(local_size);
-        let resources = vec![
-            Resource::words("results", invocations, Contents::Undefined),
-            Resource::words("words", invocations, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, vec![0]);
-        let work = Work { ops: invocations.checked_mul(jobs), items: count.checked_mul(jobs), ..Work::default() };
-        // Steps of the ladder, or parts that are summed up.
-        let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(setting.device))));
-        let iterations = jobs.saturating_mul(1 + steps);
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::COST, iterations, ..case })
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "lists in memory have fewer than usize can count")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, jobs] = ["local_size_x", "jobs"].map(|axis| case.point.integer(axis));
-        let (words, invocations) = (case.resources[1].sequence(), case.resources[0].bytes() / 4);
-        let job = case.point.choice("job");
-        let of_group = |group: u64| {
-            let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
-            (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
+        let words = Sequence::Words { seed: config.seed() };
+        let results = move || {
+            let of_group = |group: u64| {
+                let terms: Vec<u32> = (0..local_size).map(|lane| words.word(group * local_size + lane)).collect();
+                (0..jobs).fold(terms.clone(), |x, _| after_job(job, &x, &terms))
+            };
+            let results: Vec<u32> = (0..count).flat_map(of_group).collect();
+            move |i: u64| usize::try_from(i).ok().and_then(|i| results.get(i).copied()).unwrap_or_default()
         };
-        let results: Vec<u32> = (0..invocations / local_size).flat_map(of_group).collect();
-        vec![Expected::words(invocations, move |i| results[i as usize])]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources =
+            [case.output("results", Expected::words_from(invocations, results)), case.input("words", invocations, words)];
+        case.run(kernel, &resources, groups, &[]);
+        // Steps of the ladder, or parts that are summed up.
+        let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(config.device()))));
+        let work = Work { ops: invocations.checked_mul(jobs), items: count.checked_mul(jobs), ..Work::default() };
+        Ok(case.iterations(jobs.saturating_mul(1 + steps)).build(work, Headline::COST))
     }
 }
 
 /// A kernel that does the job by subgroups.
-fn by_subgroup(kernel: Kernel, point: &Point, setting: &Setting) -> Result<Kernel, Skip> {
-    let class = match point.choice("job") {
-        "broadcast" => (SubgroupClass::Ballot, "VK_SUBGROUP_FEATURE_BALLOT_BIT"),
-        _ => (SubgroupClass::Arithmetic, "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"),
+fn by_subgroup(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
+    let class = match config.choice("job") {
+        "broadcast" => SubgroupClass::Ballot,
+        _ => SubgroupClass::Arithmetic,
     };
-    require_classes(&setting.device.subgroup, &[class])?;
-    let local_size = point.integer("local_size_x");
-    let subgroups = local_size.div_ceil(u64::from(lanes(setting.device)));
+    config.require_classes(&[class])?;
+    let local_size = config.integer("local_size_x");
+    let subgroups = local_size.div_ceil(u64::from(lanes(config.device())));
     let kernel = kernel.define("BY_SUBGROUP", "");
     let kernel = match u32::try_from(subgroups) {
         Ok(1) => kernel.define("ALONE", ""),
         subgroups => kernel.constant("SUBGROUPS", Scalar::U32(subgroups.unwrap_or(u32::MAX))),
     };
-    Ok(Kernel { required_subgroup_size: size_to_require(setting.device, local_size), ..kernel })
+    Ok(Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel })
 }
 
 /// What the invocations of a workgroup hold after one job more.
@@ -120,7 +113,7 @@ fn after_job(job: &str, x: &[u32], terms: &[u32]) -> Vec<u32> {
     });
     let results: Vec<u32> = match job {
         "scan" => sums.collect(),
-        "broadcast" => vec![x[0]; x.len()],
+        "broadcast" => vec![x.first().copied().unwrap_or_default(); x.len()],
         _ => vec![sums.last().unwrap_or_default(); x.len()],
     };
     let stirred = |(result, term): (&u32, &u32)| (result ^ (result >> 15)).wrapping_mul(1_664_525).wrapping_add(*term);
@@ -130,7 +123,7 @@ fn after_job(job: &str, x: &[u32], terms: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
 
     #[test]
     fn a_job_is_followed_by_a_stir() {
@@ -157,7 +150,7 @@ mod tests {
         let case = |job: &'static str, local_size: u64| {
             let axes = VersusShared.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes).with("job", &job.into()).with("local_size_x", &local_size.into());
-            VersusShared.case(BY_SUBGROUP, &point, &setting)
+            VersusShared.build(&Config::new(BY_SUBGROUP, &point, &setting)).map(|built| built.case)
         };
         let is_alone = |local_size| {
             let case = case("scan", local_size).unwrap();

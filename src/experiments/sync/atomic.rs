@@ -2,11 +2,14 @@
 
 mod twin;
 
+use std::sync::{Arc, LazyLock};
+
 use crate::experiments::common::ledger;
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, require_classes, size_to_require, usual_size};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, size_to_require, usual_size,
+};
 use crate::model::{
-    Axis, AxisKind, Binding, Case, Check, Contents, DeviceInfo, Feature, Headline, Kernel, POISON, Point, Preset, Repeat,
-    Resource, Scalar, Sequence, Shuffled, Skip, Step, SubgroupClass, Work,
+    Axis, AxisKind, Feature, Headline, Kernel, POISON, Preset, Repeat, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work,
 };
 use crate::validate::{Expected, Verdict, compare};
 use twin::{OPERATIONS, TYPES, Twin, first_word};
@@ -61,20 +64,16 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(point: &Point, device: &DeviceInfo) -> Self {
-        let groups = fold_groups(point.integer("groups"), device.limits.workgroup_count[0]);
-        Self::of_groups(point, groups, u64::from(lanes(device)))
-    }
-
-    fn of_groups(point: &Point, groups: [u32; 3], lanes: u64) -> Self {
-        let [local_size, atomics] = ["local_size_x", "atomics"].map(|axis| point.integer(axis));
+    fn new(config: &Config) -> Self {
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let [local_size, atomics] = ["local_size_x", "atomics"].map(|axis| config.integer(axis));
         let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
-        let sharers = match point.choice("contention") {
+        let sharers = match config.choice("contention") {
             "distinct" => 1,
-            "per_subgroup" => lanes.min(local_size),
+            "per_subgroup" => local_size.min(lanes(config.device()).into()),
             _ => local_size,
         };
-        let is_one = point.choice("contention") == "one";
+        let is_one = config.choice("contention") == "one";
         let cells_per_group = if is_one { 0 } else { local_size.div_ceil(sharers) };
         Self {
             local_size,
@@ -140,102 +139,70 @@ impl Experiment for Atomic {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (is_used, is_shared) = (variant == USED, is_shared(point));
-        let shape = Shape::new(point, setting.device);
-        require_operation(point, is_used)?;
-        require_features(point, setting.device)?;
-        require_size(point, &shape)?;
-        if !is_used && point.choice("contention") == "per_subgroup" {
-            require_classes(&setting.device.subgroup, &[(SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT")])?;
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let (is_used, is_shared) = (config.variant == USED, is_shared(config));
+        let shape = Shape::new(config);
+        require_operation(config, is_used)?;
+        require_features(config)?;
+        require_size(config, &shape)?;
+        if !is_used && config.choice("contention") == "per_subgroup" {
+            config.require_classes(&[SubgroupClass::Basic])?;
         }
-        let resources = resources(point, &shape, is_used, setting.seed);
-        let kernel = Kernel {
-            required_subgroup_size: size_to_require(setting.device, shape.local_size),
-            bindings: bindings(&resources, is_used),
-            ..kernel(point, &shape, is_used)
-        };
-        // The notes of what is used, and what counts the passes.
-        let outputs: Vec<usize> = (0..resources.len()).filter(|i| resources[*i].contents == Contents::Undefined).collect();
-        let first = first_word(point.choice("op"), point.choice("type"));
+        let (op, ty, seed) = (config.choice("op"), config.choice("type"), config.seed());
+        let (first, terms) = (first_word(op, ty), Sequence::Words { seed });
+        let run = Run { twin: Twin { op, ty, factor: terms.word(0) | 1 }, shape, terms };
+        // What a device leaves behind whose invocations come one after the other.
+        let once = Arc::new(LazyLock::new(move || run.one_after_the_other()));
+        let (of_cells, of_notes) = (Arc::clone(&once), Arc::clone(&once));
+        let of_cells = Expected::words(run.cell_words(), move |i| run.cell_word(&of_cells.cells, i));
+        let of_notes = Expected::words(shape.invocations, move |i| of_notes.notes.get(index(i)).copied().unwrap_or_default());
+        // Passes go on from what the last one left, unless the cells are gone with their workgroups.
+        let [cell, note, pass] = if is_shared { [POISON; 3] } else { [first, 0, 0] };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let cells = case.output_from(cell, "cells", of_cells);
+        let mut resources = vec![cells, case.input("terms", shape.invocations, terms)];
+        let notes = is_used.then(|| {
+            let order = Sequence::Shuffled(Shuffled { seed, n: shape.invocations, block: 1 });
+            resources.push(case.input("numbers", shape.invocations, order));
+            case.output_from(note, "notes", of_notes)
+        });
+        let passes = (!is_shared).then(|| case.output_from(pass, "passes", Expected::words(1, |_| 1)));
+        resources.extend([notes, passes].into_iter().flatten());
         let push: &[u32] = match (is_used, is_shared) {
             (true, _) => &[first, u32_of(shape.cells_per_group)?],
             (false, true) => &[first],
             (false, false) => &[],
         };
-        let fill = |resource: &usize| {
-            let word = if is_shared {
-                POISON
-            } else if *resource == 0 {
-                first
-            } else {
-                0
+        case.run(kernel(config, &shape, is_used), &resources, shape.groups, push);
+        let in_any_order = move |left: &Left| {
+            let passes = match passes.map_or(Ok(1), |passes| ledger::passes("passes", left.of(passes))) {
+                Ok(count) => count,
+                Err(verdict) => return verdict,
             };
-            Step::Fill { resource: *resource, word }
-        };
-        let reset = outputs.iter().map(fill).collect();
-        let items = shape.invocations.checked_mul(shape.atomics);
-        let case = Case::single_dispatch(self.name(), point, kernel, shape.groups, push, resources, Vec::new());
-        Ok(Case {
-            variant: variant.to_owned(),
-            reset,
-            check: Check::Twin(outputs),
-            repeat: if is_shared { Repeat::Overwrites } else { Repeat::Resumes },
-            work: Work { ops: items, items, ..Work::default() },
-            headline: Headline::COST,
-            iterations: shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size),
-            ..case
-        })
-    }
-
-    /// What a device leaves behind whose invocations come one after the other.
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let run = Run::of(case);
-        let (cells, notes) = run.one_after_the_other();
-        let expected = |output: &usize| {
-            let resource = &case.resources[*output];
-            match resource.name.as_ref() {
-                "cells" => expected_cells(run.twin, cells.clone()),
-                "notes" => {
-                    let notes = notes.clone();
-                    Expected::words(resource.bytes() / 4, move |i| notes[index(i)])
-                }
-                _ => Expected::words(1, |_| 1),
+            match (run.check_cells(&once.cells, left.of(cells), passes), notes) {
+                (Verdict::Right, Some(notes)) => run.check_notes(left.of(notes), left.of(cells)),
+                (verdict, _) => verdict,
             }
         };
-        case.check.outputs().iter().map(expected).collect()
-    }
-
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let of = |name: &str| {
-            let outputs = case.check.outputs().iter().zip(outputs);
-            outputs.into_iter().find(|(output, _)| case.resources[**output].name == name).map(|(_, bytes)| bytes)
-        };
-        let passes = match of("passes").map(|bytes| ledger::passes("passes", bytes)).transpose() {
-            Ok(count) => count.unwrap_or(1),
-            Err(verdict) => return verdict,
-        };
-        let run = Run::of(case);
-        let cells = of("cells").map(Vec::as_slice).unwrap_or_default();
-        let verdict = run.check_cells(cells, passes);
-        match of("notes") {
-            Some(notes) if verdict == Verdict::Right => run.check_notes(notes, cells),
-            _ => verdict,
-        }
+        let items = shape.invocations.checked_mul(shape.atomics);
+        let work = Work { ops: items, items, ..Work::default() };
+        let iterations = shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size);
+        let case = case.repeat(if is_shared { Repeat::Overwrites } else { Repeat::Resumes }).iterations(iterations);
+        Ok(case.checked_by(in_any_order).build(work, Headline::COST))
     }
 }
 
 // ---- what is needed -------------------------------------------------------------------------------------------------------
 
-fn is_shared(point: &Point) -> bool {
-    point.choice("memory") == "shared"
+fn is_shared(config: &Config) -> bool {
+    config.choice("memory") == "shared"
 }
 
-fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
-    let (op, ty) = (point.choice("op"), point.choice("type"));
+fn require_operation(config: &Config, is_used: bool) -> Result<(), Skip> {
+    let (op, ty) = (config.choice("op"), config.choice("type"));
     if ty.starts_with('f') && op != "add" {
         Err(Skip::new(format!("`{op}` of floats is not what VK_EXT_shader_atomic_float offers: the case needs op=add")))
-    } else if is_shared(point) && point.choice("contention") == "one" {
+    } else if is_shared(config) && config.choice("contention") == "one" {
         Err(Skip::new("each workgroup has its own memory: the case needs contention=per_workgroup, which is one cell there"))
     } else if !is_used && op.ends_with("exchange") {
         Err(Skip::new(format!("`{op}` is for its result: the case needs the variant {USED}")))
@@ -244,32 +211,27 @@ fn require_operation(point: &Point, is_used: bool) -> Result<(), Skip> {
     }
 }
 
-fn require_features(point: &Point, device: &DeviceInfo) -> Result<(), Skip> {
-    let [wide, double] = [(Feature::Int64, "shaderInt64"), (Feature::Float64, "shaderFloat64")];
-    let needed = match (point.choice("type"), is_shared(point)) {
-        ("u64" | "i64", false) => vec![wide, (Feature::BufferInt64Atomics, "shaderBufferInt64Atomics")],
-        ("u64" | "i64", true) => vec![wide, (Feature::SharedInt64Atomics, "shaderSharedInt64Atomics")],
-        ("f32", false) => vec![(Feature::BufferFloat32AtomicAdd, "shaderBufferFloat32AtomicAdd")],
-        ("f32", true) => vec![(Feature::SharedFloat32AtomicAdd, "shaderSharedFloat32AtomicAdd")],
-        ("f64", false) => vec![double, (Feature::BufferFloat64AtomicAdd, "shaderBufferFloat64AtomicAdd")],
-        ("f64", true) => vec![double, (Feature::SharedFloat64AtomicAdd, "shaderSharedFloat64AtomicAdd")],
-        _ => Vec::new(),
-    };
-    match needed.iter().find(|(feature, _)| !device.has(*feature)) {
-        Some((_, name)) => Err(Skip::new(format!("{name} is missing: the case needs it"))),
-        None => Ok(()),
-    }
+fn require_features(config: &Config) -> Result<(), Skip> {
+    config.require(match (config.choice("type"), is_shared(config)) {
+        ("u64" | "i64", false) => &[Feature::Int64, Feature::BufferInt64Atomics],
+        ("u64" | "i64", true) => &[Feature::Int64, Feature::SharedInt64Atomics],
+        ("f32", false) => &[Feature::BufferFloat32AtomicAdd],
+        ("f32", true) => &[Feature::SharedFloat32AtomicAdd],
+        ("f64", false) => &[Feature::Float64, Feature::BufferFloat64AtomicAdd],
+        ("f64", true) => &[Feature::Float64, Feature::SharedFloat64AtomicAdd],
+        _ => &[],
+    })
 }
 
-fn require_size(point: &Point, shape: &Shape) -> Result<(), Skip> {
+fn require_size(config: &Config, shape: &Shape) -> Result<(), Skip> {
     let Shape { atomics, invocations, .. } = *shape;
     if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
         return Err(Skip::new(format!(
             "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
         )));
     }
-    let together = if point.choice("contention") == "one" { invocations } else { shape.sharers };
-    let ty = point.choice("type");
+    let together = if config.choice("contention") == "one" { invocations } else { shape.sharers };
+    let ty = config.choice("type");
     let exact = match ty {
         "f32" => MOST_FLOATS,
         "f64" => MOST_DOUBLES,
@@ -289,83 +251,50 @@ fn u32_of(n: u64) -> Result<u32, Skip> {
 
 // ---- the case -------------------------------------------------------------------------------------------------------------
 
-fn kernel(point: &Point, shape: &Shape, is_used: bool) -> Kernel {
-    let kernel = Kernel::new("sync/atomic.comp", [point.u32("local_size_x"), 1, 1], 0)
-        .define(&point.choice("type").to_uppercase(), "")
-        .define(&point.choice("op").to_uppercase(), "")
-        .constant("ATOMICS", Scalar::U32(point.u32("atomics")));
-    let contention = point.choice("contention");
+fn kernel(config: &Config, shape: &Shape, is_used: bool) -> Kernel {
+    let kernel = Kernel::new("sync/atomic.comp", config.workgroup())
+        .define(&config.choice("type").to_uppercase(), "")
+        .define(&config.choice("op").to_uppercase(), "")
+        .constant("ATOMICS", Scalar::U32(config.u32("atomics")));
+    let contention = config.choice("contention");
     let kernel = if is_used { kernel } else { kernel.define("COMBINABLE", "").define(&contention.to_uppercase(), "") };
     let kernel = if is_used || contention == "per_subgroup" {
         kernel.constant("SHARERS", Scalar::U32(u32::try_from(shape.sharers).unwrap_or(u32::MAX)))
     } else {
         kernel
     };
-    if is_shared(point) {
+    let kernel = if is_shared(config) {
         let cells = u32::try_from(shape.cells_per_group).unwrap_or(u32::MAX);
         kernel.define("SHARED", "").constant("CELLS", Scalar::U32(cells))
     } else {
         kernel
-    }
-}
-
-/// The resources of a case, in the order of their bindings.
-fn resources(point: &Point, shape: &Shape, is_used: bool, seed: u64) -> Vec<Resource> {
-    let Shape { invocations, cells, .. } = *shape;
-    let words = Twin { op: point.choice("op"), ty: point.choice("type"), factor: 1 }.words();
-    let order = Sequence::Shuffled(Shuffled { seed, n: invocations, block: 1 });
-    let mut resources = vec![
-        Resource::words("cells", cells.saturating_mul(words), Contents::Undefined),
-        Resource::words("terms", invocations, Contents::Sequence(Sequence::Words { seed })),
-    ];
-    if is_used {
-        resources.push(Resource::words("numbers", invocations, Contents::Sequence(order)));
-        resources.push(Resource::words("notes", invocations, Contents::Undefined));
-    }
-    if !is_shared(point) {
-        resources.push(Resource::words("passes", 1, Contents::Undefined));
-    }
-    resources
-}
-
-fn bindings(resources: &[Resource], is_used: bool) -> Vec<Binding> {
-    let binding = |resource: usize| if !is_used && resource == 2 { 2 } else { resource };
-    (0..resources.len()).map(|resource| Binding::new(0, place_of(binding(resource)), resource)).collect()
-}
-
-fn place_of(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
+    };
+    Kernel { required_subgroup_size: size_to_require(config.device(), shape.local_size), ..kernel }
 }
 
 // ---- the twin -------------------------------------------------------------------------------------------------------------
 
 /// A pass of a case.
+#[derive(Clone, Copy, Debug)]
 struct Run<'a> {
     twin: Twin<'a>,
     shape: Shape,
     terms: Sequence,
 }
 
-impl<'a> Run<'a> {
-    fn of(case: &'a Case) -> Self {
-        let terms = case.resources[1].sequence();
-        let twin = Twin { op: case.point.choice("op"), ty: case.point.choice("type"), factor: terms.word(0) | 1 };
-        let sharers = case.kernels[0].constants.iter().find(|(name, _)| name == "SHARERS");
-        let lanes = match sharers {
-            Some((_, Scalar::U32(sharers))) => u64::from(*sharers),
-            // Contention says it all.
-            _ => 1,
-        };
-        let shape = Shape::of_groups(&case.point, case.groups(), lanes);
-        Self { twin, shape, terms }
-    }
+/// What the first pass leaves.
+struct Once {
+    cells: Vec<u64>,
+    notes: Vec<u32>,
+}
 
-    /// The cells and the notes after the first pass, if invocations come one after the other.
-    fn one_after_the_other(&self) -> (Vec<u64>, Vec<u32>) {
+impl Run<'_> {
+    /// What the first pass leaves, if invocations come one after the other.
+    fn one_after_the_other(&self) -> Once {
         let mut cells = vec![self.twin.first(); index(self.shape.cells)];
         let note = |i: u64| {
             let (cell, term) = (self.shape.cell(i), self.terms.word(i));
-            let value = &mut cells[index(cell)];
+            let Some(value) = cells.get_mut(index(cell)) else { return 0 };
             (0..self.shape.atomics).fold(0_u32, |note, k| {
                 #[expect(clippy::cast_possible_truncation, reason = "atomics are few")]
                 let k = k as u32;
@@ -375,18 +304,30 @@ impl<'a> Run<'a> {
             })
         };
         let notes = (0..self.shape.invocations).map(note).collect();
-        (cells, notes)
+        Once { cells, notes }
+    }
+
+    /// Words of all cells.
+    fn cell_words(&self) -> u64 {
+        self.shape.cells.saturating_mul(self.twin.words())
+    }
+
+    /// One of them.
+    #[expect(clippy::cast_possible_truncation, reason = "half of a value is meant")]
+    fn cell_word(&self, cells: &[u64], i: u64) -> u32 {
+        let words = self.twin.words();
+        cells.get(index(i / words)).map_or(0, |cell| (cell >> (32 * (i % words))) as u32)
     }
 
     /// What cells hold that don't depend on the order.
-    fn check_cells(&self, got: &[u8], passes: u32) -> Verdict {
-        let (once, _) = self.one_after_the_other();
+    fn check_cells(&self, once: &[u64], got: &[u8], passes: u32) -> Verdict {
         let has_others = self.shape.sharers > 1 || self.shape.cells < self.shape.invocations;
         let after = |once: &u64| self.twin.after_passes(*once, passes, has_others);
+        let compare = |cells: &[u64]| compare("cells", got, &Expected::words(self.cell_words(), |i| self.cell_word(cells, i)));
         match once.iter().map(after).collect::<Option<Vec<u64>>>() {
-            Some(cells) => compare("cells", got, &expected_cells(self.twin, cells)),
-            None if got.len() as u64 == self.shape.cells * self.twin.words() * 4 => Verdict::Right,
-            None => compare("cells", got, &expected_cells(self.twin, once)),
+            Some(cells) => compare(&cells),
+            None if got.len() as u64 == self.cell_words() * 4 => Verdict::Right,
+            None => compare(once),
         }
     }
 
@@ -408,14 +349,6 @@ impl<'a> Run<'a> {
     }
 }
 
-fn expected_cells(twin: Twin, cells: Vec<u64>) -> Expected<'static> {
-    let words = twin.words();
-    let count = cells.len() as u64 * words;
-    #[expect(clippy::cast_possible_truncation, reason = "half of a value is meant")]
-    let word = move |i: u64| (cells[index(i / words)] >> (32 * (i % words))) as u32;
-    Expected::words(count, word)
-}
-
 #[expect(clippy::cast_possible_truncation, reason = "a list in memory has fewer than usize can count")]
 fn index(i: u64) -> usize {
     i as usize
@@ -424,16 +357,13 @@ fn index(i: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{DeviceInfo, Point};
 
-    fn device() -> DeviceInfo {
+    /// What becomes of three workgroups of 48 invocations.
+    fn with<T>(variant: &str, words: [&'static str; 4], then: impl FnOnce(&Config) -> T) -> T {
         let mut device = DeviceInfo::mock();
         device.subgroup.classes = [SubgroupClass::Basic].into();
         device.features.extend([Feature::Int64, Feature::BufferInt64Atomics, Feature::SharedFloat32AtomicAdd]);
-        device
-    }
-
-    fn case(variant: &str, words: [&'static str; 4]) -> Result<Case, Skip> {
-        let device = device();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let axes = Atomic.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
         let point = [("local_size_x", 48_u64), ("groups", 3), ("atomics", 16)]
@@ -443,7 +373,7 @@ mod tests {
             .iter()
             .zip(words)
             .fold(point, |point, (name, word)| point.with(name, &word.into()));
-        Atomic.case(variant, &point, &setting)
+        then(&Config::new(variant, &point, &setting))
     }
 
     #[test]
@@ -454,35 +384,36 @@ mod tests {
             ("exchange", "u32", "shared", "per_workgroup"),
             ("add", "f32", "shared", "distinct"),
         ] {
-            let case = case(USED, [op, ty, memory, contention]).unwrap();
-            let outputs: Vec<Vec<u8>> = Atomic.expected(&case).iter().map(Expected::bytes).collect();
-            assert_eq!(Atomic.check(&case, &outputs), Verdict::Right, "{op} {ty} {memory} {contention}");
-            // How many passes there were shows in sums alone, and there in the lower bits.
-            let name = |output: usize| case.resources[case.check.outputs()[output]].name.as_ref();
-            let ends = |output: usize| match (name(output), op) {
-                ("passes", "add") => vec![0],
-                ("passes", _) => Vec::new(),
-                _ => vec![0, outputs[output].len() - 1],
-            };
-            for (output, byte) in (0..outputs.len()).flat_map(|o| ends(o).into_iter().map(move |byte| (o, byte))) {
-                let mut wrong = outputs.clone();
-                wrong[output][byte] ^= 0x10;
-                assert_ne!(
-                    Atomic.check(&case, &wrong),
-                    Verdict::Right,
-                    "{op} {ty} {memory} {contention}: output {output} byte {byte}"
-                );
-            }
-            let shorter = outputs.iter().map(|bytes| bytes[..bytes.len() - 4].to_vec()).collect::<Vec<_>>();
-            assert_ne!(Atomic.check(&case, &shorter), Verdict::Right);
+            with(USED, [op, ty, memory, contention], |config| {
+                let built = Atomic.build(config).unwrap();
+                let outputs: Vec<Vec<u8>> = built.expected().iter().map(Expected::bytes).collect();
+                assert_eq!(built.check(&outputs), Verdict::Right, "{op} {ty} {memory} {contention}");
+                // How many passes there were shows in sums alone, and there in the lower bits.
+                let name = |output: usize| built.case.resources[built.case.check.outputs()[output]].name.as_ref();
+                let ends = |output: usize| match (name(output), op) {
+                    ("passes", "add") => vec![0],
+                    ("passes", _) => Vec::new(),
+                    _ => vec![0, outputs[output].len() - 1],
+                };
+                for (output, byte) in (0..outputs.len()).flat_map(|o| ends(o).into_iter().map(move |byte| (o, byte))) {
+                    let mut wrong = outputs.clone();
+                    wrong[output][byte] ^= 0x10;
+                    assert_ne!(
+                        built.check(&wrong),
+                        Verdict::Right,
+                        "{op} {ty} {memory} {contention}: output {output} byte {byte}"
+                    );
+                }
+                let shorter = outputs.iter().map(|bytes| bytes[..bytes.len() - 4].to_vec()).collect::<Vec<_>>();
+                assert_ne!(built.check(&shorter), Verdict::Right);
+            });
         }
     }
 
     #[test]
     fn who_shares_a_cell_follows_from_the_contention() {
         let cells = |contention| {
-            let case = case(USED, ["add", "u32", "global", contention]).unwrap();
-            let shape = Run::of(&case).shape;
+            let shape = with(USED, ["add", "u32", "global", contention], Shape::new);
             (shape.cells, [0, 31, 32, 48, 143].map(|i| shape.cell(i)))
         };
         assert_eq!(cells("distinct"), (144, [0, 31, 32, 48, 143]));
@@ -493,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_a_device_or_an_operation_lacks_is_named() {
-        let reason = |variant, words| case(variant, words).unwrap_err().reason;
+        let reason = |variant, words| with(variant, words, |config| Atomic.build(config).err().unwrap().reason);
         assert!(reason(USED, ["add", "u64", "shared", "distinct"]).starts_with("shaderSharedInt64Atomics"));
         assert!(reason(USED, ["add", "f32", "global", "distinct"]).starts_with("shaderBufferFloat32AtomicAdd"));
         assert!(reason(USED, ["min", "f32", "shared", "distinct"]).contains("op=add"));

@@ -1,9 +1,7 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Experiment, Setting, lanes, powers_of_two, require_classes, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Feature, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, SubgroupClass, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, powers_of_two, usual_size};
+use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Scalar, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -60,53 +58,41 @@ impl Experiment for Barrier {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (kind, barriers) = (point.choice("kind"), point.integer("barriers"));
-        let (local_size, groups) = (point.u32("local_size_x"), point.u32("groups"));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let (kind, barriers) = (config.choice("kind"), config.integer("barriers"));
+        let has_traffic = config.choice("traffic") == "shared";
         if kind.ends_with("subgroup") {
-            let basic = (SubgroupClass::Basic, "VK_SUBGROUP_FEATURE_BASIC_BIT");
-            require_classes(&setting.device.subgroup, &[basic])?;
-            if has_traffic(point) && lanes(setting.device) == 1 {
+            config.require_classes(&[SubgroupClass::Basic])?;
+            if has_traffic && lanes(config.device()) == 1 {
                 return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
             }
         }
-        if let Some((_, name)) = needs(kind).iter().find(|(feature, _)| !setting.device.has(*feature)) {
-            return Err(Skip::new(format!("{name} is missing: the case needs it")));
-        }
+        config.require(needs(kind))?;
         let is_right = |count: &u32| barriers % UNROLL == 0 && *count <= MOST_BARRIERS;
         let count = u32::try_from(barriers).ok().filter(is_right).ok_or_else(|| {
             Skip::new(format!("barriers is {barriers}, the case needs a multiple of {UNROLL} up to {MOST_BARRIERS}"))
         })?;
-        let kernel = Kernel::new("sync/barrier.comp", [local_size, 1, 1], 1).constant("BARRIERS", Scalar::U32(count));
+        let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
+        let steps = Steps { local_size, count, partner_bits: partner_bits(kind, local_size), has_traffic };
+        let kernel = Kernel::new("sync/barrier.comp", config.workgroup()).constant("BARRIERS", Scalar::U32(count));
         let kernel = if kind == "nothing" { kernel } else { kernel.define(&kind.to_uppercase(), "") };
-        let kernel = if has_traffic(point) { kernel.define("TRAFFIC", "") } else { kernel };
+        let kernel = if has_traffic { kernel.define("TRAFFIC", "") } else { kernel };
+        let mut case = CaseBuilder::new(self.name(), config);
         let invocations = u64::from(groups) * u64::from(local_size);
-        let resources = vec![Resource::words("result", invocations, Contents::Undefined)];
-        let push = [partner_bits(kind, local_size)];
-        let case = Case::single_dispatch(self.name(), point, kernel, [groups, 1, 1], &push, resources, vec![0]);
+        let result = case.output("result", Expected::words_from(invocations, move || steps.results()));
+        case.run(kernel, &[result], [groups, 1, 1], &[steps.partner_bits]);
         // Steps of all workgroups, and those that follow each other.
         let work = Work { ops: barriers.checked_mul(groups.into()), items: Some(barriers), ..Work::default() };
         // At most: where the driver doesn't unroll the inner loop, both count.
-        Ok(Case { work, headline: Headline::COST, iterations: barriers + barriers / UNROLL, ..case })
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let local_size = case.point.u32("local_size_x");
-        // All workgroups do the same, up to their last addition.
-        let x = after_all_steps(&case.point);
-        let finished =
-            move |i: u64| x[(i % u64::from(local_size)) as usize].wrapping_add((i / u64::from(local_size)) as u32) >> 1;
-        vec![Expected::words(case.point.integer("groups") * u64::from(local_size), finished)]
+        Ok(case.iterations(barriers + barriers / UNROLL).build(work, Headline::COST))
     }
 }
 
-/// The features that a kind needs, as Vulkan calls them.
-fn needs(kind: &str) -> &'static [(Feature, &'static str)] {
-    const MODEL: (Feature, &str) = (Feature::MemoryModel, "vulkanMemoryModel");
+/// The features that a kind needs.
+fn needs(kind: &str) -> &'static [Feature] {
     match kind {
-        "control_queue_family" => &[MODEL],
-        "control_device" => &[MODEL, (Feature::MemoryModelDeviceScope, "vulkanMemoryModelDeviceScope")],
+        "control_queue_family" => &[Feature::MemoryModel],
+        "control_device" => &[Feature::MemoryModel, Feature::MemoryModelDeviceScope],
         _ => &[],
     }
 }
@@ -122,44 +108,61 @@ fn partner_bits(kind: &str, local_size: u32) -> u32 {
     }
 }
 
-fn has_traffic(point: &Point) -> bool {
-    point.choice("traffic") == "shared"
+/// What a workgroup does.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    local_size: u32,
+    count: u32,
+    partner_bits: u32,
+    has_traffic: bool,
 }
 
-/// `x` of each invocation of a workgroup behind the shader's loops.
-#[expect(clippy::cast_possible_truncation, reason = "a workgroup has less than 2^32 invocations")]
-fn after_all_steps(point: &Point) -> Vec<u32> {
-    let local_size = point.u32("local_size_x");
-    let partner_bits = partner_bits(point.choice("kind"), local_size);
-    let has_traffic = has_traffic(point);
-    let mut x: Vec<u32> = (0..local_size).map(|lane| lane.wrapping_mul(2_654_435_761).wrapping_add(1)).collect();
-    for _ in 0..point.integer("barriers") {
-        let slots = x.clone();
-        for (lane, x) in x.iter_mut().enumerate() {
-            let swapped = lane as u32 ^ partner_bits;
-            let partner = if swapped < local_size { swapped } else { lane as u32 };
-            let other = if has_traffic { slots[partner as usize] } else { partner };
-            *x = (*x ^ (other >> 3)).wrapping_mul(1_664_525);
+impl Steps {
+    /// What each invocation of the grid leaves: all workgroups do the same, up to their last addition.
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+    fn results(self) -> impl Fn(u64) -> u32 + Send + Sync {
+        let (x, local_size) = (self.after_all(), u64::from(self.local_size));
+        move |i| {
+            let of_lane = x.get((i % local_size) as usize).copied().unwrap_or_default();
+            of_lane.wrapping_add((i / local_size) as u32) >> 1
         }
     }
-    x
+
+    /// `x` of each invocation of a workgroup behind the shader's loops.
+    #[expect(clippy::cast_possible_truncation, reason = "a workgroup has less than 2^32 invocations")]
+    fn after_all(self) -> Vec<u32> {
+        let mut x: Vec<u32> = (0..self.local_size).map(|lane| lane.wrapping_mul(2_654_435_761).wrapping_add(1)).collect();
+        for _ in 0..self.count {
+            let slots = x.clone();
+            for (lane, x) in x.iter_mut().enumerate() {
+                let swapped = lane as u32 ^ self.partner_bits;
+                let partner = if swapped < self.local_size { swapped } else { lane as u32 };
+                let other = if self.has_traffic { slots.get(partner as usize).copied().unwrap_or_default() } else { partner };
+                *x = (*x ^ (other >> 3)).wrapping_mul(1_664_525);
+            }
+        }
+        x
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{DeviceInfo, Point, Subgroup};
 
     #[test]
     fn what_a_scope_needs_is_named() {
-        let mut device = crate::model::DeviceInfo::mock();
+        let mut device = DeviceInfo::mock();
         let mut reasons = Vec::new();
         for feature in [None, Some(Feature::MemoryModel), Some(Feature::MemoryModelDeviceScope)] {
             device.features.extend(feature);
             let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
             let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes);
-            let reason = |kind: &'static str| Barrier.case("", &point.with("kind", &kind.into()), &setting).err();
-            reasons.push(["control_queue_family", "control_device"].map(|kind| reason(kind).map(|skip| skip.reason)));
+            let reason = |kind: &'static str| {
+                Barrier.build(&Config::new("", &point.with("kind", &kind.into()), &setting)).err().map(|skip| skip.reason)
+            };
+            reasons.push(["control_queue_family", "control_device"].map(reason));
         }
         let lacks = |name: &str| Some(format!("{name} is missing: the case needs it"));
         let model = lacks("vulkanMemoryModel");
@@ -168,15 +171,14 @@ mod tests {
 
     #[test]
     fn one_lane_alone_has_no_neighbour() {
-        let mut device = crate::model::DeviceInfo::mock();
-        device.subgroup =
-            crate::model::Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..device.subgroup };
+        let mut device = DeviceInfo::mock();
+        device.subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..device.subgroup };
         let mut reason = |lanes, kind: &'static str, traffic: &'static str| {
             device.subgroup.size = lanes;
             let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
             let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
             let point = Point::new(axes).with("kind", &kind.into()).with("traffic", &traffic.into());
-            Barrier.case("", &point, &setting).err().map(|skip| skip.reason)
+            Barrier.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
         };
         assert!(reason(1, "subgroup", "shared").unwrap().contains("one lane"));
         let others = [(1, "subgroup", "registers"), (1, "control", "shared"), (2, "control_subgroup", "shared")];

@@ -1,12 +1,9 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Experiment, Setting, compare_all, fold_groups, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Sequence, Skip, Step,
-    Work,
-};
-use crate::validate::{Expected, Verdict};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, usual_size};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, Work};
+use crate::validate::Expected;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &FalseSharing;
@@ -22,12 +19,6 @@ const ATOMICS_PER_ITERATION: u64 = 8;
 
 /// More would outlast the loops of some drivers.
 const MOST_ATOMICS: u64 = 1 << 16;
-
-/// The resources, in this order.
-const CELLS: usize = 0;
-const TERMS: usize = 1;
-const NOTES: usize = 2;
-const PASSES: usize = 3;
 
 struct FalseSharing;
 
@@ -61,55 +52,34 @@ impl Experiment for FalseSharing {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [local_size, spacing, atomics] = ["local_size_x", "spacing_bytes", "atomics"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let atomics = config.integer("atomics");
         if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
             return Err(Skip::new(format!(
                 "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
             )));
         }
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
-        let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
-        let invocations = count.saturating_mul(local_size);
-        let words = invocations.saturating_mul(spacing / 4);
-        u32_of(words)?;
-        let kernel = Kernel::new("sync/false_sharing.comp", [point.u32("local_size_x"), 1, 1], 4)
-            .constant("ATOMICS", Scalar::U32(point.u32("atomics")))
-            .constant("SPACING", Scalar::U32(u32_of(spacing / 4)?));
-        let push = match point.choice("neighbours") {
-            "lanes" => [1, u32_of(local_size)?],
-            _ => [u32_of(count)?, 1],
-        };
-        let resources = vec![
-            Resource::words("cells", words, Contents::Undefined),
-            Resource::words("terms", invocations, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-            Resource::words("notes", invocations, Contents::Undefined),
-            Resource::words("passes", 1, Contents::Undefined),
-        ];
-        let outputs = vec![CELLS, NOTES, PASSES];
-        let items = invocations.checked_mul(atomics);
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, Vec::new());
-        Ok(Case {
-            reset: outputs.iter().map(|&resource| Step::Fill { resource, word: 0 }).collect(),
-            check: Check::Twin(outputs),
-            repeat: Repeat::Resumes,
-            work: Work { ops: items, items, ..Work::default() },
-            headline: Headline::COST,
-            iterations: atomics / ATOMICS_PER_ITERATION,
-            ..case
-        })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        expected(case, 1)
-    }
-
-    fn check(&self, case: &Case, outputs: &[Vec<u8>]) -> Verdict {
-        let count = outputs.last().map(Vec::as_slice).unwrap_or_default();
-        match ledger::passes("passes", count) {
-            Ok(passes) => compare_all(case, outputs, expected(case, passes)),
+        let shape = Shape::new(config);
+        u32_of(shape.words())?;
+        let kernel = Kernel::new("sync/false_sharing.comp", config.workgroup())
+            .constant("ATOMICS", Scalar::U32(shape.atomics))
+            .constant("SPACING", Scalar::U32(u32_of(shape.spacing)?));
+        let push = if shape.is_by_lane { [1, u32_of(shape.local_size)?] } else { [u32_of(shape.groups)?, 1] };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let [of_cells, of_notes, of_passes] = shape.after(1);
+        let cells = case.output_from(0, "cells", of_cells);
+        let terms = case.input("terms", shape.invocations(), shape.terms);
+        let notes = case.output_from(0, "notes", of_notes);
+        let passes = case.output_from(0, "passes", of_passes);
+        case.run(kernel, &[cells, terms, notes, passes], shape.grid, &push);
+        let after_passes = move |left: &Left| match ledger::passes("passes", left.of(passes)) {
+            Ok(passes) => left.compare(&shape.after(passes)),
             Err(verdict) => verdict,
-        }
+        };
+        let items = shape.invocations().checked_mul(atomics);
+        let work = Work { ops: items, items, ..Work::default() };
+        let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
+        Ok(case.build(work, Headline::COST))
     }
 }
 
@@ -117,53 +87,91 @@ fn u32_of(n: u64) -> Result<u32, Skip> {
     u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
-/// What the outputs hold after so many passes. Nobody shares a word: nothing depends on any order.
-fn expected(case: &Case, passes: u32) -> Vec<Expected<'_>> {
-    let [local_size, spacing] = ["local_size_x", "spacing_bytes"].map(|axis| case.point.integer(axis));
-    let (terms, atomics) = (case.resources[TERMS].sequence(), case.point.u32("atomics"));
-    let groups = case.groups().iter().fold(1, |product, &count| product * u64::from(count));
-    let is_by_lane = case.point.choice("neighbours") == "lanes";
-    let sum = move |i: u64| terms.word(i).wrapping_mul(atomics).wrapping_mul(passes);
-    let owner = move |cell: u64| if is_by_lane { cell } else { cell % groups * local_size + cell / groups };
-    let cell = move |word: u64| if word % (spacing / 4) == 0 { sum(owner(word / (spacing / 4))) } else { 0 };
-    vec![
-        Expected::words(case.resources[CELLS].bytes() / 4, cell),
-        Expected::words(case.resources[NOTES].bytes() / 4, move |i| ledger::rise(0, sum(i))),
-        Expected::words(1, move |_| passes),
-    ]
+/// Whose word lies where, and what is added to it.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    local_size: u64,
+    grid: [u32; 3],
+    /// Workgroups of the whole grid.
+    groups: u64,
+    /// Words from one that is somebody's to the next one.
+    spacing: u64,
+    is_by_lane: bool,
+    atomics: u32,
+    terms: Sequence,
+}
+
+impl Shape {
+    fn new(config: &Config) -> Self {
+        let grid = fold_groups(config.integer("groups"), config.most_groups());
+        Self {
+            local_size: config.integer("local_size_x"),
+            grid,
+            groups: grid.iter().fold(1, |product, &count| product.saturating_mul(count.into())),
+            spacing: config.integer("spacing_bytes") / 4,
+            is_by_lane: config.choice("neighbours") == "lanes",
+            atomics: config.u32("atomics"),
+            terms: Sequence::Words { seed: config.seed() },
+        }
+    }
+
+    fn invocations(&self) -> u64 {
+        self.groups.saturating_mul(self.local_size)
+    }
+
+    /// Words from the first cell to the end of what lies around the last one.
+    fn words(&self) -> u64 {
+        self.invocations().saturating_mul(self.spacing)
+    }
+
+    /// What the outputs hold after so many passes: cells, notes and passes. Nobody shares a word: nothing depends on any order.
+    fn after(self, passes: u32) -> [Expected<'static>; 3] {
+        let Self { local_size, groups, spacing, is_by_lane, atomics, terms, .. } = self;
+        let sum = move |i: u64| terms.word(i).wrapping_mul(atomics).wrapping_mul(passes);
+        let owner = move |cell: u64| if is_by_lane { cell } else { cell % groups * local_size + cell / groups };
+        let cell = move |word: u64| if word % spacing == 0 { sum(owner(word / spacing)) } else { 0 };
+        [
+            Expected::words(self.words(), cell),
+            Expected::words(self.invocations(), move |i| ledger::rise(0, sum(i))),
+            Expected::words(1, move |_| passes),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{DeviceInfo, Point};
+    use crate::validate::Verdict;
 
-    fn case(neighbours: &'static str, spacing: u64) -> Case {
+    /// What becomes of three workgroups of four invocations.
+    fn with<T>(neighbours: &'static str, spacing: u64, then: impl FnOnce(&Config) -> T) -> T {
         let device = DeviceInfo::mock();
         let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
         let values = [("local_size_x", 4_u64), ("groups", 3), ("spacing_bytes", spacing), ("atomics", 8)];
-        let axes = FalseSharing.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
-        let point = Point::new(axes).with("neighbours", &neighbours.into());
-        let point = values.iter().fold(point, |point, (name, value)| point.with(name, &(*value).into()));
-        FalseSharing.case("", &point, &setting).unwrap()
+        let values = values.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let point = Point::new(values.chain([("neighbours".into(), neighbours.into())]));
+        then(&Config::new("", &point, &setting))
     }
 
     #[test]
     fn every_invocation_has_a_word_of_its_own() {
         for (neighbours, spacing) in [("lanes", 4), ("workgroups", 4), ("lanes", 64), ("workgroups", 64)] {
-            let case = case(neighbours, spacing);
-            let outputs: Vec<Vec<u8>> = expected(&case, 3).iter().map(Expected::bytes).collect();
-            let cells = ledger::words(&outputs[0]);
-            assert_eq!(cells.len() as u64, 12 * spacing / 4);
-            let mut left: Vec<u32> = cells.into_iter().filter(|cell| *cell != 0).collect();
-            let terms = case.resources[TERMS].sequence();
-            let mut all: Vec<u32> = (0..12).map(|i| terms.word(i).wrapping_mul(24)).collect();
-            left.sort_unstable();
-            all.sort_unstable();
-            assert_eq!(left, all, "{neighbours} {spacing}");
-            assert_eq!(FalseSharing.check(&case, &outputs), Verdict::Right);
-            let miscounted = [&outputs[..2], &[2_u32.to_ne_bytes().to_vec()]].concat();
-            assert!(matches!(FalseSharing.check(&case, &miscounted), Verdict::Wrong(_)));
+            with(neighbours, spacing, |config| {
+                let shape = Shape::new(config);
+                let outputs = shape.after(3).map(|expected| expected.bytes());
+                let cells = ledger::words(&outputs[0]);
+                assert_eq!(cells.len() as u64, 12 * spacing / 4);
+                let mut left: Vec<u32> = cells.into_iter().filter(|cell| *cell != 0).collect();
+                let mut all: Vec<u32> = (0..12).map(|i| shape.terms.word(i).wrapping_mul(24)).collect();
+                left.sort_unstable();
+                all.sort_unstable();
+                assert_eq!(left, all, "{neighbours} {spacing}");
+                let built = FalseSharing.build(config).unwrap();
+                assert_eq!(built.check(&outputs), Verdict::Right);
+                let miscounted = [&outputs[..2], &[2_u32.to_ne_bytes().to_vec()]].concat();
+                assert!(matches!(built.check(&miscounted), Verdict::Wrong(_)));
+            });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `transfer/copy`: how fast do bytes get to the device, back, and from one place on it to another?
 
 use crate::experiments::calibration::evict;
-use crate::experiments::{Elements, Experiment, Setting, powers_of_two};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, powers_of_two};
 use crate::model::{
-    Axis, AxisKind, Case, Check, Contents, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Resource, Scalar,
+    Axis, AxisKind, Case, Contents, DeviceInfo, Headline, Kernel, Measurand, MemoryKind, POISON, Preset, Resource, Scalar,
     Sequence, Shape, Skip, Step, Traffic, Work,
 };
 use crate::validate::Expected;
@@ -50,37 +50,40 @@ impl Experiment for Copy {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (bytes, by) = (point.integer("transfer_bytes"), point.choice("by"));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let bytes = config.integer("transfer_bytes");
+        let [direction, by] = ["direction", "by"].map(|axis| config.choice(axis));
         if bytes % ELEMENT != 0 {
             return Err(Skip::new(format!("transfer_bytes={bytes} is not a whole number of elements of {ELEMENT} bytes")));
         }
-        let ends = ends(point.choice("direction"), by, setting)?;
-        let contents = Contents::Sequence(Sequence::Words { seed: setting.seed });
-        let [from, to] = ends.map(|end| end.shape(bytes));
-        if by == "mapped" && point.choice("direction") == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(setting)
-        {
+        let [from, to] = ends(direction, by, config.device())?.map(|end| end.shape(bytes));
+        if by == "mapped" && direction == "device_to_host" && bytes > MOST_UNCACHED_READ && is_uncached(config.device()) {
             let reason = format!("reading more than {MOST_UNCACHED_READ} bytes past the host's caches may take minutes");
             return Err(Skip::new(reason));
         }
-        let case = Case {
-            resources: vec![Resource::new("source", from, contents), Resource::new("target", to, Contents::Undefined)],
-            reset: vec![Step::Fill { resource: 1, word: POISON }],
-            work: work(point.choice("direction"), bytes),
-            headline: Headline::BANDWIDTH,
-            check: Check::Twin(vec![1]),
-            ..Case::new(self.name(), point)
-        };
+        let words = Sequence::Words { seed: config.seed() };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let source = case.add(Resource::new("source", from, Contents::Sequence(words)));
+        let target = Resource::new("target", to, Contents::Undefined);
+        let target = case.output_in(target, POISON, Expected::words(bytes / 4, move |word| words.word(word)));
         match by {
-            "mapped" => Ok(Case { measurand: Measurand::HostPass, pass: vec![Step::HostCopy { from: 0, to: 1 }], ..case }),
-            "command" => Ok(swept(Case { pass: vec![Step::Copy { from: 0, to: 1 }], ..case }, setting)),
-            _ => Ok(swept(by_shader(case, bytes, setting)?, setting)),
+            "mapped" => {
+                case.step(Step::HostCopy { from: source.index(), to: target.index() });
+                case = case.measurand(Measurand::HostPass);
+            }
+            "command" => copy(&mut case, source, target),
+            _ => {
+                let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), config.most_groups())?;
+                let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1]).constant("UNROLL", Scalar::U32(UNROLL));
+                let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
+                case.run(kernel, &[source, target], elements.groups, &[count]);
+            }
         }
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let source = case.resources[0].sequence();
-        vec![Expected::words(case.point.integer("transfer_bytes") / 4, move |word| source.word(word))]
+        // Software devices copy in the host's caches, as programs do that use them.
+        if by != "mapped" && !config.device().is_cpu() {
+            sweep(&mut case, config);
+        }
+        Ok(case.build(work(direction, bytes), Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -109,25 +112,25 @@ impl End {
     }
 }
 
-fn ends(direction: &str, by: &str, setting: &Setting) -> Result<[End; 2], Skip> {
-    let device = End::Memory(MemoryKind::DeviceLocal);
+fn ends(direction: &str, by: &str, device: &DeviceInfo) -> Result<[End; 2], Skip> {
+    let local = End::Memory(MemoryKind::DeviceLocal);
     let window = End::Memory(MemoryKind::DeviceHostVisible);
     // A device may have no memory that the host's caches hold.
-    let cached = !setting.device.memory_types_for(MemoryKind::HostCached, u32::MAX).is_empty();
+    let cached = !device.memory_types_for(MemoryKind::HostCached, u32::MAX).is_empty();
     let back = End::Memory(if cached { MemoryKind::HostCached } else { MemoryKind::HostVisible });
     match (by, direction) {
         ("mapped", "host_to_device") => Ok([End::Process, window]),
         ("mapped", "device_to_host") => Ok([window, End::Process]),
         ("mapped", _) => Err(Skip::new("through a mapped pointer nothing is copied within the device")),
-        (_, "host_to_device") => Ok([End::Memory(MemoryKind::HostVisible), device]),
-        (_, "device_to_host") => Ok([device, back]),
-        _ => Ok([device, device]),
+        (_, "host_to_device") => Ok([End::Memory(MemoryKind::HostVisible), local]),
+        (_, "device_to_host") => Ok([local, back]),
+        _ => Ok([local, local]),
     }
 }
 
 /// Whether the host reads the device's memory past its caches.
-fn is_uncached(setting: &Setting) -> bool {
-    let windows = setting.device.memory_types_for(MemoryKind::DeviceHostVisible, u32::MAX);
+fn is_uncached(device: &DeviceInfo) -> bool {
+    let windows = device.memory_types_for(MemoryKind::DeviceHostVisible, u32::MAX);
     windows.first().is_some_and(|ty| !ty.host_cached)
 }
 
@@ -136,35 +139,22 @@ fn work(direction: &str, bytes: u64) -> Work {
     Work { bytes: moved, ..Work::default() }
 }
 
-/// The same with the caches of a GPU swept before each sample. Software devices copy in the host's caches, as programs do that
-/// use them.
-fn swept(mut case: Case, setting: &Setting) -> Case {
-    if setting.device.is_cpu() {
-        return case;
-    }
-    let words = evict::default_bytes(None, setting.device.local_heap_bytes()) / 8;
-    let contents = Contents::Sequence(Sequence::Words { seed: !setting.seed });
-    let from = case.resources.len();
-    case.resources.push(Resource::words("ballast", words, contents));
-    case.resources.push(Resource::words("ballast's copy", words, Contents::Undefined));
-    case.prepare = vec![Step::Copy { from, to: from + 1 }];
-    case
+fn copy(case: &mut CaseBuilder, from: Handle, to: Handle) {
+    case.step(Step::Copy { from: from.index(), to: to.index() });
 }
 
-fn by_shader(case: Case, bytes: u64, setting: &Setting) -> Result<Case, Skip> {
-    let limit_x = setting.device.limits.workgroup_count[0];
-    let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), limit_x)?;
-    let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1], 2).constant("UNROLL", Scalar::U32(UNROLL));
-    let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
-    let groups = elements.groups;
-    let pass = vec![Step::Bind { kernel: 0 }, Step::push_words(&[count]), Step::Dispatch { groups }];
-    Ok(Case { kernels: vec![kernel], pass, ..case })
+/// Sweeps the caches of a GPU before each sample.
+fn sweep(case: &mut CaseBuilder, config: &Config) {
+    let words = evict::default_bytes(None, config.device().local_heap_bytes()) / 8;
+    let ballast = case.input("ballast", words, Sequence::Words { seed: !config.seed() });
+    let copied = case.add(Resource::words("ballast's copy", words, Contents::Undefined));
+    case.prepare(|case| copy(case, ballast, copied));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::Point;
 
     #[test]
     fn much_is_read_through_a_window_only_where_the_hosts_caches_hold_it() {
@@ -173,7 +163,7 @@ mod tests {
             let setting = Setting { device, queue: None, preset: Preset::Default, seed: 1 };
             let values = [("direction", "device_to_host".into()), ("by", "mapped".into()), ("transfer_bytes", bytes.into())];
             let point = Point::new(values.map(|(name, value)| (name.into(), value)));
-            EXPERIMENT.case("", &point, &setting).map(drop)
+            EXPERIMENT.case(&Config::new("", &point, &setting)).map(drop)
         };
         assert!(read(&device, MOST_UNCACHED_READ).is_ok());
         assert!(read(&device, 2 * MOST_UNCACHED_READ).unwrap_err().reason.contains("past the host's caches"));

@@ -1,7 +1,9 @@
 //! `workgroup/divergence`: what does it cost when the lanes of a subgroup take different paths?
 
-use crate::experiments::{Experiment, Setting, fold_groups, lanes, scramble, size_to_require, usual_size};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, Work};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, scramble, size_to_require, usual_size,
+};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -55,44 +57,34 @@ impl Experiment for Divergence {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (local_size, iterations) = (point.u32("local_size_x"), point.integer("turns"));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
         let pushed = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS);
         let pushed = pushed.ok_or_else(|| {
             Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
         })?;
-        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == point.choice("pattern")).map_or(0, |(code, _)| code);
-        let mut kernel = Kernel::new("workgroup/divergence.comp", [local_size, 1, 1], 1)
-            .constant("PATTERN", Scalar::U32(pattern))
-            .constant("BRANCHES", Scalar::U32(point.u32("branches")))
-            .constant("LANES", Scalar::U32(lanes(setting.device)));
-        kernel.required_subgroup_size = size_to_require(setting.device, local_size.into());
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
-        let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
-        let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[pushed], resources, vec![0]);
+        let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
+        let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
+        let code = (0..).zip(PATTERNS).find(|(_, name)| **name == pattern).map_or(0, |(code, _)| code);
+        let mut kernel = Kernel::new("workgroup/divergence.comp", config.workgroup())
+            .constant("PATTERN", Scalar::U32(code))
+            .constant("BRANCHES", Scalar::U32(branches))
+            .constant("LANES", Scalar::U32(lanes));
+        kernel.required_subgroup_size = size_to_require(config.device(), local_size);
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
+        case.run(kernel, &[results], groups, &[pushed]);
         let steps = invocations.checked_mul(iterations).and_then(|iterations| iterations.checked_mul(STEPS));
         let work = Work { ops: steps, items: Some(invocations), ..Work::default() };
         // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.
-        Ok(Case { work, headline: Headline::OPS, iterations: iterations * point.integer("branches"), ..case })
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let twin = Twin::new(case);
-        let local_size = case.point.integer("local_size_x");
-        // Paths come back to the same lanes after as many workgroups as there are paths.
-        let finished: Vec<Vec<u32>> =
-            (0..twin.branches).map(|group| (0..local_size as u32).map(|lane| twin.finished(group, lane)).collect()).collect();
-        let result = move |i: u64| {
-            let (group, lane) = (i / local_size, i % local_size);
-            finished[(group % finished.len() as u64) as usize][lane as usize].wrapping_add(group as u32)
-        };
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        Ok(case.iterations(iterations * u64::from(branches)).build(work, Headline::OPS))
     }
 }
 
 /// The shader, for one invocation at a time.
+#[derive(Clone, Copy)]
 struct Twin<'a> {
     pattern: &'a str,
     branches: u32,
@@ -100,14 +92,17 @@ struct Twin<'a> {
     steps: u64,
 }
 
-impl<'a> Twin<'a> {
-    fn new(case: &'a Case) -> Self {
-        let lanes = match case.kernels[0].constants.iter().find(|(name, _)| name == "LANES") {
-            Some((_, Scalar::U32(lanes))) => *lanes,
-            other => panic!("`LANES` is {other:?}"),
-        };
-        let (pattern, branches) = (case.point.choice("pattern"), case.point.u32("branches"));
-        Self { pattern, branches, lanes, steps: case.point.integer("turns") * STEPS }
+impl Twin<'_> {
+    /// What each invocation writes.
+    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+    fn results(self, local_size: u64) -> impl Fn(u64) -> u32 + Send + Sync {
+        // Paths come back to the same lanes after as many workgroups as there are paths.
+        let finished: Vec<Vec<u32>> =
+            (0..self.branches).map(|group| (0..local_size as u32).map(|lane| self.finished(group, lane)).collect()).collect();
+        move |i| {
+            let (group, lane) = (i / local_size, i % local_size);
+            finished[(group % finished.len() as u64) as usize][lane as usize].wrapping_add(group as u32)
+        }
     }
 
     fn path(&self, group: u32, own: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! `workgroup/linear`: how large should a one-dimensional workgroup be?
 
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Sequence, Skip, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -11,16 +11,6 @@ pub const EXPERIMENT: &dyn Experiment = &Linear;
 const A: f32 = 3.0;
 
 struct Linear;
-
-impl Linear {
-    fn x(seed: u64) -> Sequence {
-        Sequence::WholeFloats { seed, magnitude: 1 << 16 }
-    }
-
-    fn y(seed: u64) -> Sequence {
-        Sequence::WholeFloats { seed: !seed, magnitude: 1 << 16 }
-    }
-}
 
 impl Experiment for Linear {
     fn name(&self) -> &'static str {
@@ -43,24 +33,19 @@ impl Experiment for Linear {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (n, local_size) = (point.integer("n"), point.u32("local_size_x"));
-        let groups = fold_groups(n.div_ceil(local_size.into()), setting.device.limits.workgroup_count[0]);
-        let kernel = Kernel::new("workgroup/linear.comp", [local_size, 1, 1], 3);
-        let resources = vec![
-            Resource::words("x", n, Contents::Sequence(Self::x(setting.seed))),
-            Resource::words("y", n, Contents::Sequence(Self::y(setting.seed))),
-            Resource::words("z", n, Contents::Undefined),
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let [x, y] = [config.seed(), !config.seed()].map(|seed| Sequence::WholeFloats { seed, magnitude: 1 << 16 });
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.input("x", n, x),
+            case.input("y", n, y),
+            case.output("z", Expected::floats(n, move |i| A * x.float(i) + y.float(i))),
         ];
-        let push = [point.u32("n"), A.to_bits()];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![2]);
+        let groups = fold_groups(n.div_ceil(config.integer("local_size_x")), config.most_groups());
+        let kernel = Kernel::new("workgroup/linear.comp", config.workgroup());
+        case.run(kernel, &resources, groups, &[config.u32("n"), A.to_bits()]);
         let work = Work { bytes: n.checked_mul(3 * 4), flops: n.checked_mul(2), items: Some(n), ..Work::default() };
-        Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let (x, y) = (case.resources[0].sequence(), case.resources[1].sequence());
-        let n = case.point.integer("n");
-        vec![Expected::floats(n, move |i| A * x.float(i) + y.float(i))]
+        Ok(case.build(work, Headline::BANDWIDTH))
     }
 }

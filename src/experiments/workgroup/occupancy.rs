@@ -1,10 +1,9 @@
 //! `workgroup/occupancy`: what does it cost when workgroup memory keeps other workgroups away?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Experiment, Setting, fold_groups, powers_of_two, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence,
-    Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -63,41 +62,34 @@ impl Experiment for Occupancy {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [n, local_size, spoiler] = ["n", "local_size_x", "spoiler_bytes"].map(|axis| point.integer(axis));
+    #[expect(clippy::cast_possible_truncation, reason = "a sum of words wraps as the device's does")]
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [n, local_size, spoiler] = ["n", "local_size_x", "spoiler_bytes"].map(|axis| config.integer(axis));
         // The plan sees the size as well, but only once the kernel is compiled with numbers of 32 bits.
-        let limit = setting.device.limits.shared_bytes;
+        let limit = config.device().limits.shared_bytes;
         let words = u32::try_from(spoiler / 4).ok().filter(|_| spoiler <= limit.into());
         let words =
             words.ok_or_else(|| Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {spoiler}")))?;
-        let groups = n.div_ceil(local_size.saturating_mul(READS));
-        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
+        let groups = fold_groups(n.div_ceil(local_size.saturating_mul(READS)), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
-        let kernel = Kernel::new("workgroup/occupancy.comp", [point.u32("local_size_x"), 1, 1], 2)
-            .constant("SPOILER", Scalar::U32(words));
-        let resources = vec![
-            Resource::words("results", invocations, Contents::Undefined),
-            Resource::words("source", n.saturating_mul(WORDS), Contents::Sequence(Sequence::Words { seed: setting.seed })),
-        ];
-        let push = [point.u32("n"), words - 1, words - 1, 0];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &push, resources, vec![0]);
-        let bytes = n.checked_mul(WORDS).and_then(|words| words.checked_add(invocations)?.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
-        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
-        Ok(Case { work, headline: Headline::BANDWIDTH, bound, iterations: READS, ..case })
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a sum of words wraps as the device's does")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [n, local_size] = ["n", "local_size_x"].map(|axis| case.point.integer(axis));
-        let source = case.resources[1].sequence();
+        let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);
             let own = (0..READS).map(|k| (group * READS + k) * local_size + lane).take_while(|i| *i < n);
             let mixed = |i: u64| source.word(WORDS * i).wrapping_add(source.word(WORDS * i + 1).wrapping_mul(3));
             own.map(mixed).fold(5 * group as u32, u32::wrapping_add)
         };
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.output("results", Expected::words(invocations, result)),
+            case.input("source", n.saturating_mul(WORDS), source),
+        ];
+        let kernel = Kernel::new("workgroup/occupancy.comp", config.workgroup()).constant("SPOILER", Scalar::U32(words));
+        case.run(kernel, &resources, groups, &[config.u32("n"), words - 1, words - 1, 0]);
+        let bytes = n.checked_mul(WORDS).and_then(|words| words.checked_add(invocations)?.checked_mul(4));
+        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(case.bound(bound).iterations(READS).build(work, Headline::BANDWIDTH))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
@@ -116,7 +108,7 @@ fn spoilers(limit: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Figure;
+    use crate::model::{Figure, Point};
 
     /// A processor with so much workgroup memory for all of its workgroups, of which it holds 32 at most, and 16 saturate it.
     fn rows(room: u64, local_size: u64) -> Vec<Finished> {
@@ -158,7 +150,7 @@ mod tests {
         let values = |bytes: u64| [("spoiler_bytes", bytes), ("local_size_x", 64), ("n", 4096)];
         let case = |bytes: u64| {
             let point = Point::new(values(bytes).map(|(name, value)| (name.into(), value.into())));
-            Occupancy.case("", &point, &setting)
+            Occupancy.build(&Config::new("", &point, &setting)).map(|built| built.case)
         };
         assert!(case(48 << 10).is_ok());
         for beyond in [(48 << 10) + 4, 1 << 34, u64::MAX] {

@@ -1,9 +1,7 @@
 //! `workgroup/persistent`: a workgroup for each block of items, or a few that stay and take one block after the other?
 
-use crate::experiments::{Experiment, Setting, fold_groups, local_size_axis, scramble, stepped};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Repeat, Resource, Scalar, Skip, Step, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, scramble, stepped};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -64,83 +62,82 @@ impl Experiment for Persistent {
         ]
     }
 
-    fn case(&self, variant: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [blocks, iterations] = ["blocks", "turns"].map(|axis| point.integer(axis));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
         if blocks > MOST_BLOCKS || iterations > MOST_ITERATIONS {
             return Err(Skip::new(format!(
                 "the twin follows {MOST_BLOCKS} blocks of {MOST_ITERATIONS} iterations, the case needs {blocks} of {iterations}"
             )));
         }
-        let local_size = point.u32("local_size_x");
-        let groups = if variant == "grid" { blocks } else { point.integer("groups") };
+        let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
         if groups > MOST_BLOCKS {
             return Err(Skip::new(format!("groups is {MOST_BLOCKS} at most, the case needs {groups}")));
         }
-        let groups = fold_groups(groups, setting.device.limits.workgroup_count[0]);
-        let is_queue = variant == "queue";
-        let kernel = Kernel::new("workgroup/persistent.comp", [local_size, 1, 1], if is_queue { 2 } else { 1 })
-            .constant("BLOCKS", Scalar::U32(u32::try_from(blocks).unwrap_or(u32::MAX)))
-            .constant("ITERATIONS", Scalar::U32(point.u32("turns")))
-            .constant("UNEVEN", Scalar::Bool(is_uneven(point)));
-        let kernel = if is_queue { kernel.define("QUEUE", "") } else { kernel };
-        let items = blocks.saturating_mul(local_size.into());
-        let results = Resource::words("results", items, Contents::Undefined);
-        let queue = is_queue.then(|| Resource::words("queue", 1, Contents::Undefined));
-        let resources: Vec<Resource> = [results].into_iter().chain(queue).collect();
-        let outputs = (0..resources.len()).collect();
-        let mut case = Case::single_dispatch(self.name(), point, kernel, groups, &[], resources, outputs);
-        if is_queue {
+        let groups = fold_groups(groups, config.most_groups());
+        let (items, is_uneven) = (blocks.saturating_mul(local_size), config.choice("lengths") == "uneven");
+        let kernel = Kernel::new("workgroup/persistent.comp", config.workgroup())
+            .constant("BLOCKS", Scalar::U32(config.u32("blocks")))
+            .constant("ITERATIONS", Scalar::U32(config.u32("turns")))
+            .constant("UNEVEN", Scalar::Bool(is_uneven));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let results = case.output("results", Expected::words_from(items, move || results(local_size, iterations, is_uneven)));
+        if config.variant == "queue" {
             // It begins empty, and each pass leaves it so.
-            case.reset[1] = Step::Fill { resource: 1, word: 0 };
-            case.repeat = Repeat::Resumes;
+            let queue = case.output_from(0, "queue", Expected::words(1, |_| 0));
+            case.run(kernel.define("QUEUE", ""), &[results, queue], groups, &[]);
+            case = case.repeat(Repeat::Resumes);
+        } else {
+            case.run(kernel, &[results], groups, &[]);
         }
-        let all_iterations: u64 = (0..blocks).map(|block| iterations_of(block, point)).sum();
-        let ops = all_iterations.checked_mul(local_size.into());
+        let all_iterations: u64 = (0..blocks).map(|block| iterations_of(block, iterations, is_uneven)).sum();
+        let work = Work { items: Some(items), ops: all_iterations.checked_mul(local_size), ..Work::default() };
         // A lone workgroup may get all blocks, but for `grid`.
-        let iterations = if variant == "grid" { iterations * LONG } else { all_iterations + blocks };
-        let work = Work { items: Some(items), ops, ..Work::default() };
-        Ok(Case { variant: variant.to_owned(), work, headline: Headline::ITEMS, iterations, ..case })
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let point = &case.point;
-        let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| point.integer(axis));
-        // Blocks of one length that begin alike have the same items, up to their last addition.
-        let short: Vec<u32> = (0..BEGINNINGS * local_size).map(|begin| stepped(begin as u32 + 1, iterations)).collect();
-        let long: Vec<u32> = short.iter().map(|x| stepped(*x, iterations * (LONG - 1))).collect();
-        let result = move |i: u64| {
-            let block = i / local_size;
-            let items = if iterations_of(block, point) == iterations { &short } else { &long };
-            items[(block % BEGINNINGS * local_size + i % local_size) as usize].wrapping_add(block as u32)
-        };
-        let results = Expected::words(case.resources[0].bytes() / 4, result);
-        let queue = (case.variant == "queue").then(|| Expected::words(1, |_| 0));
-        [results].into_iter().chain(queue).collect()
+        let iterations = if config.variant == "grid" { iterations * LONG } else { all_iterations + blocks };
+        Ok(case.iterations(iterations).build(work, Headline::ITEMS))
     }
 }
 
-fn is_uneven(point: &Point) -> bool {
-    point.choice("lengths") == "uneven"
+/// The items of all blocks.
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+fn results(local_size: u64, iterations: u64, is_uneven: bool) -> impl Fn(u64) -> u32 + Send + Sync {
+    // Blocks of one length that begin alike have the same items, up to their last addition.
+    let short: Vec<u32> = (0..BEGINNINGS * local_size).map(|begin| stepped(begin as u32 + 1, iterations)).collect();
+    let long: Vec<u32> = short.iter().map(|x| stepped(*x, iterations * (LONG - 1))).collect();
+    move |i| {
+        let block = i / local_size;
+        let items = if iterations_of(block, iterations, is_uneven) == iterations { &short } else { &long };
+        items[(block % BEGINNINGS * local_size + i % local_size) as usize].wrapping_add(block as u32)
+    }
 }
 
 /// The shader's function of the same name.
 #[expect(clippy::cast_possible_truncation, reason = "there are less than 2^32 blocks")]
-fn iterations_of(block: u64, point: &Point) -> u64 {
-    let is_long = is_uneven(point) && scramble(block as u32) % 16 == 0;
-    point.integer("turns") * if is_long { LONG } else { 1 }
+fn iterations_of(block: u64, iterations: u64, is_uneven: bool) -> u64 {
+    let is_long = is_uneven && scramble(block as u32) % 16 == 0;
+    iterations * if is_long { LONG } else { 1 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Case, Point};
 
-    fn case(variant: &str, values: [(&'static str, u64); 4], lengths: &'static str) -> Result<Case, Skip> {
+    /// What becomes of a configuration.
+    fn built<T>(
+        variant: &str,
+        values: [(&'static str, u64); 4],
+        lengths: &'static str,
+        then: impl FnOnce(Built) -> T,
+    ) -> Result<T, Skip> {
         let device = crate::model::DeviceInfo::mock();
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         let numbers = values.map(|(name, value)| (name.into(), value.into()));
         let point = Point::new(numbers.into_iter().chain([("lengths".into(), lengths.into())]));
-        Persistent.case(variant, &point, &setting)
+        Persistent.build(&Config::new(variant, &point, &setting)).map(then)
+    }
+
+    fn case(variant: &str, values: [(&'static str, u64); 4], lengths: &'static str) -> Result<Case, Skip> {
+        built(variant, values, lengths, |built| built.case)
     }
 
     fn values(blocks: u64, iterations: u64) -> [(&'static str, u64); 4] {
@@ -160,10 +157,8 @@ mod tests {
 
     #[test]
     fn all_variants_do_the_same() {
-        let bytes = |variant| {
-            let case = case(variant, values(100, 3), "uneven").unwrap();
-            Persistent.expected(&case).iter().map(Expected::bytes).collect::<Vec<_>>()
-        };
+        let of_all = |built: Built| built.expected().iter().map(Expected::bytes).collect::<Vec<_>>();
+        let bytes = |variant| built(variant, values(100, 3), "uneven", of_all).unwrap();
         assert_eq!(bytes("grid"), bytes("stride"));
         assert_eq!(bytes("queue")[0], bytes("grid")[0]);
         assert_eq!(bytes("queue")[1], [0; 4]);

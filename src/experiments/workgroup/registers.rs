@@ -1,11 +1,8 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Experiment, Setting, fold_groups, usual_size};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Resource, Scalar, Skip,
-    Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, usual_size};
+use crate::model::{Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -63,35 +60,35 @@ impl Experiment for Registers {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (local_size, [values, iterations]) =
-            (point.u32("local_size_x"), ["live_values", "turns"].map(|axis| point.integer(axis)));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| config.integer(axis));
         let within = |what: &str, count: u64, most: u64| {
             let too_many = || Skip::new(format!("{what} is {most} at most, the case needs {count}"));
             u32::try_from(count).ok().filter(|_| count <= most).ok_or_else(too_many)
         };
-        let kernel = Kernel::new("workgroup/registers.comp", [local_size, 1, 1], 1)
+        let kernel = Kernel::new("workgroup/registers.comp", config.workgroup())
             .constant("LIVE_VALUES", Scalar::U32(within("live_values", values, MOST_VALUES)?))
             .constant("ITERATIONS", Scalar::U32(within("turns", iterations, MOST_ITERATIONS)?));
-        let groups = fold_groups(point.integer("groups"), setting.device.limits.workgroup_count[0]);
-        let invocations = groups.iter().fold(u64::from(local_size), |product, &count| product.saturating_mul(count.into()));
-        let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[FACTOR], resources, vec![0]);
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let results =
+            case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
+        case.run(kernel, &[results], groups, &[FACTOR]);
         let updates = values * iterations;
         let work = Work { items: Some(updates), ops: updates.checked_mul(invocations), ..Work::default() };
         // At most: where the driver doesn't unroll the loops over the values, all of them count.
-        Ok(Case { work, headline: TIME_PER_VALUE, iterations: iterations + updates + 2 * values, ..case })
+        Ok(case.iterations(iterations + updates + 2 * values).build(work, TIME_PER_VALUE))
     }
+}
 
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, values, iterations] = ["local_size_x", "live_values", "turns"].map(|axis| case.point.integer(axis));
-        // All workgroups hold the same values; the sum begins with their number, which is multiplied with each value.
-        let scale = 3_u32.wrapping_pow(values as u32);
-        let sums: Vec<u32> = (0..local_size).map(|lane| sum(lane as u32, values as usize, iterations)).collect();
-        let result = move |i: u64| sums[(i % local_size) as usize].wrapping_add(scale.wrapping_mul((i / local_size) as u32));
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
-    }
+/// What each invocation writes.
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words, and a list in memory fewer")]
+fn results(local_size: u64, values: u64, iterations: u64) -> impl Fn(u64) -> u32 + Send + Sync {
+    // All workgroups hold the same values; the sum begins with their number, which is multiplied with each value.
+    let scale = 3_u32.wrapping_pow(values as u32);
+    let sums: Vec<u32> = (0..local_size).map(|lane| sum(lane as u32, values as usize, iterations)).collect();
+    move |i| sums[(i % local_size) as usize].wrapping_add(scale.wrapping_mul((i / local_size) as u32))
 }
 
 /// What an invocation of the workgroup 0 writes.
@@ -213,7 +210,8 @@ mod tests {
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         let case = |values: u64, iterations: u64| {
             let point = [("live_values", values), ("local_size_x", 64), ("groups", 1), ("turns", iterations)];
-            Registers.case("", &Point::new(point.map(|(name, value)| (name.into(), value.into()))), &setting)
+            let point = Point::new(point.map(|(name, value)| (name.into(), value.into())));
+            Registers.build(&Config::new("", &point, &setting)).map(|built| built.case)
         };
         assert!(case(MOST_VALUES, MOST_ITERATIONS).is_ok());
         for (values, iterations) in [(MOST_VALUES + 1, 1), (8, MOST_ITERATIONS + 1), (1 << 40, 1), (8, u64::MAX)] {

@@ -1,10 +1,8 @@
 //! `workgroup/saturation`: how many workgroups, and invocations, does it take to fill the device?
 
 use crate::experiments::common::knee::{Mark, Told, rise, sweeps};
-use crate::experiments::{Experiment, Setting, fold_groups, stepped};
-use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Finished, Headline, Kernel, Point, Preset, Resource, Scalar, Skip, Work,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, stepped};
+use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -44,36 +42,34 @@ impl Experiment for Saturation {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let (local_size, steps) = (point.u32("local_size_x"), point.integer("steps"));
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [groups, local_size, steps] = ["groups", "local_size_x", "steps"].map(|axis| config.integer(axis));
         let count = u32::try_from(steps).ok().filter(|_| steps <= MOST_STEPS);
         let count = count.ok_or_else(|| {
             Skip::new(format!("{MOST_STEPS} steps are the most that the twin follows, the case needs {steps}"))
         })?;
         // A grid of another size than asked for would be another point of the sweep.
-        let groups = point.integer("groups");
-        let grid = fold_groups(groups, setting.device.limits.workgroup_count[0]);
-        let all_groups = grid.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into()));
-        if all_groups != groups {
-            let limit = setting.device.limits.workgroup_count[0];
+        let limit = config.most_groups();
+        let grid = fold_groups(groups, limit);
+        if grid.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into())) != groups {
             return Err(Skip::new(format!("maxComputeWorkGroupCount[0] is {limit}, the case needs {groups}")));
         }
-        let invocations = groups.saturating_mul(local_size.into());
-        let kernel = Kernel::new("workgroup/saturation.comp", [local_size, 1, 1], 1).constant("STEPS", Scalar::U32(count));
-        let resources = vec![Resource::words("results", invocations, Contents::Undefined)];
-        let case = Case::single_dispatch(self.name(), point, kernel, grid, &[], resources, vec![0]);
+        let invocations = groups.saturating_mul(local_size);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
+        let kernel = Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(count));
+        case.run(kernel, &[results], grid, &[]);
         let work = Work { items: Some(invocations), ops: invocations.checked_mul(steps), ..Work::default() };
-        Ok(Case { work, headline: Headline::ITEMS, iterations: steps, ..case })
+        Ok(case.iterations(steps).build(work, Headline::ITEMS))
     }
+}
 
-    #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let [local_size, steps] = ["local_size_x", "steps"].map(|axis| case.point.integer(axis));
-        // All workgroups do the same, up to their last addition.
-        let x: Vec<u32> = (0..local_size).map(|lane| stepped(lane as u32 + 1, steps)).collect();
-        let result = move |i: u64| x[(i % local_size) as usize].wrapping_add((i / local_size) as u32);
-        vec![Expected::words(case.resources[0].bytes() / 4, result)]
-    }
+/// What each invocation writes.
+#[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
+fn results(local_size: u64, steps: u64) -> impl Fn(u64) -> u32 + Send + Sync {
+    // All workgroups do the same, up to their last addition.
+    let x: Vec<u32> = (0..local_size).map(|lane| stepped(lane as u32 + 1, steps)).collect();
+    move |i| x[(i % local_size) as usize].wrapping_add((i / local_size) as u32)
 }
 
 /// 1, 2, 3, 4, 6, 8, 12 and so on up to `most`: two for each doubling.

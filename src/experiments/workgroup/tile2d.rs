@@ -1,7 +1,7 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
-use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -38,27 +38,20 @@ impl Experiment for Tile2d {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let [x, y] = [point.u32("local_size_x"), point.u32("local_size_y")];
-        let size = point.u32("image_size");
-        let pixels = u64::from(size) * u64::from(size);
-        let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1], 2)
-            .constant("BY_COLUMN", Scalar::Bool(point.choice("order") == "column"));
-        let resources = vec![
-            Resource::words("source", pixels, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-            Resource::words("target", pixels, Contents::Undefined),
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let [x, y, size] = ["local_size_x", "local_size_y", "image_size"].map(|axis| config.u32(axis));
+        let (pixels, source) = (u64::from(size).pow(2), Sequence::Words { seed: config.seed() });
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.input("source", pixels, source),
+            case.output("target", Expected::words(pixels, move |i| gray(source.word(i)))),
         ];
+        let by_column = config.choice("order") == "column";
+        let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
         // The image is square, so the grid is the same in both orders.
-        let groups = [size.div_ceil(x), size.div_ceil(y), 1];
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size, size], resources, vec![1]);
+        case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
         let work = Work { bytes: pixels.checked_mul(2 * 4), items: Some(pixels), ..Work::default() };
-        Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let source = case.resources[0].sequence();
-        let pixels = case.point.integer("image_size").pow(2);
-        vec![Expected::words(pixels, move |i| gray(source.word(i)))]
+        Ok(case.build(work, Headline::BANDWIDTH))
     }
 }
 

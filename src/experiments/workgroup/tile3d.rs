@@ -1,8 +1,8 @@
 //! `workgroup/tile3d`: which shape should a workgroup have over a volume?
 
 use super::tile2d::gray;
-use crate::experiments::{Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Contents, Headline, Kernel, Point, Preset, Resource, Scalar, Sequence, Skip, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -47,26 +47,20 @@ impl Experiment for Tile3d {
         ]
     }
 
-    fn case(&self, _: &str, point: &Point, setting: &Setting) -> Result<Case, Skip> {
-        let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| point.u32(axis));
-        let size = point.u32("volume_size");
-        let voxels = u64::from(size).saturating_pow(3);
-        let order = (0..).zip(ORDERS).find(|(_, order)| **order == point.choice("order")).map_or(0, |(code, _)| code);
-        let kernel = Kernel::new("workgroup/tile3d.comp", shape, 2).constant("ORDER", Scalar::U32(order));
-        let resources = vec![
-            Resource::words("source", voxels, Contents::Sequence(Sequence::Words { seed: setting.seed })),
-            Resource::words("target", voxels, Contents::Undefined),
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| config.u32(axis));
+        let size = config.u32("volume_size");
+        let (voxels, source) = (u64::from(size).saturating_pow(3), Sequence::Words { seed: config.seed() });
+        let mut case = CaseBuilder::new(self.name(), config);
+        let resources = [
+            case.input("source", voxels, source),
+            case.output("target", Expected::words(voxels, move |i| gray(source.word(i)))),
         ];
+        let order = (0..).zip(ORDERS).find(|(_, order)| **order == config.choice("order")).map_or(0, |(code, _)| code);
+        let kernel = Kernel::new("workgroup/tile3d.comp", shape).constant("ORDER", Scalar::U32(order));
         // The volume is a cube, so the grid is the same in all orders.
-        let groups = shape.map(|extent| size.div_ceil(extent));
-        let case = Case::single_dispatch(self.name(), point, kernel, groups, &[size; 3], resources, vec![1]);
+        case.run(kernel, &resources, shape.map(|extent| size.div_ceil(extent)), &[size; 3]);
         let work = Work { bytes: voxels.checked_mul(2 * 4), items: Some(voxels), ..Work::default() };
-        Ok(Case { work, headline: Headline::BANDWIDTH, ..case })
-    }
-
-    fn expected<'a>(&self, case: &'a Case) -> Vec<Expected<'a>> {
-        let source = case.resources[0].sequence();
-        let voxels = case.point.integer("volume_size").pow(3);
-        vec![Expected::words(voxels, move |i| gray(source.word(i)))]
+        Ok(case.build(work, Headline::BANDWIDTH))
     }
 }

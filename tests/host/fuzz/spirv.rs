@@ -139,7 +139,7 @@ fn specialized(words: &[u32], reflection: Reflection) {
             .filter_map(|constant| Some((constant.name.clone(), scalar(constant.ty, constant.default_bits)?)))
             .collect(),
         bindings: reflection.bindings.iter().map(|info| Binding::new(info.set, info.binding, 0)).collect(),
-        ..Kernel::new("fuzzed.comp", [1; 3], 0)
+        ..Kernel::new("fuzzed.comp", [1; 3])
     };
     let module = Module {
         words: words.to_vec(),

@@ -1,6 +1,6 @@
 //! The paths, by name.
 
-use crate::model::Format;
+use crate::model::{Format, Skip};
 
 /// Elements that a path chooses from: 16 KiB of the widest, so that any first-level cache holds them all.
 pub const ELEMENTS: u32 = 1024;
@@ -97,11 +97,10 @@ impl Value {
 impl Path {
     /// The path of this name.
     ///
-    /// # Panics
+    /// # Errors
     /// Where there is none: variants are chosen from the table.
-    pub fn of(name: &str) -> &'static Self {
-        let found = PATHS.iter().find(|path| path.name == name);
-        found.unwrap_or_else(|| panic!("no path is called {name}"))
+    pub fn of(name: &str) -> Result<&'static Self, Skip> {
+        PATHS.iter().find(|path| path.name == name).ok_or_else(|| Skip::new(format!("no path is called {name}")))
     }
 
     /// The layout qualifier of its images; nothing where it reads words.
@@ -119,6 +118,12 @@ impl Path {
             Kind::SmallUniformBuffer => SMALL,
             _ => ELEMENTS,
         }
+    }
+
+    /// The word that elements of words begin at, and words from one to the next one: vectors of three lie as those of four.
+    pub fn layout(&self) -> [u32; 2] {
+        let width = self.value.components();
+        if self.kind == Kind::Unaligned { [1, width] } else { [0, width.next_power_of_two()] }
     }
 
     /// Its shader.
@@ -204,6 +209,6 @@ mod tests {
     fn all_elements_are_16_kib_at_most() {
         assert!(PATHS.iter().all(|path| path.elements().is_power_of_two() && path.elements() * path.value.bytes() <= 16 << 10));
         assert_eq!(SIDE * SIDE, ELEMENTS);
-        assert_eq!(SMALL * Path::of("ubo_1kib").value.bytes(), 1 << 10);
+        assert_eq!(SMALL * Path::of("ubo_1kib").unwrap().value.bytes(), 1 << 10);
     }
 }

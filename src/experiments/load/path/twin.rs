@@ -1,76 +1,40 @@
 //! The twin of `load/path`.
 
+use std::sync::LazyLock;
+
 use super::table::{Kind, Path, SIDE, Value};
-use super::walk::{Pattern, Term, Walk};
-use crate::model::{Case, Format, Precision, Scalar, Sequence, Step};
+use super::walk::{Term, Walk};
+use crate::model::{Format, Precision, Sequence};
 use crate::validate::Expected;
 
 /// What each invocation must write.
-pub fn expected(case: &Case) -> Expected<'_> {
-    let path = Path::of(&case.variant);
-    let walk = Walk::new(&case.point, Pattern::of(case.point.choice("pattern")), path.elements(), path.value.components());
-    let invocations = case.point.integer("n");
+pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Sequence) -> Expected<'static> {
     let format = match path.value {
-        Value::Words(_) => return Expected::words(invocations, walk.words(&words(case, path))),
+        Value::Words(_) => {
+            let [begin, stride] = path.layout();
+            let word = move |term: &Term| source.word((begin + term.element * stride + term.component).into());
+            return Expected::words_from(invocations, move || walk.words(&word));
+        }
         Value::Texel(format) => format,
     };
-    let texels = Texels { format, sequence: case.resources[1].sequence() };
+    let texels = Texels { format, sequence: source };
     if path.kind == Kind::Linear {
-        let mean = walk.floats(&|term| texels.mean(term.element, term.component));
-        // The sum of an iteration of bytes is rounded once more.
-        let of_iterations =
-            if format.precision() == Precision::Unorm8 { 0.5 * walk.weight_of_iterations() as f32 } else { 0.0 };
-        Expected::near(invocations, texels.error_of_sampler() * walk.weight() as f32 + of_iterations, mean)
+        let tolerance = LazyLock::new(move || {
+            // The sum of an iteration of bytes is rounded once more.
+            let of_iterations =
+                if format.precision() == Precision::Unorm8 { 0.5 * walk.weight_of_iterations() as f32 } else { 0.0 };
+            texels.error_of_sampler() * walk.weight() as f32 + of_iterations
+        });
+        let mean = move |term: &Term| texels.mean(term.element, term.component);
+        Expected::near_from(invocations, move |_| *tolerance, move || walk.floats(&mean))
     } else {
-        Expected::floats(invocations, walk.floats(&|term| texels.at(term.element, term.component)))
+        let at = move |term: &Term| texels.at(term.element, term.component);
+        Expected::floats_from(invocations, move || walk.floats(&at))
     }
 }
-
-// ---- words ----------------------------------------------------------------------------------------------------------------
-
-/// The components of a path's elements.
-fn words<'a>(case: &'a Case, path: &Path) -> Box<dyn Fn(&Term) -> u32 + 'a> {
-    let width = path.value.components();
-    let in_buffer = |stride: u32, begin: u32| -> Box<dyn Fn(&Term) -> u32> {
-        let sequence = case.resources[1].sequence();
-        Box::new(move |term| sequence.word((term.element * stride + begin + term.component).into()))
-    };
-    match path.kind {
-        Kind::PushConstants => of_table(pushed(case)),
-        Kind::SpecConstants => of_table(specialized(case)),
-        Kind::Unaligned => in_buffer(width, 1),
-        _ => in_buffer(aligned(width), 0),
-    }
-}
-
-/// Words from one element of an array to the next one: vectors of three lie as those of four.
-pub fn aligned(width: u32) -> u32 {
-    width.next_power_of_two()
-}
-
-fn of_table(words: Vec<u32>) -> Box<dyn Fn(&Term) -> u32> {
-    Box::new(move |term| words[term.element as usize])
-}
-
-/// The push constants that are read: those after the number of invocations and the mask.
-fn pushed(case: &Case) -> Vec<u32> {
-    let bytes = case.pass.iter().find_map(|step| if let Step::Push { bytes } = step { Some(&bytes[..]) } else { None });
-    let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    bytes.unwrap_or_default().chunks_exact(4).skip(2).map(word).collect()
-}
-
-fn specialized(case: &Case) -> Vec<u32> {
-    let constants = &case.kernels[0].constants;
-    let word = |(name, value): &(String, Scalar)| match value {
-        Scalar::U32(word) if name.starts_with("WORD_") => Some(*word),
-        _ => None,
-    };
-    constants.iter().filter_map(word).collect()
-}
-
-// ---- texels ---------------------------------------------------------------------------------------------------------------
 
 /// Texels as whole numbers, those between 0 and 1 as the bytes that they are.
+#[derive(Clone, Copy)]
 pub struct Texels {
     /// What a texel is.
     pub format: Format,

@@ -3,7 +3,7 @@
 //! A result depends on the element that an invocation begins with, and on no more. So all results are computed once, and looked
 //! up.
 
-use crate::model::Point;
+use crate::experiments::Config;
 
 /// The shader's constant of the same name.
 pub const LOADS_PER_ITERATION: u32 = 16;
@@ -84,9 +84,9 @@ pub struct Term {
 }
 
 impl Walk {
-    /// The walk at a point with the axes `loads` and `local_size_x`.
-    pub fn new(point: &Point, pattern: Pattern, elements: u32, components: u32) -> Self {
-        Self { pattern, elements, components, loads: point.u32("loads"), local_size: point.integer("local_size_x") }
+    /// The walk that the axes `loads` and `local_size_x` stand for.
+    pub fn new(config: &Config, pattern: Pattern, elements: u32, components: u32) -> Self {
+        Self { pattern, elements, components, loads: config.u32("loads"), local_size: config.integer("local_size_x") }
     }
 
     /// What an invocation writes where components are words, whose sums wrap.
@@ -94,7 +94,7 @@ impl Walk {
         let sum =
             |first| self.terms(first).fold(0_u32, |sum, term| sum.wrapping_add(component(&term).wrapping_mul(term.weight)));
         let results: Vec<u32> = (0..self.elements).map(sum).collect();
-        move |i| results[self.first(i)]
+        move |i| results.get(self.first(i)).copied().unwrap_or_default()
     }
 
     /// The same where they are numbers; exact where all of them are whole and their sum is below 2^24.
@@ -102,7 +102,7 @@ impl Walk {
     pub fn floats(self, component: &dyn Fn(&Term) -> f64) -> impl Fn(u64) -> f32 + use<> {
         let sum = |first| self.terms(first).fold(0.0, |sum, term| sum + f64::from(term.weight) * component(&term)) as f32;
         let results: Vec<f32> = (0..self.elements).map(sum).collect();
-        move |i| results[self.first(i)]
+        move |i| results.get(self.first(i)).copied().unwrap_or_default()
     }
 
     /// How often all components together count in a result.

@@ -21,13 +21,17 @@ pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i
 
 impl Type {
     /// The type that a variant bears the name of.
-    ///
-    /// # Panics
-    /// Where there is none.
     pub fn of(variant: &str) -> Self {
-        let all = [Self::F16, Self::F32, Self::F64, Self::Bf16, Self::I8, Self::I16, Self::I32, Self::I64];
-        let found = TYPES.iter().zip(all).find(|(name, _)| **name == variant);
-        found.unwrap_or_else(|| panic!("no type is called {variant}")).1
+        match variant {
+            "f16" => Self::F16,
+            "f64" => Self::F64,
+            "bf16" => Self::Bf16,
+            "i8" => Self::I8,
+            "i16" => Self::I16,
+            "i32" => Self::I32,
+            "i64" => Self::I64,
+            _ => Self::F32,
+        }
     }
 
     /// Whether it is one of floats.
@@ -45,16 +49,16 @@ impl Type {
         }
     }
 
-    /// The feature without which a device can't compute with it, as Vulkan calls it.
-    fn needs(self) -> Option<(Feature, &'static str)> {
+    /// The feature without which a device can't compute with it.
+    fn needs(self) -> Option<Feature> {
         match self {
             Self::F32 | Self::I32 => None,
-            Self::F16 => Some((Feature::Float16, "shaderFloat16")),
-            Self::F64 => Some((Feature::Float64, "shaderFloat64")),
-            Self::Bf16 => Some((Feature::BFloat16, "shaderBFloat16Type")),
-            Self::I8 => Some((Feature::Int8, "shaderInt8")),
-            Self::I16 => Some((Feature::Int16, "shaderInt16")),
-            Self::I64 => Some((Feature::Int64, "shaderInt64")),
+            Self::F16 => Some(Feature::Float16),
+            Self::F64 => Some(Feature::Float64),
+            Self::Bf16 => Some(Feature::BFloat16),
+            Self::I8 => Some(Feature::Int8),
+            Self::I16 => Some(Feature::Int16),
+            Self::I64 => Some(Feature::Int64),
         }
     }
 }
@@ -83,14 +87,22 @@ pub const WORDS: &[&str] =
 
 impl Operation {
     /// The operation of a word.
-    ///
-    /// # Panics
-    /// Where there is none: the axis accepts only words of the table.
     pub fn of(word: &str) -> Self {
-        use Operation::{Add, BitCount, Div, Exp2, Fma, Log2, Mul, Rcp, Rem, Rsqrt, Shift, Sin, Sqrt};
-        let all = [Fma, Add, Mul, Div, Rem, Rcp, Sqrt, Rsqrt, Exp2, Log2, Sin, Shift, BitCount];
-        let found = WORDS.iter().zip(all).find(|(known, _)| **known == word);
-        found.unwrap_or_else(|| panic!("no operation is called {word}")).1
+        match word {
+            "add" => Self::Add,
+            "mul" => Self::Mul,
+            "div" => Self::Div,
+            "rem" => Self::Rem,
+            "rcp" => Self::Rcp,
+            "sqrt" => Self::Sqrt,
+            "rsqrt" => Self::Rsqrt,
+            "exp2" => Self::Exp2,
+            "log2" => Self::Log2,
+            "sin" => Self::Sin,
+            "shift" => Self::Shift,
+            "bit_count" => Self::BitCount,
+            _ => Self::Fma,
+        }
     }
 
     /// Pairs of them in a block of the loop: fewer where one is many instructions, so that code stays short.
@@ -135,7 +147,7 @@ impl Operation {
                 "Vulkan counts the bits of 32 alone (VUID-StandaloneSpirv-Base-04781): the case needs i32".to_owned()
             }
             _ => match ty.needs() {
-                Some((feature, name)) if !device.has(feature) => format!("{name} is missing: the case needs it"),
+                Some(feature) if !device.has(feature) => format!("{} is missing: the case needs it", feature.vulkan_name()),
                 _ => return Ok(()),
             },
         };

@@ -1,33 +1,37 @@
 //! What chains of operations end at.
 
+use std::sync::LazyLock;
+
 use super::table::{Operation, Reals, Type};
-use crate::experiments::common::chains::{Chains, Coefficients, STARTS, halves, mix, second_word};
-use crate::model::Case;
+use crate::experiments::common::chains::{Chains, Coefficients, halves, mix, second_word};
 use crate::validate::Expected;
 
 /// Inexact operations come together from wherever they start, by a factor of 0.7 at most in each step: a longer chain ends where
 /// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
 const FORGOTTEN: u64 = 256;
 
-/// What a case's results must be.
-pub fn expected(case: &Case, operation: Operation, ty: Type) -> Expected<'_> {
-    let chains = Chains::of_case(case, operation.pairs());
-    let words: Vec<u32> = (0..STARTS).map(|i| case.resources[1].sequence().word(i)).collect();
+/// What the results of an operation's chains must be.
+pub fn expected(chains: Chains, operation: Operation, ty: Type) -> Expected<'static> {
     let invocations = chains.invocations();
     if operation.is_inexact(ty) {
-        let ends: Vec<Near> = words.iter().map(|word| near(operation, ty, *word, chains.depth())).collect();
-        let tolerance = tolerance(&ends, &chains);
-        return Expected::near(invocations, tolerance, move |i| sum(&ends, &chains, i));
+        let ends = move || chains.of_starts(|word| near(operation, ty, word, chains.depth()));
+        let tolerance = LazyLock::new(move || tolerance(&ends(), &chains));
+        let sums = move || {
+            let ends = ends();
+            move |i| sum(&ends, &chains, i)
+        };
+        return Expected::near_from(invocations, move |_| *tolerance, sums);
     }
-    let ends: Vec<[u32; 2]> = words.iter().map(|word| exact(operation, ty, *word, chains.depth())).collect();
-    Expected::words(invocations, move |i| mixed(&ends, &chains, i))
+    Expected::words_from(invocations, move || {
+        let ends = chains.of_starts(|word| exact(operation, ty, word, chains.depth()));
+        move |i| mixed(&ends, &chains, i)
+    })
 }
 
 /// All values of an invocation, mixed as the shader does: of each chain first x, then y.
 fn mixed(ends: &[[u32; 2]], chains: &Chains, invocation: u64) -> u32 {
-    let of_value =
-        |chain, value: usize| (0..chains.width).map(move |component| ends[chains.start(invocation, chain, component)][value]);
-    let of_chain = |chain| of_value(chain, 0).chain(of_value(chain, 1));
+    let of_components = |chain| chains.ends(ends, invocation, chain);
+    let of_chain = |chain| of_components(chain).map(|[x, _]| x).chain(of_components(chain).map(|[_, y]| y));
     (0..chains.chains).flat_map(of_chain).fold(0, mix)
 }
 
@@ -161,16 +165,14 @@ fn near(operation: Operation, ty: Type, word: u32, depth: u64) -> Near {
     let Reals { a, b, .. } = operation.of_reals();
     let [x, y] = real_starts(operation, word);
     // Of the first operation of a pair, and of the second: what is added, and what is divided.
-    let steps = match operation {
+    let [first, second] = match operation {
         Operation::Div => [(y, f64::from(a)), (y, f64::from(b))],
         _ => [(y, 1.0), (f64::from(a), 1.0)],
     };
-    let mut at = Near { value: x, error: 0.0 };
-    for step in 0..depth.min(FORGOTTEN) {
-        let (term, numerator) = steps[usize::from(step % 2 == 1)];
-        at = applied(operation, ty, at, term, numerator);
-    }
-    at
+    (0..depth.min(FORGOTTEN)).fold(Near { value: x, error: 0.0 }, |at, step| {
+        let (term, numerator) = if step % 2 == 0 { first } else { second };
+        applied(operation, ty, at, term, numerator)
+    })
 }
 
 fn applied(operation: Operation, ty: Type, at: Near, term: f64, numerator: f64) -> Near {
@@ -221,8 +223,7 @@ fn ulp(ty: Type, value: f64) -> f64 {
 
 /// The sum that the shader makes of an invocation's chains.
 fn sum(ends: &[Near], chains: &Chains, invocation: u64) -> f32 {
-    let all = (0..chains.chains).flat_map(|chain| (0..chains.width).map(move |component| (chain, component)));
-    narrowed(all.map(|(chain, component)| ends[chains.start(invocation, chain, component)].value).sum())
+    narrowed((0..chains.chains).flat_map(|chain| chains.ends(ends, invocation, chain)).map(|end| end.value).sum())
 }
 
 /// How far such a sum may be off: as far as its terms together, and a unit of the largest sum for each addition in f32.

@@ -35,11 +35,9 @@ pub fn order(ids: &[u32], size: usize) -> Result<Vec<usize>, Fault> {
             let got = format!("lane {lane} of subgroup {subgroup} of size {own_size}");
             Err(Fault { invocation, got, expected })
         };
-        let place = subgroup * size + lane;
-        if own_size != size || lane >= size || place >= ids.len() {
-            return fault(format!("one of {} lanes in subgroups of size {size}", ids.len()));
-        }
-        if let Some(other) = order[place].replace(invocation) {
+        let place = order.get_mut(subgroup * size + lane).filter(|_| own_size == size && lane < size);
+        let Some(place) = place else { return fault(format!("one of {} lanes in subgroups of size {size}", ids.len())) };
+        if let Some(other) = place.replace(invocation) {
             return fault(format!("a lane of its own, not invocation {other}'s"));
         }
     }

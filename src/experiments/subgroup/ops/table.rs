@@ -208,13 +208,9 @@ operations! {
 }
 
 impl Operation {
-    /// The operation of this word.
-    ///
-    /// # Panics
-    /// Where there is none: the axis accepts only words of the table.
-    pub fn of(word: &str) -> &'static Self {
-        let found = OPERATIONS.iter().find(|operation| operation.word == word);
-        found.unwrap_or_else(|| panic!("no subgroup operation is called {word}"))
+    /// The operation of this word; of the axis's words, [`PARTITIONED`] alone has none.
+    pub fn of(word: &str) -> Option<&'static Self> {
+        OPERATIONS.iter().find(|operation| operation.word == word)
     }
 
     /// Its place among those of its class.
@@ -235,22 +231,6 @@ impl Operation {
             SubgroupClass::Arithmetic => "subgroup/ops_arithmetic.comp",
             SubgroupClass::Clustered => "subgroup/ops_clustered.comp",
             SubgroupClass::Quad => "subgroup/ops_quad.comp",
-        }
-    }
-
-    /// Its class as Vulkan calls it.
-    pub fn flag(&self) -> &'static str {
-        match self.class {
-            SubgroupClass::Basic => "VK_SUBGROUP_FEATURE_BASIC_BIT",
-            SubgroupClass::Vote => "VK_SUBGROUP_FEATURE_VOTE_BIT",
-            SubgroupClass::Arithmetic => "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
-            SubgroupClass::Ballot => "VK_SUBGROUP_FEATURE_BALLOT_BIT",
-            SubgroupClass::Shuffle => "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
-            SubgroupClass::ShuffleRelative => "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
-            SubgroupClass::Clustered => "VK_SUBGROUP_FEATURE_CLUSTERED_BIT",
-            SubgroupClass::Quad => "VK_SUBGROUP_FEATURE_QUAD_BIT",
-            SubgroupClass::Rotate => "VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR",
-            SubgroupClass::RotateClustered => "VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR",
         }
     }
 
@@ -276,7 +256,7 @@ mod tests {
 
     #[test]
     fn codes_count_through_each_class() {
-        let code = |word| Operation::of(word).code();
+        let code = |word| Operation::of(word).unwrap().code();
         assert_eq!(["elect", "all", "all_equal", "broadcast_first", "quad_swap_diagonal"].map(code), [0, 0, 2, 9, 6]);
         // The shader takes the code apart into the reduction and its reach.
         assert_eq!(["add", "xor", "inclusive_add", "exclusive_mul", "clustered_mul"].map(code), [0, 6, 7, 15, 1]);

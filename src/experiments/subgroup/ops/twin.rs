@@ -25,6 +25,15 @@ struct Lanes<'a> {
     picks: Vec<usize>,
 }
 
+/// One of them.
+#[derive(Clone, Copy)]
+struct Lane {
+    index: usize,
+    /// What it holds.
+    x: u64,
+    pick: usize,
+}
+
 /// The results of one operation in all lanes.
 enum Results {
     Values(Vec<u64>),
@@ -51,20 +60,20 @@ impl Twin {
     }
 
     fn results(&self, x: &[u64], lanes: &Lanes, number: u32) -> Results {
-        let all = 0..x.len();
+        let all = (0..).zip(x).zip(&lanes.picks).map(|((index, &x), &pick)| Lane { index, x, pick });
         match self.operation.act {
-            Act::Vote(vote) => Results::Votes(all.map(|lane| self.vote(vote, x, lanes, lane, number)).collect()),
+            Act::Vote(vote) => Results::Votes(all.map(|lane| self.vote(vote, x, lane, number)).collect()),
             Act::AllEqual => {
                 let bounded = |x: &u64| self.number.combine(Reduction::Min, *x, self.number.rare());
-                Results::Votes(vec![x.iter().all(|other| bounded(other) == bounded(&x[0])); x.len()])
+                let are_equal = x.iter().zip(x.iter().skip(1)).all(|(one, next)| bounded(one) == bounded(next));
+                Results::Votes(vec![are_equal; x.len()])
             }
             Act::Ballot(ballot) => {
                 let words: Vec<u32> = x.iter().map(|x| self.number.word(*x)).collect();
-                Results::Values(all.map(|lane| self.ballot(ballot, &words, lane).into()).collect())
+                Results::Values((0..).zip(&words).map(|(lane, own)| self.ballot(ballot, &words, lane, *own).into()).collect())
             }
             Act::Move(from) => {
-                let given = |lane| x.get(self.partner(from, lanes, lane)).copied().unwrap_or(x[lane]);
-                Results::Values(all.map(given).collect())
+                Results::Values(all.map(|lane| x.get(self.partner(from, lane)).copied().unwrap_or(lane.x)).collect())
             }
             Act::Reduce(reach, reduction) => Results::Values(self.reduce(reach, reduction, x)),
         }
@@ -99,38 +108,38 @@ impl Twin {
 
     // ---- votes and ballots ------------------------------------------------------------------------------------------------
 
-    fn vote(&self, vote: Vote, x: &[u64], lanes: &Lanes, lane: usize, number: u32) -> bool {
+    fn vote(&self, vote: Vote, x: &[u64], lane: Lane, number: u32) -> bool {
         // Measured in u32 alone.
         match vote {
-            Vote::Elect => lane == 0,
+            Vote::Elect => lane.index == 0,
             Vote::All => x.iter().all(|x| *x >= self.number.rare()),
             Vote::Any => x.iter().any(|x| *x < self.number.rare()),
-            Vote::InverseBallot => bit(spread(self.same.wrapping_add(number.wrapping_mul(0x9E37_79B9))), lane),
-            Vote::BitExtract => bit(spread(self.number.word(x[lane])), lanes.picks[lane]),
+            Vote::InverseBallot => bit(spread(self.same.wrapping_add(number.wrapping_mul(0x9E37_79B9))), lane.index),
+            Vote::BitExtract => bit(spread(self.number.word(lane.x)), lane.pick),
         }
     }
 
-    fn ballot(&self, ballot: Ballot, x: &[u32], lane: usize) -> u32 {
-        let own = spread(x[lane]);
+    fn ballot(&self, ballot: Ballot, x: &[u32], lane: usize, word: u32) -> u32 {
+        let own = spread(word);
         let last_bit = 1 << (self.size.min(32) - 1);
         match ballot {
             Ballot::Gather => (0..).zip(x).map(|(lane, x)| (x >> 31) << (lane % 32)).fold(0, |gathered, word| gathered ^ word),
             Ballot::Count => (own & below(self.size)).count_ones(),
             Ballot::InclusiveCount => (own & below(lane + 1)).count_ones(),
             Ballot::ExclusiveCount => (own & below(lane)).count_ones(),
-            Ballot::FindLsb => (spread(x[lane] | last_bit) & below(self.size)).trailing_zeros(),
-            Ballot::FindMsb => (spread(x[lane] | 1) & below(self.size)).ilog2(),
+            Ballot::FindLsb => (spread(word | last_bit) & below(self.size)).trailing_zeros(),
+            Ballot::FindMsb => (spread(word | 1) & below(self.size)).ilog2(),
         }
     }
 
     // ---- moves ------------------------------------------------------------------------------------------------------------
 
     /// The lane whose value this one takes; where it has no invocation, it keeps its own.
-    fn partner(&self, from: Move, lanes: &Lanes, lane: usize) -> usize {
+    fn partner(&self, from: Move, Lane { index: lane, pick, .. }: Lane) -> usize {
         match from {
             Move::Broadcast => 1,
             Move::BroadcastFirst => 0,
-            Move::Shuffle => lanes.picks[lane],
+            Move::Shuffle => pick,
             Move::ShuffleXor | Move::QuadHorizontal => lane ^ 1,
             Move::ShuffleUp => lane.wrapping_sub(1),
             Move::ShuffleDown => lane + 1,
@@ -203,7 +212,7 @@ mod tests {
 
     /// What three lanes of four hold after one operation, before it is stirred.
     fn results(word: &str, number: Number, x: [u64; 3]) -> [u64; 3] {
-        let operation = Operation::of(word);
+        let operation = Operation::of(word).unwrap();
         let twin = Twin { operation, number, size: 4, cluster_size: 2, chain: 1, same: 0b0110 };
         let lanes = Lanes { terms: &[0; 3], picks: vec![2, 0, 0] };
         match twin.results(&x, &lanes, 0) {
@@ -273,8 +282,10 @@ mod tests {
 
     #[test]
     fn sums_and_products_of_the_largest_subgroup_are_exact() {
-        let twin =
-            |word, number| Twin { operation: Operation::of(word), number, size: 128, cluster_size: 4, chain: 1, same: 0 };
+        let twin = |word, number| {
+            let operation = Operation::of(word).unwrap();
+            Twin { operation, number, size: 128, cluster_size: 4, chain: 1, same: 0 }
+        };
         let largest = |number| twin("add", number).operand_of(u32::MAX);
         let [f16, f32] =
             [half::f16::from_bits(u16::try_from(largest(Number::F16)).unwrap()).to_f64(), low_float(largest(Number::F32))];

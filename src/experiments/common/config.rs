@@ -1,0 +1,121 @@
+//! What a case follows from.
+
+use crate::experiments::Setting;
+use crate::model::{DeviceInfo, Feature, Point, Skip, SubgroupClass};
+
+/// One configuration of an experiment: all that its case and its twin follow from.
+#[derive(Clone, Copy, Debug)]
+pub struct Config<'a> {
+    /// The variant's name; empty where the experiment has only one.
+    pub variant: &'a str,
+    /// A value for each of the experiment's axes.
+    pub point: &'a Point,
+    /// What else it may depend on.
+    pub setting: Setting<'a>,
+}
+
+impl<'a> Config<'a> {
+    /// A configuration.
+    pub fn new(variant: &'a str, point: &'a Point, setting: &Setting<'a>) -> Self {
+        Self { variant, point, setting: *setting }
+    }
+
+    /// The number on an axis.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn integer(&self, axis: &str) -> u64 {
+        self.point.integer(axis)
+    }
+
+    /// The number on an axis, at most `u32::MAX`, as [`Point::u32`] explains.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn u32(&self, axis: &str) -> u32 {
+        self.point.u32(axis)
+    }
+
+    /// The choice on an axis.
+    ///
+    /// # Panics
+    /// As [`Point::choice`].
+    pub fn choice(&self, axis: &str) -> &'a str {
+        self.point.choice(axis)
+    }
+
+    /// The device that will run it.
+    pub fn device(&self) -> &'a DeviceInfo {
+        self.setting.device
+    }
+
+    /// Selects the test data.
+    pub fn seed(&self) -> u64 {
+        self.setting.seed
+    }
+
+    /// Whether the device has these features.
+    ///
+    /// # Errors
+    /// The first that it lacks.
+    pub fn require(&self, features: &[Feature]) -> Result<(), Skip> {
+        let lacks = features.iter().find(|feature| !self.device().has(**feature));
+        lacks.map_or(Ok(()), |feature| Err(Skip::new(format!("{} is missing: the case needs it", feature.vulkan_name()))))
+    }
+
+    /// Whether compute shaders have these classes of subgroup operations.
+    ///
+    /// # Errors
+    /// The first that they lack.
+    pub fn require_classes(&self, classes: &[SubgroupClass]) -> Result<(), Skip> {
+        let subgroup = &self.device().subgroup;
+        if !subgroup.in_compute {
+            return Err(Skip::new(
+                "supportedStages of subgroup operations lacks VK_SHADER_STAGE_COMPUTE_BIT: the case needs it",
+            ));
+        }
+        let lacks = classes.iter().find(|class| !subgroup.classes.contains(class));
+        lacks.map_or(Ok(()), |class| {
+            Err(Skip::new(format!("supportedOperations lacks {}: the case needs it", class.vulkan_name())))
+        })
+    }
+
+    /// A workgroup of the axis `local_size_x`.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn workgroup(&self) -> [u32; 3] {
+        [self.u32("local_size_x"), 1, 1]
+    }
+
+    /// The most workgroups that the device allows along x.
+    pub fn most_groups(&self) -> u32 {
+        self.device().limits.workgroup_count[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Preset, Subgroup};
+
+    #[test]
+    fn what_is_missing_is_named_as_vulkan_does() {
+        let mut device = DeviceInfo::mock();
+        device.subgroup = Subgroup { in_compute: true, classes: [SubgroupClass::Basic].into(), ..Subgroup::default() };
+        device.features = [Feature::Int64].into();
+        let point = Point::default();
+        let reason = |device: &DeviceInfo, features: &[Feature], classes: &[SubgroupClass]| {
+            let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
+            let config = Config::new("", &point, &setting);
+            config.require(features).and_then(|()| config.require_classes(classes)).err().map(|skip| skip.reason)
+        };
+        let classes = [SubgroupClass::Basic, SubgroupClass::Vote];
+        assert_eq!(reason(&device, &[Feature::Int64], &classes[..1]), None);
+        let missing = reason(&device, &[Feature::Int64, Feature::BFloat16], &classes);
+        assert_eq!(missing.as_deref(), Some("shaderBFloat16Type is missing: the case needs it"));
+        assert!(reason(&device, &[], &classes).unwrap().contains("lacks VK_SUBGROUP_FEATURE_VOTE_BIT"));
+        device.subgroup.in_compute = false;
+        assert!(reason(&device, &[], &[]).unwrap().contains("VK_SHADER_STAGE_COMPUTE_BIT"));
+    }
+}

@@ -1,0 +1,116 @@
+//! What a pass leaves follows from its inputs alone, whatever ran before it: flags or sums that a last pass left give right results
+//! and wrong times otherwise, or wrong results that no reset shows.
+//!
+//! Each case runs once with one seed's data and then, without a reset between, with another's; its results must be those of the
+//! other data's twin. Cases that only differ in their inputs' data share the memory of everything else.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
+
+use std::collections::BTreeSet;
+
+use lanescope::experiments::{Built, Config, Setting};
+use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE, Slot};
+use lanescope::model::{DeviceInfo, Kernel, Preset, Repeat};
+use lanescope::plan::{Plan, Request, check_limits};
+use lanescope::shader::{Compiler, Library, prepare};
+use lanescope::validate::Verdict;
+
+use crate::support::little_work;
+use crate::support::shapes::{self, RIGHT, Shape};
+
+fn on_each_device(test: impl Fn(&mut Device)) {
+    let instance = Instance::load(InstanceOptions { validation: true }).unwrap_or_else(|error| panic!("{error}"));
+    let log = instance.message_log();
+    let usable: Vec<_> = instance.devices().into_iter().filter(|device| device.unusable.is_none()).collect();
+    assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
+    crate::support::devices();
+    for info in usable {
+        eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
+        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")));
+    }
+    drop(instance);
+    let messages = log.drain();
+    assert!(messages.is_empty(), "validation: {messages:#?}");
+}
+
+fn loaded(device: &mut Device, compiler: &mut Compiler, built: &Built) -> Slot {
+    let prepared = prepare(built.case.clone(), compiler).unwrap_or_else(|failure| panic!("{}", failure.reason));
+    device.load(&prepared).unwrap().slot
+}
+
+fn left(device: &mut Device, slot: Slot, built: &Built) -> Verdict {
+    let outputs = built.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap());
+    built.check(&outputs.collect::<Vec<_>>())
+}
+
+/// What the second of two cases leaves after the first, without a reset between: after one pass, and after a batch of them.
+fn after_another(device: &mut Device, compiler: &mut Compiler, [first, second]: [&Built; 2]) -> [Verdict; 3] {
+    let [one, other] = [first, second].map(|built| loaded(device, compiler, built));
+    device.run_checked(one).unwrap();
+    let alone = left(device, one, first);
+    let mut after = |batch| {
+        device.sample(other, batch, 1).unwrap();
+        left(device, other, second)
+    };
+    let found = [alone, after(1), after(3)];
+    device.unload();
+    found
+}
+
+#[test]
+fn no_case_of_the_catalogue_finds_what_another_one_left() {
+    let axes = little_work();
+    on_each_device(|device| {
+        let mut compiler = Compiler::new(Library::embedded()).unwrap();
+        let info: DeviceInfo = device.info().clone();
+        let setting = |seed| Setting { queue: None, device: &info, preset: Preset::Quick, seed };
+        let plan = Plan::new(&Request { axes: axes.clone(), ..Request::default() }, setting(1)).unwrap();
+        let (mut seen, mut checked) = (BTreeSet::new(), BTreeSet::new());
+        for planned in plan.iter() {
+            let Ok(case) = planned.case else { continue };
+            let form = |kernel: &Kernel| (kernel.source.clone(), kernel.macros.clone());
+            let forms: Vec<_> = case.kernels.iter().map(form).collect();
+            let is_new = seen.insert((planned.experiment.name(), planned.variant, forms));
+            // Others go on from what they left, and count that; or are reset before each pass.
+            if !is_new || case.repeat != Repeat::Overwrites || case.check.outputs().is_empty() {
+                continue;
+            }
+            let [first, second] = [1, 2]
+                .map(|seed| planned.experiment.build(&Config::new(planned.variant, &planned.point, &setting(seed))).unwrap());
+            let name = format!("{} {} {}", case.experiment, case.variant, case.point);
+            check_limits(&second.case, &info).unwrap();
+            let found = after_another(device, &mut compiler, [&first, &second]);
+            assert_eq!(found, [Verdict::Right, Verdict::Right, Verdict::Right], "{name}");
+            checked.insert(case.experiment);
+        }
+        assert!(checked.len() > 30, "{checked:?}");
+    });
+}
+
+#[test]
+fn shapes_of_several_kernels_are_right_in_batches_and_find_nothing() {
+    on_each_device(|device| {
+        let mut compiler = shapes::compiler();
+        let info = device.info().clone();
+        for shape in RIGHT {
+            let [first, second] = [1, 2].map(|seed| shapes::built(shape, &info, seed));
+            let found = after_another(device, &mut compiler, [&first, &second]);
+            assert_eq!(found, [Verdict::Right, Verdict::Right, Verdict::Right], "{shape:?}");
+        }
+    });
+}
+
+#[test]
+fn what_finds_something_is_found() {
+    on_each_device(|device| {
+        let mut compiler = shapes::compiler();
+        let info = device.info().clone();
+        let mut right = |shape| {
+            let [first, second] = [1, 2].map(|seed| shapes::built(shape, &info, seed));
+            after_another(device, &mut compiler, [&first, &second]).map(|verdict| verdict == Verdict::Right)
+        };
+        assert_eq!(right(Shape::UnclearedHistogram), [true, false, false], "its reset hides it");
+        assert!(!right(Shape::StaleScratch)[0], "scratch memory is poisoned");
+        assert!(!right(Shape::StalePingPong)[0], "outputs are poisoned");
+    });
+}
