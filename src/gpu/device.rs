@@ -465,8 +465,8 @@ impl Device {
     }
 }
 
-/// Of each resource, whether other cases may use the same: not one that kernels of this case both write to and read, since what
-/// they read there is their own; nor an input that they can write to. What is only written is reset before it is checked.
+/// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own;
+/// nor an input that a kernel can write to. What a pass writes before it reads it is nobody's own.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
@@ -476,12 +476,13 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
             bound.flat_map(|b| infos.iter().filter(move |info| (info.set, info.binding) == (b.set, b.binding)))
         })
     };
+    let carried_over = prepared.carried_over();
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {
             // What is reset before every pass is nobody's own.
             Contents::Undefined if prepared.case.repeat == Repeat::AfterReset => true,
-            Contents::Undefined => accesses(index).all(|info| info.access != Access::ReadWrite),
+            Contents::Undefined => !carried_over.contains(&index),
             Contents::Sequence(_) | Contents::Data(_) => accesses(index).all(|info| info.access == Access::ReadOnly),
         })
         .collect()

@@ -10,6 +10,7 @@ mod loader;
 mod local_size;
 mod localize;
 mod needs;
+mod passes;
 mod reflect;
 mod specialize;
 mod validator;

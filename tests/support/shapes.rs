@@ -1,5 +1,7 @@
 //! Cases of several kernels, as whole algorithms are made of: a trial of each shape, and what can be wrong with it.
 
+use std::collections::BTreeSet;
+
 use lanescope::experiments::{Built, CaseBuilder, Config, Setting};
 use lanescope::model::{DeviceInfo, Headline, Kernel, Point, Preset, Scalar, Sequence, Work};
 use lanescope::shader::{Compiler, Library};
@@ -24,6 +26,8 @@ pub enum Shape {
     PingPong,
     /// The same, whose first step goes on from what the last pass left.
     StalePingPong,
+    /// Flags that one kernel sets where there is something, and another one counts; those of the last pass are never taken away.
+    StaleFlags,
 }
 
 /// The right ones.
@@ -31,7 +35,13 @@ pub const RIGHT: [Shape; 3] = [Shape::Reduction, Shape::Histogram, Shape::PingPo
 
 /// A compiler that knows the shapes' kernels.
 pub fn compiler() -> Compiler {
-    let kernels = [("shapes/sum.comp", SUM), ("shapes/count.comp", COUNT), ("shapes/exchange.comp", EXCHANGE)];
+    let kernels = [
+        ("shapes/sum.comp", SUM),
+        ("shapes/count.comp", COUNT),
+        ("shapes/exchange.comp", EXCHANGE),
+        ("shapes/flag.comp", FLAG),
+        ("shapes/flagged.comp", FLAGGED),
+    ];
     let with = |library: Library, (name, body): (&str, &str)| library.with(name, format!("{HEAD}{body}"));
     Compiler::new(kernels.into_iter().fold(Library::embedded(), with)).unwrap()
 }
@@ -83,6 +93,14 @@ pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
                 case.run(kernel, &[if step % 2 == 0 { other } else { to }, from], [N.div_ceil(64), 1, 1], &[]);
             }
         }
+        Shape::StaleFlags => {
+            let count = move |_| words(data).map(|word| word & 1023).collect::<BTreeSet<u32>>().len().try_into().unwrap();
+            let (found, source) = (case.output("found", Expected::words(1, count)), case.input("source", N.into(), data));
+            let flags = case.scratch("flags", 1024);
+            case.run(kernel("shapes/flag.comp", N), &[flags, source], [N.div_ceil(64), 1, 1], &[]);
+            case.depend();
+            case.run(kernel("shapes/flagged.comp", 1024), &[found, flags], [1, 1, 1], &[]);
+        }
     }
     case.build(Work { items: Some(N.into()), ..Work::default() }, Headline::ITEMS)
 }
@@ -126,6 +144,29 @@ layout(set = 0, binding = 0) restrict buffer Bins { uint bins[]; };
 layout(set = 0, binding = 1) restrict readonly buffer Source { uint source[]; };
 void main() {
     if (gl_GlobalInvocationID.x < N) atomicAdd(bins[source[gl_GlobalInvocationID.x] & 15], 1);
+}";
+
+/// Sets a flag for each number of ten bits that there is.
+const FLAG: &str = "
+layout(set = 0, binding = 0) restrict writeonly buffer Flags { uint flags[]; };
+layout(set = 0, binding = 1) restrict readonly buffer Source { uint source[]; };
+void main() {
+    if (gl_GlobalInvocationID.x < N) flags[source[gl_GlobalInvocationID.x] & 1023] = 1;
+}";
+
+/// Counts flags that are set.
+const FLAGGED: &str = "
+layout(set = 0, binding = 0) restrict writeonly buffer Found { uint found[]; };
+layout(set = 0, binding = 1) restrict readonly buffer Flags { uint flags[]; };
+shared uint count;
+void main() {
+    if (gl_LocalInvocationID.x == 0) count = 0;
+    barrier();
+    for (uint i = gl_LocalInvocationID.x; i < N; i += 64) {
+        if (flags[i] == 1) atomicAdd(count, 1);
+    }
+    barrier();
+    if (gl_LocalInvocationID.x == 0) found[0] = count;
 }";
 
 /// A step of an odd-even sort: neighbours change places where they are in the wrong order.
