@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::args::{Describe, List};
 use super::print;
 use super::prose::{rendered, wrapped};
-use crate::experiments::{self, Experiment, Setting, Text};
+use crate::experiments::{self, CATALOGUE, DERIVATIONS, Derivation, Experiment, Setting, Text, derived_with};
 use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
 use crate::plan;
 
@@ -30,7 +30,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
         if !variants.is_empty() {
             writeln!(text, "    variants: {}", shortened(&variants, "variants"))?;
         }
-        let derived = selection.experiment.derived();
+        let derived = derived_with(selection.experiment);
         if !derived.is_empty() {
             writeln!(text, "    derives: {}", derived.join(", "))?;
         }
@@ -42,13 +42,28 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     print(&text)
 }
 
-/// Prints what there is to know about one experiment, or about those that derive figures under a name.
+/// Prints what there is to know about one experiment, about a derivation, or about what derives figures under a name.
 pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
-    let texts: Vec<String> = experiments::named(&arguments.name).map(description).collect::<Result<_, _>>()?;
-    if texts.is_empty() {
+    let text = described(&arguments.name)?;
+    if text.is_empty() {
         return Err(plan::unknown_experiment(&arguments.name).into());
     }
-    print(&texts.join("\n"))
+    print(&text)
+}
+
+/// What there is to say under a name; nothing where nothing has it.
+fn described(name: &str) -> Result<String, std::fmt::Error> {
+    let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name() == name).map(|one| Ok(derivation(*one)));
+    let is_it = |experiment: &&&dyn Experiment| experiment.name() == name || experiment.derived().contains(&name);
+    let experiments = CATALOGUE.iter().filter(is_it).map(|one| description(*one));
+    Ok(derivations.chain(experiments).collect::<Result<Vec<_>, _>>()?.join("\n"))
+}
+
+fn derivation(derivation: &dyn Derivation) -> String {
+    let Text { summary, body } = said(derivation.name());
+    let sources = Vec::from_iter(derivation.sources()).join(", ");
+    let drawn = wrapped(&format!("Derived from rows of: {sources}"), WIDTH);
+    format!("{}: {summary}\n\n{}\n\n{drawn}\n", derivation.name(), rendered(body, WIDTH))
 }
 
 fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
@@ -59,7 +74,7 @@ fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
     if !variants.is_empty() {
         writeln!(text, "\n{}", wrapped(&format!("Variants: {}", variants.join(", ")), WIDTH))?;
     }
-    let derived = experiment.derived();
+    let derived = derived_with(experiment);
     if !derived.is_empty() {
         writeln!(text, "\nDerived rows: {}", derived.join(", "))?;
     }
@@ -119,8 +134,8 @@ mod tests {
 
     #[test]
     fn every_experiment_says_what_it_asks_and_how_to_read_it() {
-        for experiment in experiments::CATALOGUE {
-            let name = experiment.name();
+        let derivations = DERIVATIONS.iter().map(|derivation| derivation.name());
+        for name in CATALOGUE.iter().map(|experiment| experiment.name()).chain(derivations) {
             let Text { summary, body } = experiments::text(name).unwrap();
             let begins = ["- Question: ", "\n- Unit: ", "\n- At a glance: ", "\n## How to read it\n"];
             let places: Vec<Option<usize>> = begins.iter().map(|begin| body.find(begin)).collect();
@@ -128,7 +143,7 @@ mod tests {
             // Markup that nobody meant, such as two stars, would eat characters.
             let is_meant = |event: Event| !matches!(event, Event::Start(Tag::Emphasis | Tag::HtmlBlock) | Event::InlineHtml(_));
             assert!(Parser::new(body).all(is_meant), "{name}");
-            assert!(description(*experiment).unwrap().lines().all(|line| line.chars().count() <= WIDTH), "{name}");
+            assert!(described(name).unwrap().lines().all(|line| line.chars().count() <= WIDTH), "{name}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::hash64;
-use crate::experiments::{self, Experiment, is_source};
+use crate::experiments::{self, DERIVATIONS, Derivation, is_source};
 use crate::measure::Monotone;
 use crate::model::{Derived, Finished, Flag};
 use crate::plan::Amount;
@@ -63,13 +63,15 @@ impl Relations {
             let Some(experiment) = experiments::find(name) else { return Vec::new() };
             let flags: BTreeSet<String> = rows.iter().flat_map(|row| row.flags.iter().cloned()).collect();
             let own = experiment.derive(rows).into_iter().map(|derived| (derived, flags.clone()));
-            own.chain(experiment.derive_across(&self.of(experiment))).collect()
+            let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by() == *name);
+            own.chain(asked.flat_map(|derivation| derivation.derive(&self.of(*derivation)))).collect()
         })
     }
 
-    /// The rows that an experiment derives figures from.
-    fn of(&self, experiment: &dyn Experiment) -> BTreeMap<&str, &[Finished]> {
-        let is_read = |name: &str| name == experiment.name() || experiment.sources().contains(&name);
+    /// The rows that a derivation's figures follow from.
+    fn of(&self, derivation: &dyn Derivation) -> BTreeMap<&str, &[Finished]> {
+        let sources = derivation.sources();
+        let is_read = |name: &str| name == derivation.asked_by() || sources.contains(name);
         let read = self.finished.iter().filter(|(name, _)| is_read(name));
         read.map(|(name, rows)| (*name, rows.as_slice())).collect()
     }

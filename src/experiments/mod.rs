@@ -89,19 +89,6 @@ pub trait Experiment: Sync {
         Vec::new()
     }
 
-    /// Further experiments from whose rows it derives figures.
-    fn sources(&self) -> &[&str] {
-        &[]
-    }
-
-    /// Figures that follow from finished rows of several experiments, its own and its [`Experiment::sources`], by their names; an
-    /// experiment that has none isn't there. With each, the flags of the rows that it follows from. As pure as
-    /// [`Experiment::derive`]; both are asked where this experiment was tried, whatever became of the others.
-    fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        let _ = rows;
-        Vec::new()
-    }
-
     /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best
     /// row comes. Nothing for one whose own rows tell peaks.
     fn peak_kind(&self) -> Option<&'static str> {
@@ -143,6 +130,22 @@ pub trait Experiment: Sync {
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         Ok(case.work.bytes.map(|_| Traffic::of(case)).into_iter().collect())
     }
+}
+
+/// Figures that follow from the rows of several experiments.
+pub trait Derivation: Sync {
+    /// `family/name`, under which its figures are told. Filters match it as the name of the experiment that asks for it.
+    fn name(&self) -> &'static str;
+
+    /// The experiment that asks for it: figures are told where this one was tried, whatever became of the others.
+    fn asked_by(&self) -> &'static str;
+
+    /// The experiments from whose rows its figures follow.
+    fn sources(&self) -> BTreeSet<&'static str>;
+
+    /// The figures, each with the flags of the rows that it follows from. Pure. The rows are the finished ones of its sources and of
+    /// the experiment that asks, all of one device and driver, by the experiment's name; an experiment that has none isn't there.
+    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)>;
 }
 
 /// Experiments of the family `calibration`.
@@ -247,6 +250,8 @@ pub mod peak {
     pub mod dot;
     pub mod latency;
     pub mod roofline;
+    pub mod share;
+    pub mod summary;
 }
 
 /// Experiments of the family `algo`.
@@ -256,30 +261,44 @@ pub mod algo {
 
 /// The catalogue from the families' modules, and the texts that lie beside them.
 macro_rules! catalogue {
-    ($($family:ident: $($name:ident),+;)+) => {
+    (
+        experiments { $($family:ident: $($name:ident),+;)+ }
+        derivations { $($home:ident: $($derivation:ident),+;)+ }
+    ) => {
         /// Every experiment, in catalogue order.
         pub const CATALOGUE: &[&dyn Experiment] = &[$($($family::$name::EXPERIMENT),+),+];
 
-        const TEXTS: &[&str] = &[$($(include_str!(concat!(stringify!($family), "/", stringify!($name), ".md"))),+),+];
+        /// Every derivation from several experiments, in the order in which they are told.
+        pub const DERIVATIONS: &[&dyn Derivation] = &[$($($home::$derivation::DERIVATION),+),+];
+
+        const TEXTS: &[&str] = &[
+            $($(include_str!(concat!(stringify!($family), "/", stringify!($name), ".md")),)+)+
+            $($(include_str!(concat!(stringify!($home), "/", stringify!($derivation), ".md")),)+)+
+        ];
     };
 }
 
 catalogue! {
-    calibration: timer, clock, empty, barrier, sentinel, evict;
-    workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
-    memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
-    load: path, filter;
-    cache: latency, bandwidth, line, tlb;
-    transfer: copy;
-    shared: bandwidth, latency, bank_conflict, tile, capacity;
-    subgroup: ops, versus_shared, uniform_load, aggregate;
-    sync: barrier, atomic, false_sharing;
-    dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
-    peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-    algo: transpose;
+    experiments {
+        calibration: timer, clock, empty, barrier, sentinel, evict;
+        workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
+        memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
+        load: path, filter;
+        cache: latency, bandwidth, line, tlb;
+        transfer: copy;
+        shared: bandwidth, latency, bank_conflict, tile, capacity;
+        subgroup: ops, versus_shared, uniform_load, aggregate;
+        sync: barrier, atomic, false_sharing;
+        dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
+        peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
+        algo: transpose;
+    }
+    derivations {
+        peak: summary, share;
+    }
 }
 
-/// What is said of an experiment.
+/// What is said of an experiment or of a derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     /// What it measures, in one line.
@@ -288,7 +307,7 @@ pub struct Text {
     pub body: &'static str,
 }
 
-/// What is said of the experiment of this name: its file begins with `# NAME: SUMMARY`.
+/// What is said of the experiment or the derivation of this name: its file begins with `# NAME: SUMMARY`.
 pub fn text(name: &str) -> Option<Text> {
     let titled = TEXTS.iter().filter_map(|text| text.strip_prefix("# ")?.split_once('\n'));
     titled
@@ -301,16 +320,17 @@ pub fn find(name: &str) -> Option<&'static dyn Experiment> {
     CATALOGUE.iter().copied().find(|experiment| experiment.name() == name)
 }
 
-/// The experiment of this name, or those that derive figures under it.
-pub fn named(name: &str) -> impl Iterator<Item = &'static dyn Experiment> {
-    CATALOGUE.iter().copied().filter(move |experiment| experiment.name() == name || experiment.derived().contains(&name))
+/// The names under which figures are told wherever an experiment is tried: those that it derives itself, and the derivations that
+/// it asks for.
+pub fn derived_with(experiment: &dyn Experiment) -> Vec<&str> {
+    let asked = DERIVATIONS.iter().filter(|derivation| derivation.asked_by() == experiment.name());
+    experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name())).collect()
 }
 
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
-    CATALOGUE.iter().any(|experiment| {
-        !experiment.derived().is_empty() && (experiment.name() == name || experiment.sources().contains(&name))
-    })
+    let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived().is_empty());
+    is_own || DERIVATIONS.iter().any(|derivation| derivation.asked_by() == name || derivation.sources().contains(name))
 }
 
 #[cfg(test)]
@@ -324,21 +344,20 @@ mod tests {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), names.len());
-        let derived: Vec<&str> = CATALOGUE.iter().flat_map(|experiment| experiment.derived()).copied().collect();
+        let derived: Vec<&str> = CATALOGUE.iter().flat_map(|experiment| derived_with(*experiment)).collect();
         assert!(derived.iter().all(|name| find(name).is_none()), "a derivation bears an experiment's name");
         names.extend(derived);
         assert!(names.iter().all(|name| name.split('/').count() == 2));
     }
 
     #[test]
-    fn sources_are_others_of_the_catalogue() {
-        for experiment in CATALOGUE {
-            for source in experiment.sources() {
-                let found = CATALOGUE.iter().any(|other| other.name() == *source && other.name() != experiment.name());
-                assert!(found && is_source(source), "{} derives from {source}", experiment.name());
-            }
-            assert!(experiment.sources().is_empty() || !experiment.derived().is_empty(), "{}", experiment.name());
+    fn derivations_are_asked_by_an_experiment_and_follow_from_some() {
+        for derivation in DERIVATIONS {
+            let sources = derivation.sources();
+            assert!(sources.len() > 1 && find(derivation.asked_by()).is_some(), "{}", derivation.name());
+            assert!(sources.iter().all(|source| find(source).is_some() && is_source(source)), "{}", derivation.name());
+            assert!(text(derivation.name()).is_some());
         }
-        assert!(!is_source("calibration/sentinel"));
+        assert!(is_source("peak/arith") && is_source("cache/line") && !is_source("calibration/sentinel"));
     }
 }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::digest::label;
 use crate::error::{Error, nearest};
-use crate::experiments::{CATALOGUE, Config, Experiment, Setting};
+use crate::experiments::{CATALOGUE, Config, Experiment, Setting, derived_with};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use axes::{LeftOut, tell_what_others_do};
@@ -348,7 +348,7 @@ impl Filter {
         if self.of_variants {
             self.glob.is_match(format!("{}:{variant}", experiment.name()))
         } else {
-            [&[experiment.name()], experiment.derived()].concat().iter().any(|name| self.glob.is_match(name))
+            [vec![experiment.name()], derived_with(experiment)].concat().iter().any(|name| self.glob.is_match(name))
         }
     }
 }
@@ -358,7 +358,7 @@ pub fn unknown_experiment(given: &str) -> Error {
     let mut names: Vec<String> = Vec::new();
     for experiment in CATALOGUE {
         names.push(experiment.name().to_owned());
-        for derived in experiment.derived().iter().map(ToString::to_string) {
+        for derived in derived_with(*experiment).into_iter().map(str::to_owned) {
             // Several experiments may report under one name.
             if !names.contains(&derived) {
                 names.push(derived);

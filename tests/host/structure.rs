@@ -8,7 +8,7 @@ use std::fs;
 use std::mem::{Discriminant, discriminant};
 use std::path::{Path, PathBuf};
 
-use lanescope::experiments::{CATALOGUE, Setting};
+use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting};
 use lanescope::model::{Axis, AxisKind, AxisValue, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::record::schema::may_name_axis;
@@ -405,7 +405,8 @@ fn place_faults(names: &[&str], files: &[&str]) -> Vec<String> {
 #[test]
 fn an_experiment_is_the_file_of_its_name() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/experiments");
-    let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).collect();
+    let derivations = DERIVATIONS.iter().map(|derivation| derivation.name());
+    let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name()).chain(derivations).collect();
     let found = files(&folder, "rs");
     let found: Vec<String> =
         found.iter().map(|file| file.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/")).collect();

@@ -1,15 +1,13 @@
 //! `peak/arith`: how fast does the device compute, by operation and type?
 
-mod share;
-mod summary;
 pub(super) mod table;
 mod twin;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::experiments::common::chains::Chains;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Derived, DeviceKind, Finished, Headline, Kernel, Preset, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
 use table::{Operation, TYPES, Type, WORDS};
 
 /// The experiment.
@@ -34,18 +32,6 @@ impl Experiment for Arith {
 
     fn quick_variants(&self) -> &[&str] {
         QUICK
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[summary::NAME, share::NAME]
-    }
-
-    fn sources(&self) -> &[&str] {
-        &summary::SOURCES
-    }
-
-    fn derive_across(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
-        summary::derive(rows).into_iter().chain(share::derive(rows, summary::KINDS)).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

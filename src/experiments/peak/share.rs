@@ -2,22 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::summary::{Kind, Row, ends, of_largest, surest};
-use crate::experiments::CATALOGUE;
+use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
+use crate::experiments::{CATALOGUE, Derivation};
 use crate::model::{Derived, Figure, Finished, Point};
 
-/// What the shares are reported under.
-pub const NAME: &str = "peak/share";
+/// The derivation.
+pub const DERIVATION: &dyn Derivation = &Share;
+
+const NAME: &str = "peak/share";
+
+struct Share;
+
+impl Derivation for Share {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn asked_by(&self) -> &'static str {
+        ASKED_BY
+    }
+
+    fn sources(&self) -> BTreeSet<&'static str> {
+        let of_peaks = KINDS.iter().flat_map(|kind| kind.sources).copied();
+        of_peaks.chain(compared().map(|(name, _)| name)).collect()
+    }
+
+    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        derive(rows)
+    }
+}
 
 /// The experiments whose shares are told, with the kind of peak that each is held against.
-pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
     CATALOGUE.iter().filter_map(|experiment| Some((experiment.name(), experiment.peak_kind()?)))
 }
 
 /// A row for each of these experiments that was measured, with the flags of the two rows that are compared.
-pub fn derive(rows: &BTreeMap<&str, &[Finished]>, kinds: &[Kind]) -> Vec<(Derived, BTreeSet<String>)> {
+fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
     let of = |(name, kind): (&'static str, &str)| {
-        let kind = kinds.iter().find(|own| own.name == kind)?;
+        let kind = KINDS.iter().find(|own| own.name == kind)?;
         let all = rows.get(name).copied().unwrap_or_default();
         let measured = of_largest(all.iter().map(|row| (name, row)).collect());
         surest(&measured).map(|best| share(kind, best, kind.best(rows), &measured))
@@ -63,7 +86,6 @@ fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::summary;
     use super::*;
 
     fn row(variant: &str, n: u64, value: f64) -> Finished {
@@ -82,7 +104,7 @@ mod tests {
     fn a_share_is_of_the_peak_of_its_kind() {
         let (stream, stride) = ([row("", 4, 3000.0)], [row("", 4, 600.0), row("", 4, 2700.0), row("", 1, 9000.0)]);
         let rows = BTreeMap::from([("memory/stream", &stream[..]), ("memory/stride", &stride[..])]);
-        let told = derive(&rows, summary::KINDS);
+        let told = derive(&rows);
         let [(derived, flags)] = &told[..] else { panic!("{told:?}") };
         let figure = derived.figure.as_ref().unwrap();
         assert_eq!((derived.experiment, derived.variant, figure.value), (NAME, "memory/stride", 0.9));
@@ -95,17 +117,17 @@ mod tests {
     #[test]
     fn without_the_peak_there_is_no_share() {
         let stride = [row("", 4, 600.0)];
-        let told = derive(&BTreeMap::from([("memory/stride", &stride[..])]), summary::KINDS);
+        let told = derive(&BTreeMap::from([("memory/stride", &stride[..])]));
         let [(derived, _)] = &told[..] else { panic!("{told:?}") };
         assert!(derived.figure.as_ref().unwrap_err().contains("`global`"));
-        assert!(derive(&BTreeMap::new(), summary::KINDS).is_empty());
+        assert!(derive(&BTreeMap::new()).is_empty());
     }
 
     #[test]
     fn each_kind_is_one_of_the_summary() {
         assert!(compared().count() > 10);
         for (name, kind) in compared() {
-            let kind = summary::KINDS.iter().find(|other| other.name == kind).unwrap();
+            let kind = KINDS.iter().find(|other| other.name == kind).unwrap();
             assert!(!kind.sources.contains(&name), "{name}");
         }
     }

@@ -1,27 +1,44 @@
 //! `peak/summary`: the best of each kind that was measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use super::share::compared;
+use crate::experiments::Derivation;
 use crate::model::{Derived, Figure, Finished, Point};
 
-/// What the figures are reported under.
-pub const NAME: &str = "peak/summary";
+/// The derivation.
+pub const DERIVATION: &dyn Derivation = &Summary;
 
-/// The experiments whose rows they are taken from, and those whose shares of them are told, beside `peak/arith` itself.
-pub static SOURCES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let sources = KINDS.iter().flat_map(|kind| kind.sources).copied();
-    let all: BTreeSet<&str> = sources.chain(compared().map(|(name, _)| name)).collect();
-    all.into_iter().filter(|name| *name != "peak/arith").collect()
-});
+const NAME: &str = "peak/summary";
+
+/// The experiment whose rows ask for it, and for the shares of the peaks.
+pub(super) const ASKED_BY: &str = "peak/arith";
+
+struct Summary;
+
+impl Derivation for Summary {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn asked_by(&self) -> &'static str {
+        ASKED_BY
+    }
+
+    fn sources(&self) -> BTreeSet<&'static str> {
+        KINDS.iter().flat_map(|kind| kind.sources).copied().collect()
+    }
+
+    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        derive(rows)
+    }
+}
 
 /// A kind of figure.
-pub struct Kind {
+pub(super) struct Kind {
     /// What it is called.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// The experiments that measure it.
-    pub sources: &'static [&'static str],
+    pub(super) sources: &'static [&'static str],
     /// Which of its rows do.
     is_of: fn(&Finished) -> bool,
     metric: &'static str,
@@ -29,7 +46,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: &[Kind] = &[
+pub(super) const KINDS: &[Kind] = &[
     Kind { is_of: |row| is_fma(row, "f32"), ..Kind::flops("fp32") },
     Kind { is_of: |row| is_fma(row, "f16"), ..Kind::flops("fp16") },
     Kind { is_of: |row| is_fma(row, "f64"), ..Kind::flops("fp64") },
@@ -70,7 +87,7 @@ impl Kind {
     }
 
     /// The best of them.
-    pub fn best<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Option<Row<'a>> {
+    pub(super) fn best<'a>(&self, rows: &BTreeMap<&str, &'a [Finished]>) -> Option<Row<'a>> {
         surest(&self.candidates(rows))
     }
 }
@@ -89,22 +106,22 @@ fn is_broadcast(row: &Finished) -> bool {
 }
 
 /// A row, and the experiment that it is of.
-pub type Row<'a> = (&'static str, &'a Finished);
+pub(super) type Row<'a> = (&'static str, &'a Finished);
 
 /// A row for each kind, and with it the flags of the row that it was taken from.
-pub fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
     KINDS.iter().map(|kind| told(kind, &kind.candidates(rows))).collect()
 }
 
 /// Where arrays differ in size, only the largest tell of memory: smaller ones may lie in caches.
-pub fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+pub(super) fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let size = |row: &Finished| row.point.get("n").map(|_| row.point.integer("n"));
     let largest = rows.iter().map(|(_, row)| size(row)).max().flatten();
     rows.into_iter().filter(|(_, row)| size(row) == largest).collect()
 }
 
 /// The row with the highest lower end of its interval: of figures that are alike, the highest would be the noisiest one's.
-pub fn surest<'a>(rows: &[Row<'a>]) -> Option<Row<'a>> {
+pub(super) fn surest<'a>(rows: &[Row<'a>]) -> Option<Row<'a>> {
     rows.iter().copied().max_by(|(_, one), (_, other)| ends(one).0.total_cmp(&ends(other).0))
 }
 
@@ -131,7 +148,7 @@ fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
 }
 
 /// The ends of the interval of a row's rate.
-pub fn ends(row: &Finished) -> (f64, f64) {
+pub(super) fn ends(row: &Finished) -> (f64, f64) {
     row.rate_ends(row.value * row.time)
 }
 
