@@ -38,3 +38,8 @@ pub mod tuning;
 
 pub mod cli;
 pub mod worker;
+
+/// README's Rust, which has to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

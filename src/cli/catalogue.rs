@@ -96,13 +96,8 @@ fn said(name: &str) -> Text {
 }
 
 fn range(axis: &Axis) -> String {
-    match &axis.kind {
-        AxisKind::AtLeast(least) => format!("any whole number from {least}"),
-        AxisKind::Numbers(numbers) => {
-            format!("one of {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
-        }
-        AxisKind::Choices(words) => format!("one of {}", words.join(", ")),
-    }
+    let takes = axis.takes();
+    if matches!(axis.kind, AxisKind::AtLeast(_)) { takes } else { format!("one of {takes}") }
 }
 
 fn defaults(axis: &Axis) -> String {

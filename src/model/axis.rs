@@ -62,6 +62,10 @@ pub struct Axis {
     pub description: Cow<'static, str>,
     /// The values that it can take.
     pub kind: AxisKind,
+    /// Of [`AxisKind::AtLeast`], the largest one: what the twin follows in a reasonable time, or the kernel can count.
+    pub most: u64,
+    /// Of [`AxisKind::AtLeast`], what each has to be a multiple of: a kernel does so many in an iteration of its loop.
+    pub multiple_of: u64,
     /// The values that are measured when the user names none.
     pub defaults: Vec<AxisValue>,
     /// The value that stands for "as if the axis were not there": it is left out of the case id, so that a new axis keeps the
@@ -89,12 +93,26 @@ impl Axis {
             name: Cow::Borrowed(name),
             description: Cow::Borrowed(description),
             kind,
+            most: u64::MAX,
+            multiple_of: 1,
             defaults: defaults.into_iter().map(Into::into).collect(),
             neutral: None,
             base: None,
             is_work: false,
             is_monotone: false,
         }
+    }
+
+    /// The same axis of numbers up to this one.
+    #[must_use]
+    pub fn up_to(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// The same axis of multiples of this number, which the least is one of.
+    #[must_use]
+    pub fn multiple_of(self, multiple_of: u64) -> Self {
+        Self { multiple_of, ..self }
     }
 
     /// The same axis with the value that others are compared with.
@@ -115,10 +133,26 @@ impl Axis {
         Self { is_work: true, is_monotone: true, ..self }
     }
 
+    /// What it takes, in words: `8, 16`, or `whole numbers from 1`.
+    pub fn takes(&self) -> String {
+        match &self.kind {
+            AxisKind::AtLeast(least) => {
+                let multiples = match self.multiple_of {
+                    1 => "whole numbers".to_owned(),
+                    of => format!("multiples of {of}"),
+                };
+                let most = if self.most < u64::MAX { format!(" to {}", self.most) } else { String::new() };
+                format!("{multiples} from {least}{most}")
+            }
+            AxisKind::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            AxisKind::Choices(words) => words.join(", "),
+        }
+    }
+
     /// Whether this axis can take the value.
     pub fn accepts(&self, value: &AxisValue) -> bool {
         match (&self.kind, value) {
-            (AxisKind::AtLeast(least), AxisValue::Integer(n)) => n >= least,
+            (AxisKind::AtLeast(least), AxisValue::Integer(n)) => (*least..=self.most).contains(n) && n % self.multiple_of == 0,
             (AxisKind::Numbers(numbers), AxisValue::Integer(n)) => numbers.contains(n),
             (AxisKind::Choices(words), AxisValue::Choice(word)) => words.contains(&word.as_ref()),
             _ => false,
@@ -221,6 +255,15 @@ mod tests {
     fn a_point_prints_its_axes_sorted() {
         let point = Point::new([("n".into(), 4_u64.into()), ("a".into(), "copy".into())]);
         assert_eq!(point.to_string(), "a=copy;n=4");
+    }
+
+    #[test]
+    fn an_axis_of_numbers_may_end_and_go_in_steps() {
+        let axis = Axis::new("reads", "", AxisKind::AtLeast(8), [64_u64]).multiple_of(8).up_to(1024);
+        let accepted = |n: u64| axis.accepts(&n.into());
+        assert!([8, 64, 1024].into_iter().all(accepted) && ![0, 7, 9, 1032, u64::MAX].into_iter().any(accepted));
+        assert_eq!(axis.takes(), "multiples of 8 from 8 to 1024");
+        assert_eq!(Axis::new("n", "", AxisKind::AtLeast(1), [64_u64]).takes(), "whole numbers from 1");
     }
 
     #[test]

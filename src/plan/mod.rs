@@ -245,7 +245,8 @@ impl<'a> Plan<'a> {
 
     fn planned(&self, selection: &Selection, variant: &'static str, point: Point) -> Planned {
         let experiment = selection.experiment;
-        let case = experiment.case(&Config::new(variant, &point, &self.setting)).and_then(|case| {
+        let case = takes_point(&selection.axes, &point).and_then(|()| {
+            let case = experiment.case(&Config::new(variant, &point, &self.setting))?;
             check_limits(&case, self.setting.device)?;
             Ok(case)
         });
@@ -264,6 +265,15 @@ impl<'a> Plan<'a> {
             point,
             case,
         }
+    }
+}
+
+/// Whether each axis takes its value: a point may come from a row that somebody else wrote.
+fn takes_point(axes: &[Axis], point: &Point) -> Result<(), Skip> {
+    let value = |axis: &Axis| point.get(&axis.name).filter(|value| !axis.accepts(value)).cloned();
+    match axes.iter().find_map(|axis| Some((axis, value(axis)?))) {
+        Some((axis, value)) => Err(Skip::new(format!("{} is {value}: it takes {}", axis.name, axis.takes()))),
+        None => Ok(()),
     }
 }
 
@@ -460,9 +470,14 @@ mod tests {
         let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
         for experiment in CATALOGUE {
             let axes = experiment.axes(&setting);
-            let is_unbounded = |axis: &&Axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_));
-            let work: Vec<String> = axes.iter().filter(is_unbounded).map(|axis| axis.name.to_string()).collect();
+            let is_open = |axis: &&Axis| axis.is_work && matches!(axis.kind, AxisKind::AtLeast(_));
+            let (unbounded, bounded): (Vec<&Axis>, _) = axes.iter().filter(is_open).partition(|axis| axis.most == u64::MAX);
+            let work: Vec<String> = unbounded.iter().map(|axis| axis.name.to_string()).collect();
             for huge in ["18446744073709551608", "2^63", "2^40"] {
+                for axis in &bounded {
+                    let refused = plan(&device, &[experiment.name()], &[&format!("{}={huge}", axis.name)]);
+                    assert!(refused.is_err_and(|error| error.to_string().contains(&axis.takes())), "{}", axis.name);
+                }
                 let alone = work.iter().map(|axis| vec![format!("{axis}={huge}")]);
                 let together = work.iter().map(|axis| format!("{axis}={huge}")).collect::<Vec<_>>();
                 for axes in alone.chain((!work.is_empty()).then_some(together)) {

@@ -51,17 +51,12 @@ fn parse_item(axis: &Axis, item: &str) -> Result<Vec<AxisValue>, Error> {
 }
 
 fn not_a_value(axis: &Axis, given: &str) -> Error {
-    let valid = match &axis.kind {
-        AxisKind::Choices(words) => {
-            let near = nearest(given, words.iter().copied());
-            let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(", ")) };
-            format!("{hint}it takes {}", words.join(", "))
-        }
-        AxisKind::Numbers(numbers) => {
-            format!("it takes {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
-        }
-        AxisKind::AtLeast(least) => format!("it takes whole numbers from {least}"),
+    let near = match axis.kind {
+        AxisKind::Choices(words) => nearest(given, words.iter().copied()),
+        _ => Vec::new(),
     };
+    let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(", ")) };
+    let valid = format!("{hint}it takes {}", axis.takes());
     Error::Usage(format!("axis `{}` can't be `{given}`: {valid}", axis.name))
 }
 

@@ -160,6 +160,8 @@ impl Experiment for Bandwidth {
             // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
             Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
+                .multiple_of(LOADS_PER_ITERATION)
+                .up_to(MOST_READS)
                 .of_monotone_work(),
         ]
     }
@@ -167,11 +169,6 @@ impl Experiment for Bandwidth {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = Shape::new(config);
         let reads = shape.reads;
-        if reads % LOADS_PER_ITERATION != 0 || reads > MOST_READS {
-            return Err(Skip::new(format!(
-                "reads is {reads}, the case needs a multiple of {LOADS_PER_ITERATION} up to {MOST_READS}"
-            )));
-        }
         let too_many = |_| Skip::new("the kernel counts elements in 32 bits, the case needs more");
         let golden = if shape.is_shared { GOLDEN } else { 0 };
         let iterations = reads / LOADS_PER_ITERATION;

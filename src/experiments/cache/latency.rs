@@ -1,6 +1,6 @@
 //! `cache/latency`: how long does a load take, and which caches shorten it?
 
-use crate::experiments::common::chase::{self, Sweep, Walk};
+use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
@@ -52,7 +52,10 @@ impl Experiment for Latency {
         vec![
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
             Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
-            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(16), [hops]).of_monotone_work(),
+            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+                .multiple_of(HOPS_PER_ITERATION)
+                .up_to(MOST_HOPS)
+                .of_monotone_work(),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 mod inference;
 
-use crate::experiments::common::chase::{self, Sweep, Walk};
+use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
@@ -64,7 +64,10 @@ impl Experiment for Tlb {
             Axis::new("page_bytes", "bytes from page to page", AxisKind::Numbers(PAGE_BYTES), page_bytes)
                 .relative_to(LINE_BYTES),
             Axis::new("pages", "pages with a line that the walk visits", AxisKind::AtLeast(1), pages),
-            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(16), [1_u64 << 16]).of_monotone_work(),
+            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
+                .multiple_of(HOPS_PER_ITERATION)
+                .up_to(MOST_HOPS)
+                .of_monotone_work(),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Passes of many commands of one kind, each with a dispatch whose result tells of it: what `dispatch/` measures.
 
 use crate::experiments::{Built, CaseBuilder, Config, Setting};
-use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Preset, Repeat, Scalar, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, HostCost, Kernel, Measurand, POISON, Preset, Repeat, Scalar, Work};
 use crate::validate::Expected;
 
 /// Whose time it is.
@@ -18,18 +18,15 @@ pub fn axes(setting: &Setting) -> Vec<Axis> {
     let sides = if setting.preset == Preset::Quick { &SIDES[..1] } else { SIDES };
     vec![
         Axis::new("side", "whose time it is", AxisKind::Choices(SIDES), sides.iter().copied()),
-        Axis::new("commands", "commands in a pass", AxisKind::AtLeast(1), [setting.by_class(64_u64, 1024)]).of_work(),
+        Axis::new("commands", "commands in a pass", AxisKind::AtLeast(1), [setting.by_class(64_u64, 1024)])
+            .up_to(MOST_COMMANDS)
+            .of_work(),
     ]
 }
 
 /// How many commands a configuration asks for.
-///
-/// # Errors
-/// Where they are too many.
-pub fn count(config: &Config) -> Result<u32, Skip> {
-    let count = config.integer("commands");
-    let fits = u32::try_from(count).ok().filter(|_| count <= MOST_COMMANDS);
-    fits.ok_or_else(|| Skip::new(format!("commands are {MOST_COMMANDS} at most: the case needs {count}")))
+pub fn count(config: &Config) -> u32 {
+    config.u32("commands")
 }
 
 /// A kernel that takes a word a step on, by `FACTOR` unless told otherwise.

@@ -14,7 +14,7 @@ const START: u32 = 1;
 const SKEW: u32 = 1;
 
 /// Hops of one invocation; more would take a device seconds.
-const MOST_HOPS: u64 = 1 << 24;
+pub const MOST_HOPS: u64 = 1 << 24;
 
 /// The sizes of a walk.
 #[derive(Clone, Copy)]
@@ -64,12 +64,7 @@ impl Ring {
             let least = LEAST_NODES * 4 * self.lanes;
             return Err(Skip::new(format!("window_bytes is {bytes}, the case needs {least} for a cycle of three nodes")));
         }
-        let iterations = u32::try_from(self.hops / HOPS_PER_ITERATION)
-            .ok()
-            .filter(|_| self.hops % HOPS_PER_ITERATION == 0 && self.hops <= MOST_HOPS);
-        let iterations = iterations.ok_or_else(|| {
-            Skip::new(format!("hops is {}, the case needs a multiple of {HOPS_PER_ITERATION} up to {MOST_HOPS}", self.hops))
-        })?;
+        let iterations = self.hops / HOPS_PER_ITERATION;
         if self.hops % self.nodes == 0 {
             let (hops, nodes) = (self.hops, self.nodes);
             return Err(Skip::new(format!(
@@ -77,12 +72,13 @@ impl Ring {
             )));
         }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
-        let [words, lanes, nodes] = [self.words, self.lanes, self.nodes].map(|n| u32::try_from(n).map_err(too_many));
+        let [words, lanes, nodes, count] =
+            [self.words, self.lanes, self.nodes, iterations].map(|n| u32::try_from(n).map_err(too_many));
         let mut kernel = Kernel::new("shared/chase.comp", config.workgroup())
             .constant("WORDS", Scalar::U32(words?))
             .constant("LANES", Scalar::U32(lanes?))
             .constant("NODES", Scalar::U32(nodes?))
-            .constant("ITERATIONS", Scalar::U32(iterations));
+            .constant("ITERATIONS", Scalar::U32(count?));
         kernel.required_subgroup_size = size_to_require(config.device(), self.local_size);
         let next = Sequence::Chain(Chain { seed: config.seed(), nodes: self.nodes, stride: 1, detour: 0, places: 1 });
         let mut case = CaseBuilder::new(experiment, config);
@@ -92,7 +88,7 @@ impl Ring {
         ];
         case.run(kernel, &resources, self.groups, &[START, SKEW]);
         let copied = (self.nodes * self.lanes).div_ceil(self.local_size);
-        Ok(case.iterations(u64::from(iterations) + copied))
+        Ok(case.iterations(iterations + copied))
     }
 
     /// Where each invocation is after its hops.

@@ -24,7 +24,7 @@ impl Experiment for DescriptorBind {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         let binds = config.choice("binds");
         // Sets that are bound in turn.
         let sets = if binds == "alternate" { 2 } else { 1 };

@@ -25,7 +25,7 @@ impl Experiment for Indirect {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         let mut case = CaseBuilder::new(self.name(), config);
         let words = case.output("words", commands::a_word_each(count));
         let kernel = case.kernel(commands::step_kernel(commands::FACTOR), &[words]);

@@ -26,7 +26,7 @@ impl Experiment for PipelineBarrier {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         let barrier = config.choice("barrier");
         // Whether each dispatch needs what the one before wrote.
         let is_chained = !matches!(barrier, "nothing" | "execution");

@@ -27,7 +27,7 @@ impl Experiment for PipelineBind {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         let binds = config.choice("binds");
         let is_other = move |command: u32| binds == "alternate" && command % 2 == 1;
         let [factor, other_factor] = FACTORS;

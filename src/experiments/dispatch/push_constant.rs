@@ -27,7 +27,7 @@ impl Experiment for PushConstant {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         // Words that are set before each dispatch, and that it sums up.
         let words = config.u32("push_bytes") / 4;
         let summed = words.max(2);

@@ -24,7 +24,7 @@ impl Experiment for Timestamp {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let count = commands::count(config)?;
+        let count = commands::count(config);
         let stage = match config.choice("stage") {
             "top" => Some(TimestampStage::Top),
             "bottom" => Some(TimestampStage::Bottom),

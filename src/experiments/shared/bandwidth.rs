@@ -87,7 +87,9 @@ impl Experiment for Bandwidth {
             Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             local_size_axis(setting),
-            Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
+            Axis::new("iterations", "times 32 words per invocation", AxisKind::AtLeast(1), [iterations])
+                .up_to(MOST_ITERATIONS)
+                .of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]
     }
@@ -95,14 +97,11 @@ impl Experiment for Bandwidth {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = Shape::new(config);
         let iterations = shape.iterations;
-        let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
-            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
-        })?;
         let op = (0..).zip(OPS).find(|(_, name)| **name == shape.op).map_or(0, |(code, _)| code);
         let kernel = Kernel::new("shared/bandwidth.comp", config.workgroup())
             .define("WIDTH", shape.width)
             .constant("OP", Scalar::U32(op))
-            .constant("ITERATIONS", Scalar::U32(count));
+            .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
         let source = Sequence::Words { seed: config.seed() };
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [

@@ -83,11 +83,6 @@ impl<'a> Shape<'a> {
         if bytes > limit.into() {
             return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
         }
-        if iterations > MOST_ITERATIONS {
-            return Err(Skip::new(format!(
-                "{MOST_ITERATIONS} iterations are the most that the twin follows: the case needs {iterations}"
-            )));
-        }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
         let [lanes, row, elements, iterations] = [lanes, row, elements, iterations].map(|n| u32::try_from(n).map_err(too_many));
         let groups = fold_groups(config.integer("groups"), config.most_groups());
@@ -171,7 +166,9 @@ impl Experiment for BankConflict {
                 .relative_to(0_u64),
             Axis::new("stride", "elements from lane to lane", AxisKind::AtLeast(1), strides).relative_to(1_u64),
             local_size_axis(setting),
-            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
+            Axis::new("iterations", "times 16 loads per invocation", AxisKind::AtLeast(1), [64_u64])
+                .up_to(MOST_ITERATIONS)
+                .of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]
     }

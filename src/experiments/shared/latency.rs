@@ -1,6 +1,6 @@
 //! `shared/latency`: how long does one load from workgroup memory take?
 
-use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, Ring};
+use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOPS, Ring};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
@@ -27,6 +27,8 @@ impl Experiment for Latency {
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
             Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+                .multiple_of(HOPS_PER_ITERATION)
+                .up_to(MOST_HOPS)
                 .of_monotone_work(),
         ]
     }

@@ -51,16 +51,15 @@ impl Experiment for Tile {
         vec![
             Axis::new("tile", "rows and columns of the tile", AxisKind::Numbers(&[8, 16, 32, 64]), tiles.iter().copied()),
             local_size_axis(setting),
-            Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64]).of_monotone_work(),
+            Axis::new("iterations", "times N/2 loads per invocation", AxisKind::AtLeast(1), [64_u64])
+                .up_to(MOST_ITERATIONS)
+                .of_monotone_work(),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
-        let count = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS).ok_or_else(|| {
-            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
-        })?;
         let groups = fold_groups(config.integer("groups"), config.most_groups());
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
         let source = Sequence::Words { seed: config.seed() };
@@ -80,7 +79,7 @@ impl Experiment for Tile {
             .constant("TILE", Scalar::U32(config.u32("tile")))
             .constant("PADDING", Scalar::U32((config.variant == "padded").into()))
             .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
-            .constant("ITERATIONS", Scalar::U32(count));
+            .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
         case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
         let loads = invocations.checked_mul(iterations).and_then(|count| count.checked_mul(tile / 2));
         let work = Work { bytes: loads.and_then(|loads| loads.checked_mul(4)), items: loads, ..Work::default() };

@@ -135,6 +135,8 @@ impl Experiment for Atomic {
                 AxisKind::AtLeast(ATOMICS_PER_ITERATION),
                 [atomics],
             )
+            .multiple_of(ATOMICS_PER_ITERATION)
+            .up_to(MOST_ATOMICS)
             .of_monotone_work(),
         ]
     }
@@ -224,12 +226,7 @@ fn require_features(config: &Config) -> Result<(), Skip> {
 }
 
 fn require_size(config: &Config, shape: &Shape) -> Result<(), Skip> {
-    let Shape { atomics, invocations, .. } = *shape;
-    if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
-        return Err(Skip::new(format!(
-            "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
-        )));
-    }
+    let invocations = shape.invocations;
     let together = if config.choice("contention") == "one" { invocations } else { shape.sharers };
     let ty = config.choice("type");
     let exact = match ty {

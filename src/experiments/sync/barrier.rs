@@ -29,7 +29,7 @@ const TRAFFIC: &[&str] = &["registers", "shared"];
 const UNROLL: u64 = 8;
 
 /// More would keep the twin busy for minutes.
-const MOST_BARRIERS: u32 = 1 << 20;
+const MOST_BARRIERS: u64 = 1 << 20;
 
 struct Barrier;
 
@@ -54,6 +54,8 @@ impl Experiment for Barrier {
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
             Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers])
+                .multiple_of(UNROLL)
+                .up_to(MOST_BARRIERS)
                 .of_monotone_work(),
         ]
     }
@@ -68,10 +70,7 @@ impl Experiment for Barrier {
             }
         }
         config.require(needs(kind))?;
-        let is_right = |count: &u32| barriers % UNROLL == 0 && *count <= MOST_BARRIERS;
-        let count = u32::try_from(barriers).ok().filter(is_right).ok_or_else(|| {
-            Skip::new(format!("barriers is {barriers}, the case needs a multiple of {UNROLL} up to {MOST_BARRIERS}"))
-        })?;
+        let count = config.u32("barriers");
         let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
         let steps = Steps { local_size, count, partner_bits: partner_bits(kind, local_size), has_traffic };
         let kernel = Kernel::new("sync/barrier.comp", config.workgroup()).constant("BARRIERS", Scalar::U32(count));

@@ -48,17 +48,14 @@ impl Experiment for FalseSharing {
                 AxisKind::AtLeast(ATOMICS_PER_ITERATION),
                 [atomics],
             )
+            .multiple_of(ATOMICS_PER_ITERATION)
+            .up_to(MOST_ATOMICS)
             .of_monotone_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let atomics = config.integer("atomics");
-        if atomics % ATOMICS_PER_ITERATION != 0 || atomics > MOST_ATOMICS {
-            return Err(Skip::new(format!(
-                "atomics is {atomics}, the case needs a multiple of {ATOMICS_PER_ITERATION} up to {MOST_ATOMICS}"
-            )));
-        }
         let shape = Shape::new(config);
         u32_of(shape.words())?;
         let kernel = Kernel::new("sync/false_sharing.comp", config.workgroup())

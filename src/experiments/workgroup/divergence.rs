@@ -53,16 +53,14 @@ impl Experiment for Divergence {
             Axis::new("branches", "paths", AxisKind::Numbers(BRANCHES), branches).relative_to(1_u64),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations]).of_monotone_work(),
+            Axis::new("turns", "times four steps of a path", AxisKind::AtLeast(1), [iterations])
+                .up_to(MOST_ITERATIONS)
+                .of_monotone_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
-        let pushed = u32::try_from(iterations).ok().filter(|_| iterations <= MOST_ITERATIONS);
-        let pushed = pushed.ok_or_else(|| {
-            Skip::new(format!("{MOST_ITERATIONS} iterations are the most that the twin follows, the case needs {iterations}"))
-        })?;
         let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
         let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
         let code = (0..).zip(PATTERNS).find(|(_, name)| **name == pattern).map_or(0, |(code, _)| code);
@@ -75,7 +73,7 @@ impl Experiment for Divergence {
         let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
         let mut case = CaseBuilder::new(self.name(), config);
         let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
-        case.run(kernel, &[results], groups, &[pushed]);
+        case.run(kernel, &[results], groups, &[config.u32("turns")]);
         let steps = invocations.checked_mul(iterations).and_then(|iterations| iterations.checked_mul(STEPS));
         let work = Work { ops: steps, items: Some(invocations), ..Work::default() };
         // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.

@@ -55,24 +55,18 @@ impl Experiment for Persistent {
         vec![
             Axis::new("lengths", "steps of the blocks", AxisKind::Choices(LENGTHS), lengths.iter().copied()),
             // More of them are no more work.
-            Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups),
+            Axis::new("groups", "workgroups that stay", AxisKind::AtLeast(1), groups).up_to(MOST_BLOCKS),
             local_size_axis(setting),
-            Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).of_work(),
-            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations).of_monotone_work(),
+            Axis::new("blocks", "blocks of items", AxisKind::AtLeast(1), [blocks]).up_to(MOST_BLOCKS).of_work(),
+            Axis::new("turns", "steps of an item of a short block", AxisKind::AtLeast(1), iterations)
+                .up_to(MOST_ITERATIONS)
+                .of_monotone_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
-        if blocks > MOST_BLOCKS || iterations > MOST_ITERATIONS {
-            return Err(Skip::new(format!(
-                "the twin follows {MOST_BLOCKS} blocks of {MOST_ITERATIONS} iterations, the case needs {blocks} of {iterations}"
-            )));
-        }
         let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
-        if groups > MOST_BLOCKS {
-            return Err(Skip::new(format!("groups is {MOST_BLOCKS} at most, the case needs {groups}")));
-        }
         let groups = fold_groups(groups, config.most_groups());
         let (items, is_uneven) = (blocks.saturating_mul(local_size), config.choice("lengths") == "uneven");
         let kernel = Kernel::new("workgroup/persistent.comp", config.workgroup())
@@ -162,28 +156,5 @@ mod tests {
         assert_eq!(bytes("grid"), bytes("stride"));
         assert_eq!(bytes("queue")[0], bytes("grid")[0]);
         assert_eq!(bytes("queue")[1], [0; 4]);
-    }
-
-    #[test]
-    fn more_workgroups_than_blocks_can_be_are_skipped() {
-        let with = |variant, groups: u64| {
-            let [_, others @ ..] = values(8, 1);
-            case(variant, [("groups", groups), others[0], others[1], others[2]], "even")
-        };
-        assert!(with("stride", MOST_BLOCKS).is_ok());
-        for groups in [MOST_BLOCKS + 1, 1 << 32, u64::MAX] {
-            assert_eq!(
-                with("queue", groups).unwrap_err().reason,
-                format!("groups is 4194304 at most, the case needs {groups}")
-            );
-            assert!(with("grid", groups).is_ok(), "they have no part in it");
-        }
-    }
-
-    #[test]
-    fn what_the_twin_can_not_follow_is_skipped() {
-        for values in [values(1 << 40, 1), values(u64::MAX, 1), values(1, 1 << 40)] {
-            assert!(case("queue", values, "uneven").unwrap_err().reason.contains("the case needs"));
-        }
     }
 }

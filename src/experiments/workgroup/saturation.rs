@@ -38,16 +38,14 @@ impl Experiment for Saturation {
         vec![
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups).of_work(),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [64_u64]),
-            Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps]).of_monotone_work(),
+            Axis::new("steps", "dependent steps per invocation", AxisKind::AtLeast(1), [steps])
+                .up_to(MOST_STEPS)
+                .of_monotone_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [groups, local_size, steps] = ["groups", "local_size_x", "steps"].map(|axis| config.integer(axis));
-        let count = u32::try_from(steps).ok().filter(|_| steps <= MOST_STEPS);
-        let count = count.ok_or_else(|| {
-            Skip::new(format!("{MOST_STEPS} steps are the most that the twin follows, the case needs {steps}"))
-        })?;
         // A grid of another size than asked for would be another point of the sweep.
         let limit = config.most_groups();
         let grid = fold_groups(groups, limit);
@@ -57,7 +55,8 @@ impl Experiment for Saturation {
         let invocations = groups.saturating_mul(local_size);
         let mut case = CaseBuilder::new(self.name(), config);
         let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
-        let kernel = Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(count));
+        let kernel =
+            Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(config.u32("steps")));
         case.run(kernel, &[results], grid, &[]);
         let work = Work { items: Some(invocations), ops: invocations.checked_mul(steps), ..Work::default() };
         Ok(case.iterations(steps).build(work, Headline::ITEMS))
