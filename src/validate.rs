@@ -1,5 +1,7 @@
 //! Comparing what a device computed with what its CPU twin says.
 
+pub mod invariants;
+
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -73,6 +75,10 @@ pub enum Position {
     Sum,
     /// The number of elements that were written.
     Count,
+    /// A row of a matrix.
+    Row(u64),
+    /// All of it.
+    Whole,
 }
 
 /// A component of a texel.
@@ -91,7 +97,7 @@ impl fmt::Display for Position {
             Self::Element(index) => write!(f, "[{index}]"),
             Self::Texel(texel) => write!(f, "{:?}.{}", texel.place, texel.component),
             Self::Sorted(index) => write!(f, "[{index}] of the sorted elements"),
-            Self::Sum | Self::Count => Ok(()),
+            Self::Sum | Self::Count | Self::Row(_) | Self::Whole => Ok(()),
         }
     }
 }
@@ -101,6 +107,10 @@ impl fmt::Display for Mismatch {
         let Self { output, at, got, expected, wrong, total, hint } = self;
         match at {
             Position::Sum => write!(f, "the sum of {output} is {got}, should be {expected}")?,
+            Position::Row(row) => {
+                write!(f, "row {row} of {output} is {got}, should be {expected} ({wrong} of {total} rows are wrong)")?
+            }
+            Position::Whole => write!(f, "{output} is {got}, should be {expected}")?,
             Position::Count => write!(f, "{output} has {got} written elements, should have {expected}")?,
             _ => write!(f, "{output}{at} is {got}, should be {expected} ({wrong} of {total} elements are wrong)")?,
         }

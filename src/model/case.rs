@@ -621,20 +621,18 @@ impl Headline {
 pub enum Check {
     /// Every element of these resources (by index) is read back and compared with the CPU twin.
     Twin(Vec<usize>),
+    /// These resources are read back, and hold what must be true of them, told here in words: where a twin would take far longer
+    /// than the device.
+    Invariant(Vec<usize>, &'static str),
     /// Nothing is there to check, for this reason.
     Nothing(&'static str),
 }
 
 impl Check {
-    /// Whether results are compared with a twin.
-    pub fn is_twin(&self) -> bool {
-        matches!(self, Self::Twin(_))
-    }
-
     /// The resources that are read back.
     pub fn outputs(&self) -> &[usize] {
         match self {
-            Self::Twin(resources) => resources,
+            Self::Twin(resources) | Self::Invariant(resources, _) => resources,
             Self::Nothing(_) => &[],
         }
     }

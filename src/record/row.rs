@@ -266,15 +266,14 @@ impl Record {
         self.status = Status::Ok.to_string();
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
-        match &case.check {
-            Check::Twin(_) => {
-                self.checked = "true".to_owned();
-                if !measured.is_compared {
-                    self.check_note = AFTER_ONE_PASS.to_owned();
-                }
-            }
-            Check::Nothing(why) => self.leave_unchecked(why),
-        }
+        let (checked, what) = match case.check {
+            Check::Twin(_) => ("true", ""),
+            Check::Invariant(_, what) => ("invariant", what),
+            Check::Nothing(why) => ("false", why),
+        };
+        let early = if measured.is_compared || checked == "false" { "" } else { AFTER_ONE_PASS };
+        self.checked = checked.to_owned();
+        self.check_note = [what, early].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
         self.describe_how(measured);
         if let Some(statistics) = &measured.statistics {
             self.describe_statistics(case, statistics);

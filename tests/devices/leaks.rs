@@ -112,6 +112,7 @@ fn what_finds_something_is_found() {
         assert_eq!(right(Shape::StaleFlags), [true, false, false], "no poison looks like a flag");
         let [alone, _, in_batch] = right(Shape::UnclearedHistogram);
         assert!(alone && !in_batch, "its reset hides it");
+        assert_eq!(right(Shape::WrongProduct), [false, false, false], "one number is off by one");
         assert!(!right(Shape::StaleScratch)[0], "scratch memory is poisoned");
         assert!(!right(Shape::StalePingPong)[0], "outputs are poisoned");
     });

@@ -6,6 +6,7 @@ use lanescope::experiments::{Built, CaseBuilder, Config, Setting};
 use lanescope::model::{DeviceInfo, Headline, Kernel, Point, Preset, Scalar, Sequence, Work};
 use lanescope::shader::{Compiler, Library};
 use lanescope::validate::Expected;
+use lanescope::validate::invariants::{self, Matrix};
 
 /// The words of each: no tile divides them.
 const N: u32 = 1000;
@@ -26,12 +27,16 @@ pub enum Shape {
     PingPong,
     /// The same, whose first step goes on from what the last pass left.
     StalePingPong,
+    /// A product of matrices, held to Freivalds' check.
+    Product,
+    /// The same, of which one number is off by one.
+    WrongProduct,
     /// Flags that one kernel sets where there is something, and another one counts; those of the last pass are never taken away.
     StaleFlags,
 }
 
 /// The right ones.
-pub const RIGHT: [Shape; 3] = [Shape::Reduction, Shape::Histogram, Shape::PingPong];
+pub const RIGHT: [Shape; 4] = [Shape::Reduction, Shape::Histogram, Shape::PingPong, Shape::Product];
 
 /// A compiler that knows the shapes' kernels.
 pub fn compiler() -> Compiler {
@@ -41,6 +46,7 @@ pub fn compiler() -> Compiler {
         ("shapes/exchange.comp", EXCHANGE),
         ("shapes/flag.comp", FLAG),
         ("shapes/flagged.comp", FLAGGED),
+        ("shapes/product.comp", PRODUCT),
     ];
     let with = |library: Library, (name, body): (&str, &str)| library.with(name, format!("{HEAD}{body}"));
     Compiler::new(kernels.into_iter().fold(Library::embedded(), with)).unwrap()
@@ -93,6 +99,40 @@ pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
                 case.run(kernel, &[if step % 2 == 0 { other } else { to }, from], [N.div_ceil(64), 1, 1], &[]);
             }
         }
+        Shape::Product | Shape::WrongProduct => {
+            let factors = [seed, !seed].map(|seed| Sequence::WholeFloats { seed, magnitude: 64 });
+            let [m, n, k] = SIZES;
+            let element = move |i: u64| {
+                let term = |inner: u64| factors[0].float(i / n * k + inner) * factors[1].float(inner * n + i % n);
+                (0..k).map(term).sum()
+            };
+            let resources = [
+                case.output("c", Expected::floats(m * n, element)),
+                case.input("a", m * k, factors[0]),
+                case.input("b", k * n, factors[1]),
+            ];
+            let kernel = kernel("shapes/product.comp", u32::from(shape == Shape::WrongProduct));
+            case.run(kernel, &resources, [(m * n).div_ceil(64).try_into().unwrap(), 1, 1], &[]);
+            let output = resources[0];
+            let case = case.holds("Freivalds' check in whole numbers", move |left| {
+                let words: Vec<f32> =
+                    left.of(output).chunks_exact(4).map(|word| f32::from_ne_bytes(word.try_into().unwrap())).collect();
+                let whole = |x: f32| invariants::whole(x.into());
+                let given = |of: usize, columns: u64, row: usize, column: usize| {
+                    whole(factors[of].float(row as u64 * columns + column as u64))
+                };
+                let [rows, columns, inner] = SIZES.map(|size| usize::try_from(size).unwrap());
+                invariants::product(
+                    "c",
+                    [
+                        &Matrix { size: [rows, inner], at: &|row, column| given(0, k, row, column) },
+                        &Matrix { size: [inner, columns], at: &|row, column| given(1, n, row, column) },
+                        &Matrix { size: [rows, columns], at: &|row, column| whole(*words.get(row * columns + column)?) },
+                    ],
+                )
+            });
+            return case.build(Work { items: Some(m * n), ..Work::default() }, Headline::ITEMS);
+        }
         Shape::StaleFlags => {
             let count = move |_| words(data).map(|word| word & 1023).collect::<BTreeSet<u32>>().len().try_into().unwrap();
             let (found, source) = (case.output("found", Expected::words(1, count)), case.input("source", N.into(), data));
@@ -117,6 +157,9 @@ fn kernel(source: &'static str, n: u32) -> Kernel {
 fn summing(n: u32) -> Kernel {
     kernel("shapes/sum.comp", n)
 }
+
+/// Rows and columns of the product, and what it sums up.
+const SIZES: [u64; 3] = [33, 17, 65];
 
 const HEAD: &str = "#version 450
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
@@ -167,6 +210,19 @@ void main() {
     }
     barrier();
     if (gl_LocalInvocationID.x == 0) found[0] = count;
+}";
+
+/// A number of a product of matrices for each invocation.
+const PRODUCT: &str = "
+layout(set = 0, binding = 0) restrict writeonly buffer C { float c[]; };
+layout(set = 0, binding = 1) restrict readonly buffer A { float a[]; };
+layout(set = 0, binding = 2) restrict readonly buffer B { float b[]; };
+void main() {
+    const uint i = gl_GlobalInvocationID.x, row = i / 17, column = i % 17;
+    if (i >= 33 * 17) return;
+    float sum = 0;
+    for (uint k = 0; k < 65; ++k) sum += a[row * 65 + k] * b[k * 17 + column];
+    c[i] = i == 200 ? sum + N : sum;
 }";
 
 /// A step of an odd-even sort: neighbours change places where they are in the wrong order.

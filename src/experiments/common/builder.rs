@@ -106,6 +106,7 @@ pub struct CaseBuilder<'a> {
     case: Case,
     twin: Twin<'a>,
     outputs: Vec<usize>,
+    invariant: Option<&'static str>,
     /// The kernel that is bound at the end of the pass so far.
     bound: Option<KernelHandle>,
 }
@@ -114,7 +115,7 @@ impl<'a> CaseBuilder<'a> {
     /// A case that does nothing yet.
     pub fn new(experiment: &str, config: &Config) -> Self {
         let case = Case { variant: config.variant.to_owned(), ..Case::new(experiment, config.point) };
-        Self { case, twin: Twin::default(), outputs: Vec::new(), bound: None }
+        Self { case, twin: Twin::default(), outputs: Vec::new(), invariant: None, bound: None }
     }
 
     // ---- resources ----
@@ -262,6 +263,14 @@ impl<'a> CaseBuilder<'a> {
         self
     }
 
+    /// Checks what must be true of the outputs in place of every element: rows say `checked=invariant`, and in these words what that is.
+    /// For results that a twin would take far longer to compute than the device.
+    #[must_use]
+    pub fn holds(mut self, what: &'static str, check: impl Fn(&Left) -> Verdict + 'a) -> Self {
+        self.invariant = Some(what);
+        self.checked_by(check)
+    }
+
     /// Leaves the results unchecked, for this reason.
     #[must_use]
     pub fn unchecked(mut self, why: &'static str) -> Self {
@@ -299,8 +308,12 @@ impl<'a> CaseBuilder<'a> {
 
     /// The case and its twin, with what a pass does and the figure that the row leads with.
     pub fn build(self, work: Work, headline: Headline) -> Built<'a> {
-        let Self { case, twin, outputs, .. } = self;
-        let check = if outputs.is_empty() { case.check.clone() } else { Check::Twin(outputs) };
+        let Self { case, twin, outputs, invariant, .. } = self;
+        let check = match invariant {
+            _ if outputs.is_empty() => case.check.clone(),
+            Some(what) => Check::Invariant(outputs, what),
+            None => Check::Twin(outputs),
+        };
         Built { case: Case { work, headline, check, ..case }, twin }
     }
 }
