@@ -1,5 +1,6 @@
 //! What a case follows from.
 
+use super::grid::fold_groups;
 use crate::experiments::Setting;
 use crate::model::{DeviceInfo, Feature, Point, Skip, SubgroupClass};
 
@@ -86,6 +87,25 @@ impl<'a> Config<'a> {
     /// As [`Point::integer`].
     pub fn workgroup(&self) -> [u32; 3] {
         [self.u32("local_size_x"), 1, 1]
+    }
+
+    /// The grid of so many workgroups of the axis `local_size_x`, at least, and how many invocations it has. Numbers beyond 64 bits
+    /// saturate: the plan skips such a case by a limit.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn grid(&self, workgroups: u64) -> ([u32; 3], u64) {
+        let groups = fold_groups(workgroups, self.most_groups());
+        let local_size = self.integer("local_size_x");
+        (groups, groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into())))
+    }
+
+    /// The place of the choice on an axis among all its choices: the number that shaders know it by.
+    ///
+    /// # Panics
+    /// As [`Point::choice`].
+    pub fn code(&self, axis: &str, choices: &[&str]) -> u32 {
+        (0..).zip(choices).find(|(_, choice)| **choice == self.choice(axis)).map_or(0, |(code, _)| code)
     }
 
     /// The most workgroups that the device allows along x.

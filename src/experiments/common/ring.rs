@@ -1,6 +1,6 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
-use crate::experiments::{CaseBuilder, Config, fold_groups, lanes, size_to_require};
+use crate::experiments::{CaseBuilder, Config, lanes, size_to_require};
 use crate::model::{Chain, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
@@ -39,8 +39,7 @@ impl Ring {
     pub fn new(groups: u64, config: &Config) -> Self {
         let [bytes, local_size, hops] = ["window_bytes", "local_size_x", "hops"].map(|axis| config.integer(axis));
         let lanes = local_size.min(lanes(config.device()).into());
-        let groups = fold_groups(groups, config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(groups);
         let words = bytes / 4;
         let nodes = (words / lanes).saturating_sub(1) | 1;
         Self { lanes, nodes, words, local_size, hops, groups, invocations }

@@ -82,7 +82,7 @@ impl Experiment for RowColumn {
         let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [case.output("sums", Expected::words(sums, sum)), case.input("matrix", words, matrix)];
-        let code = (0..).zip(WALKS).find(|(_, name)| **name == walk).map_or(0, |(code, _)| code);
+        let code = config.code("walk", WALKS);
         let kernel = Kernel::new("memory/row_column.comp", config.workgroup())
             .constant("WALK", Scalar::U32(code))
             .constant("UNROLL", Scalar::U32(config.u32("unroll")));

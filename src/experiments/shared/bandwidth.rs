@@ -1,6 +1,6 @@
 //! `shared/bandwidth`: how fast does the whole device read and write workgroup memory?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -47,8 +47,7 @@ struct Shape<'a> {
 impl<'a> Shape<'a> {
     fn new(config: &Config<'a>) -> Self {
         let [width, local_size, iterations] = ["width", "local_size_x", "iterations"].map(|axis| config.integer(axis));
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let (op, rows) = (config.choice("op"), BURST_WORDS / width + 1);
         Self { op, width, rows, local_size, iterations, groups, invocations }
     }
@@ -97,7 +96,7 @@ impl Experiment for Bandwidth {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = Shape::new(config);
         let iterations = shape.iterations;
-        let op = (0..).zip(OPS).find(|(_, name)| **name == shape.op).map_or(0, |(code, _)| code);
+        let op = config.code("op", OPS);
         let kernel = Kernel::new("shared/bandwidth.comp", config.workgroup())
             .define("WIDTH", shape.width)
             .constant("OP", Scalar::U32(op))

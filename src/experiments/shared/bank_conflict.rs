@@ -4,9 +4,7 @@ mod inference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, local_size_axis, scramble, size_to_require,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, scramble, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point, Preset, Scalar,
     Sequence, Skip, Traffic, Work,
@@ -85,8 +83,7 @@ impl<'a> Shape<'a> {
         }
         let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
         let [lanes, row, elements, iterations] = [lanes, row, elements, iterations].map(|n| u32::try_from(n).map_err(too_many));
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         Ok(Self {
             pattern,
             width,
@@ -175,7 +172,7 @@ impl Experiment for BankConflict {
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = Shape::new(config)?;
-        let pattern = (0..).zip(PATTERNS).find(|(_, name)| **name == shape.pattern).map_or(0, |(code, _)| code);
+        let pattern = config.code("pattern", PATTERNS);
         let mut kernel = Kernel::new("shared/bank_conflict.comp", config.workgroup())
             .define("WIDTH", shape.width)
             .constant("PATTERN", Scalar::U32(pattern))

@@ -1,6 +1,6 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -60,8 +60,7 @@ impl Experiment for Tile {
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [tile, local_size, iterations] = ["tile", "local_size_x", "iterations"].map(|axis| config.integer(axis));
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let source = Sequence::Words { seed: config.seed() };
         let prepare = move || {
             let results: Vec<u32> = (0..BEGINNINGS)

@@ -1,7 +1,7 @@
 //! `subgroup/aggregate`: does it pay to ask for places in a list together: by lanes, by subgroups, by workgroups?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, size_to_require, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, size_to_require, usual_size};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::{Expected, Verdict, compare};
 
@@ -57,8 +57,7 @@ impl Experiment for Aggregate {
         if config.variant == "subgroup" {
             config.require_classes(CLASSES)?;
         }
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let requests = Requests { invocations, rounds: config.u32("requests"), terms: Sequence::Words { seed: config.seed() } };
         let kernel = Kernel::new("subgroup/aggregate.comp", config.workgroup())
             .define(&format!("BY_{}", config.variant.to_uppercase()), "")

@@ -1,6 +1,6 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
@@ -68,8 +68,7 @@ impl Experiment for UniformLoad {
         if variant == "leader" {
             config.require_classes(&[SubgroupClass::Ballot])?;
         }
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         u32_of(invocations)?;
         let window = bytes / 4;
         let kernel = Kernel::new("subgroup/uniform_load.comp", config.workgroup())

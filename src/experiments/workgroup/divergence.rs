@@ -1,8 +1,6 @@
 //! `workgroup/divergence`: what does it cost when the lanes of a subgroup take different paths?
 
-use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, scramble, size_to_require, usual_size,
-};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, scramble, size_to_require, usual_size};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -63,14 +61,13 @@ impl Experiment for Divergence {
         let [local_size, iterations] = ["local_size_x", "turns"].map(|axis| config.integer(axis));
         let (pattern, branches, lanes) = (config.choice("pattern"), config.u32("branches"), lanes(config.device()));
         let twin = Twin { pattern, branches, lanes, steps: iterations * STEPS };
-        let code = (0..).zip(PATTERNS).find(|(_, name)| **name == pattern).map_or(0, |(code, _)| code);
+        let code = config.code("pattern", PATTERNS);
         let mut kernel = Kernel::new("workgroup/divergence.comp", config.workgroup())
             .constant("PATTERN", Scalar::U32(code))
             .constant("BRANCHES", Scalar::U32(branches))
             .constant("LANES", Scalar::U32(lanes));
         kernel.required_subgroup_size = size_to_require(config.device(), local_size);
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let mut case = CaseBuilder::new(self.name(), config);
         let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
         case.run(kernel, &[results], groups, &[config.u32("turns")]);

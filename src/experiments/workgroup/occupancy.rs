@@ -1,7 +1,7 @@
 //! `workgroup/occupancy`: what does it cost when workgroup memory keeps other workgroups away?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -70,8 +70,7 @@ impl Experiment for Occupancy {
         let words = u32::try_from(spoiler / 4).ok().filter(|_| spoiler <= limit.into());
         let words =
             words.ok_or_else(|| Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {spoiler}")))?;
-        let groups = fold_groups(n.div_ceil(local_size.saturating_mul(READS)), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(n.div_ceil(local_size.saturating_mul(READS)));
         let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);

@@ -1,7 +1,7 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, usual_size};
 use crate::model::{Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -67,8 +67,7 @@ impl Experiment for Registers {
         let kernel = Kernel::new("workgroup/registers.comp", config.workgroup())
             .constant("LIVE_VALUES", Scalar::U32(config.u32("live_values")))
             .constant("ITERATIONS", Scalar::U32(config.u32("turns")));
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let invocations = groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into()));
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let mut case = CaseBuilder::new(self.name(), config);
         let results =
             case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
