@@ -159,7 +159,7 @@ impl Experiment for Bandwidth {
             local_size_axis(setting),
             // Of other numbers of workgroups, other ones share a processor and its first cache: that isn't the same work.
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
-            Axis::new("reads", "loads per invocation, a multiple of 8", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
+            Axis::new("reads", "loads per invocation", AxisKind::AtLeast(LOADS_PER_ITERATION), [reads])
                 .multiple_of(LOADS_PER_ITERATION)
                 .up_to(MOST_READS)
                 .of_monotone_work(),

@@ -52,7 +52,7 @@ impl Experiment for Latency {
         vec![
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
             Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
-            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+            Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
                 .multiple_of(HOPS_PER_ITERATION)
                 .up_to(MOST_HOPS)
                 .of_monotone_work(),

@@ -49,15 +49,10 @@ impl Experiment for Line {
             Axis::new("distance", "bytes from a node's first word to its second", AxisKind::AtLeast(4), distances)
                 .relative_to(4_u64),
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(NODE_BYTES), [set]),
-            Axis::new(
-                "hops",
-                "loads per pass, two for each node, a multiple of 16",
-                AxisKind::AtLeast(HOPS_PER_ITERATION),
-                [1_u64 << 15],
-            )
-            .multiple_of(HOPS_PER_ITERATION)
-            .up_to(MOST_HOPS)
-            .of_monotone_work(),
+            Axis::new("hops", "loads per pass, two for each node", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 15])
+                .multiple_of(HOPS_PER_ITERATION)
+                .up_to(MOST_HOPS)
+                .of_monotone_work(),
         ]
     }
 

@@ -64,7 +64,7 @@ impl Experiment for Tlb {
             Axis::new("page_bytes", "bytes from page to page", AxisKind::Numbers(PAGE_BYTES), page_bytes)
                 .relative_to(LINE_BYTES),
             Axis::new("pages", "pages with a line that the walk visits", AxisKind::AtLeast(1), pages),
-            Axis::new("hops", "loads per pass, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
+            Axis::new("hops", "loads per pass", AxisKind::AtLeast(HOPS_PER_ITERATION), [1_u64 << 16])
                 .multiple_of(HOPS_PER_ITERATION)
                 .up_to(MOST_HOPS)
                 .of_monotone_work(),

@@ -49,7 +49,7 @@ impl Experiment for Capacity {
             Axis::new("window_bytes", "workgroup memory of a workgroup", AxisKind::AtLeast(4 * LEAST_NODES), windows),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_monotone_work(),
-            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+            Axis::new("hops", "loads of an invocation", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
                 .multiple_of(HOPS_PER_ITERATION)
                 .up_to(MOST_HOPS)
                 .of_monotone_work(),

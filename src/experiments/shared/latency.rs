@@ -26,7 +26,7 @@ impl Experiment for Latency {
         vec![
             Axis::new("local_size_x", "invocations of the workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("window_bytes", "workgroup memory that the cycle lies in", AxisKind::AtLeast(4 * LEAST_NODES), windows),
-            Axis::new("hops", "loads of an invocation, a multiple of 16", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
+            Axis::new("hops", "loads of an invocation", AxisKind::AtLeast(HOPS_PER_ITERATION), [hops])
                 .multiple_of(HOPS_PER_ITERATION)
                 .up_to(MOST_HOPS)
                 .of_monotone_work(),

@@ -52,7 +52,7 @@ impl Experiment for UniformLoad {
             ),
             local_size_axis(setting),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new("reads", "words per invocation, a multiple of 8", AxisKind::AtLeast(LOADS_PER_ITERATION), [loads])
+            Axis::new("reads", "words per invocation", AxisKind::AtLeast(LOADS_PER_ITERATION), [loads])
                 .multiple_of(LOADS_PER_ITERATION)
                 .up_to(MOST_LOADS)
                 .of_monotone_work(),

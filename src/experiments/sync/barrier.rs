@@ -53,7 +53,7 @@ impl Experiment for Barrier {
             Axis::new("traffic", "what a step works on", AxisKind::Choices(TRAFFIC), TRAFFIC.iter().copied()),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), groups),
-            Axis::new("barriers", "steps per invocation, a multiple of 8", AxisKind::AtLeast(UNROLL), [barriers])
+            Axis::new("barriers", "steps per invocation", AxisKind::AtLeast(UNROLL), [barriers])
                 .multiple_of(UNROLL)
                 .up_to(MOST_BARRIERS)
                 .of_monotone_work(),

@@ -42,15 +42,10 @@ impl Experiment for FalseSharing {
                 .relative_to(SPACINGS[0]),
             Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [local_size]),
             Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]).of_work(),
-            Axis::new(
-                "atomics",
-                "operations per invocation, a multiple of 8",
-                AxisKind::AtLeast(ATOMICS_PER_ITERATION),
-                [atomics],
-            )
-            .multiple_of(ATOMICS_PER_ITERATION)
-            .up_to(MOST_ATOMICS)
-            .of_monotone_work(),
+            Axis::new("atomics", "operations per invocation", AxisKind::AtLeast(ATOMICS_PER_ITERATION), [atomics])
+                .multiple_of(ATOMICS_PER_ITERATION)
+                .up_to(MOST_ATOMICS)
+                .of_monotone_work(),
         ]
     }
 
