@@ -299,7 +299,8 @@ impl<'r> DeviceRun<'r> {
                 self.describe_pair(planned, &measured, row);
                 return Some(measured);
             }
-            (Err(failure), _) => row.fail(&failure),
+            (Err(failure), Ok(case)) => row.fail_case(case, &failure),
+            (Err(failure), Err(_)) => row.fail(&failure),
             (Ok(_), Err(_)) => {}
         }
         None

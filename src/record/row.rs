@@ -230,6 +230,24 @@ impl Record {
         }
     }
 
+    /// Says how results are checked.
+    fn describe_check(&mut self, check: &Check) {
+        let (checked, what) = match *check {
+            Check::Twin(_) => ("true", ""),
+            Check::Invariant(_, what) => ("invariant", what),
+            Check::Nothing(why) => ("false", why),
+        };
+        (self.checked, self.check_note) = (checked.to_owned(), what.to_owned());
+    }
+
+    /// Takes a failure of a case: it has no figures.
+    pub fn fail_case(&mut self, case: &Case, failure: &Failure) {
+        self.fail(failure);
+        if failure.status == Status::WrongResult {
+            self.describe_check(&case.check);
+        }
+    }
+
     /// Takes a failure: it has no figures.
     pub fn fail(&mut self, failure: &Failure) {
         self.status = failure.status.to_string();
@@ -266,14 +284,11 @@ impl Record {
         self.status = Status::Ok.to_string();
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
-        let (checked, what) = match case.check {
-            Check::Twin(_) => ("true", ""),
-            Check::Invariant(_, what) => ("invariant", what),
-            Check::Nothing(why) => ("false", why),
-        };
-        let early = if measured.is_compared || checked == "false" { "" } else { AFTER_ONE_PASS };
-        self.checked = checked.to_owned();
-        self.check_note = [what, early].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
+        self.describe_check(&case.check);
+        if !measured.is_compared && !case.check.outputs().is_empty() {
+            let parts = [mem::take(&mut self.check_note), AFTER_ONE_PASS.to_owned()];
+            self.check_note = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        }
         self.describe_how(measured);
         if let Some(statistics) = &measured.statistics {
             self.describe_statistics(case, statistics);
@@ -378,4 +393,25 @@ fn rate(amount: Option<u64>, time: f64) -> Option<f64> {
 fn fixed_subgroup_size(device: &DeviceInfo) -> Option<u32> {
     let subgroup = &device.subgroup;
     (subgroup.size > 0 && (!subgroup.size_control || subgroup.min_size == subgroup.max_size)).then_some(subgroup.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_how_its_results_were_checked() {
+        let of = |check: Check| {
+            let case = Case { check, ..Case::new("test/checks", &Point::default()) };
+            let mut row = Record::new();
+            row.fail_case(&case, &Failure::new(Status::WrongResult, "it is another one"));
+            (row.checked, row.check_note)
+        };
+        let what = "Freivalds' check";
+        assert_eq!(of(Check::Twin(vec![0])), ("true".to_owned(), String::new()));
+        assert_eq!(of(Check::Invariant(vec![0], what)), ("invariant".to_owned(), what.to_owned()));
+        let mut lost = Record::new();
+        lost.fail_case(&Case::new("test/checks", &Point::default()), &Failure::new(Status::DeviceLost, "gone"));
+        assert_eq!((lost.checked.as_str(), lost.status.as_str()), ("", "device_lost"));
+    }
 }
