@@ -13,7 +13,9 @@ use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Preset, Skip, Traf
 pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
 pub use common::elements::Elements;
-pub use common::grid::{POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, usual_size};
+pub use common::grid::{
+    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, product, usual_size, workgroups,
+};
 pub use common::lanes::{lanes, scramble, size_to_require};
 pub use common::stepped::stepped;
 

@@ -42,10 +42,14 @@ impl From<&'static str> for AxisValue {
     }
 }
 
+/// The largest number that an axis takes, unless it says another: no memory has so many words, and nobody waits for so many iterations.
+/// A case's sizes may be a constant times one of these without a thought of 64 bits.
+pub const MOST_NUMBER: u64 = 1 << 40;
+
 /// Which values an axis can take at all; anything else is a usage error, not a skipped row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisKind {
-    /// Every whole number from this one on. What the device can't run becomes a skipped row.
+    /// Every whole number from this one to [`Axis::most`]. What the device can't run becomes a skipped row.
     AtLeast(u64),
     /// One of these numbers.
     Numbers(&'static [u64]),
@@ -93,7 +97,7 @@ impl Axis {
             name: Cow::Borrowed(name),
             description: Cow::Borrowed(description),
             kind,
-            most: u64::MAX,
+            most: MOST_NUMBER,
             multiple_of: 1,
             defaults: defaults.into_iter().map(Into::into).collect(),
             neutral: None,
@@ -133,7 +137,7 @@ impl Axis {
         Self { is_work: true, is_monotone: true, ..self }
     }
 
-    /// What it takes, in words: `8, 16`, or `whole numbers from 1`.
+    /// What it takes, in words: `8, 16`, or `whole numbers from 1 to 64`.
     pub fn takes(&self) -> String {
         match &self.kind {
             AxisKind::AtLeast(least) => {
@@ -141,8 +145,8 @@ impl Axis {
                     1 => "whole numbers".to_owned(),
                     of => format!("multiples of {of}"),
                 };
-                let most = if self.most < u64::MAX { format!(" to {}", self.most) } else { String::new() };
-                format!("{multiples} from {least}{most}")
+                let most = if self.most == MOST_NUMBER { "2^40".to_owned() } else { self.most.to_string() };
+                format!("{multiples} from {least} to {most}")
             }
             AxisKind::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             AxisKind::Choices(words) => words.join(", "),
@@ -263,7 +267,7 @@ mod tests {
         let accepted = |n: u64| axis.accepts(&n.into());
         assert!([8, 64, 1024].into_iter().all(accepted) && ![0, 7, 9, 1032, u64::MAX].into_iter().any(accepted));
         assert_eq!(axis.takes(), "multiples of 8 from 8 to 1024");
-        assert_eq!(Axis::new("n", "", AxisKind::AtLeast(1), [64_u64]).takes(), "whole numbers from 1");
+        assert_eq!(Axis::new("n", "", AxisKind::AtLeast(1), [64_u64]).takes(), "whole numbers from 1 to 2^40");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod sequence;
 mod statistics;
 mod traffic;
 
-pub use axis::{Axis, AxisKind, AxisValue, Point};
+pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
 pub use cache::Cache;
 pub use case::{
     Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Repeat,

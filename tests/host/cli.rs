@@ -56,7 +56,7 @@ fn values_that_mean_nothing_are_refused_with_what_is_possible() {
     refused_run(&["memory/stream", "-d", "mock", "-a", "width=3"], &["axis `width` can't be `3`", "1, 2, 4"]);
     refused_run(&["memory/stream", "-d", "mock", "-a", "op=cpoy"], &["did you mean copy?", "read, init, copy"]);
     refused_run(&["memory/stream", "-d", "mock", "-a", "n=many"], &["neither a number", "nor a range"]);
-    refused_run(&["memory/stream", "-d", "mock", "-a", "n=0"], &["whole numbers from 4"]);
+    refused_run(&["memory/stream", "-d", "mock", "-a", "n=0"], &["whole numbers from 4 to 2^40"]);
     refused_run(&["memory/stream", "-d", "mock", "-a", "n"], &["NAME=VALUES"]);
     refused_run(&["memory/[a", "-d", "mock"], &["no valid filter"]);
     refused_run(&["-d", "mock:noise=2"], &["mock:noise=2", "from 0 to 1"]);

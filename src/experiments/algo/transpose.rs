@@ -1,6 +1,6 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, usual_size, workgroups};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
 };
@@ -45,7 +45,9 @@ impl Experiment for Transpose {
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
             Axis::new("tile", "edge of a workgroup's tile, words", AxisKind::Numbers(&[4, 8, 16, 32, 64]), [32_u64]),
-            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
+            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
+                .up_to(MOST_SIZE)
+                .of_work(),
         ]
     }
 
@@ -61,7 +63,7 @@ impl Experiment for Transpose {
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [case.input("source", words, source), case.output("target", Expected::words(words, transposed))];
         case.run(kernel, &resources, [size.div_ceil(tile), size.div_ceil(tile), 1], &[size]);
-        let work = Work { bytes: words.checked_mul(2 * 4), items: Some(words), ..Work::default() };
+        let work = Work { bytes: Some(words * 2 * 4), items: Some(words), ..Work::default() };
         Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 
@@ -98,7 +100,7 @@ fn shuffling(local_size: [u32; 3], device: &DeviceInfo) -> Result<Kernel, Skip> 
         return Err(Skip::new("VK_SUBGROUP_FEATURE_SHUFFLE_BIT is not there for compute shaders: the case needs shuffles"));
     }
     let size = subgroup.size.max(1);
-    let invocations = local_size.iter().fold(1, |all, &n| u64::from(n).saturating_mul(all));
+    let invocations = workgroups(local_size);
     // Only multiples in x are sure to fill subgroups. GPUs fill them across rows as well; llvmpipe begins a new one in every
     // row.
     let filled = if device.is_cpu() { local_size[0].into() } else { invocations };

@@ -2,7 +2,9 @@
 
 use crate::experiments::common::levels::{self, Estimate, Names};
 use crate::experiments::common::sweep::sweeps;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two, product, workgroups,
+};
 use crate::model::{
     Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -76,7 +78,7 @@ impl Shape {
     fn new(config: &Config) -> Self {
         let [bytes, local_size, reads] = ["working_set_bytes", "local_size_x", "reads"].map(|axis| config.integer(axis));
         let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let all_groups = groups.iter().fold(1, |product: u64, count| product.saturating_mul((*count).into()));
+        let all_groups = workgroups(groups);
         let elements = (bytes / BYTES).max(1);
         let is_shared = config.variant == SHARED;
         let step = if elements > local_size { local_size } else { LINE.min(elements - 1) };
@@ -104,16 +106,16 @@ impl Shape {
 
     /// Elements of all windows.
     fn all_elements(&self) -> u64 {
-        if self.spacing == 0 { self.elements } else { self.elements.saturating_mul(self.all_groups) }
+        if self.spacing == 0 { self.elements } else { product([self.elements, self.all_groups]) }
     }
 
     fn invocations(&self) -> u64 {
-        self.all_groups.saturating_mul(self.local_size)
+        product([self.all_groups, self.local_size])
     }
 
     /// Loads of all invocations.
-    fn loads(&self) -> Option<u64> {
-        self.invocations().checked_mul(self.reads)
+    fn loads(&self) -> u64 {
+        product([self.invocations(), self.reads])
     }
 
     /// Loads after which an invocation is back at its first element.
@@ -179,11 +181,10 @@ impl Experiment for Bandwidth {
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [
             case.output("sums", Expected::words(shape.invocations(), move |invocation| sum(&shape, a, invocation))),
-            case.input("a", shape.all_elements().saturating_mul(WORDS), a),
+            case.input("a", product([shape.all_elements(), WORDS]), a),
         ];
         case.run(kernel, &resources, shape.groups, &[elements?, spacing?, golden?, step?, strides?]);
-        let work =
-            Work { bytes: shape.loads().and_then(|loads| loads.checked_mul(BYTES)), items: shape.loads(), ..Work::default() };
+        let work = Work { bytes: Some(product([shape.loads(), BYTES])), items: Some(shape.loads()), ..Work::default() };
         Ok(case.iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 

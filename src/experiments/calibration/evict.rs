@@ -46,7 +46,7 @@ impl Experiment for Evict {
             let n = u32::try_from(words).unwrap_or(u32::MAX);
             case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
         }
-        let work = Work { bytes: words.checked_mul(8), ..Work::default() };
+        let work = Work { bytes: Some(words * 8), ..Work::default() };
         Ok(case.repeat(Repeat::AfterReset).build(work, Headline::BANDWIDTH))
     }
 }

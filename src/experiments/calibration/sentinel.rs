@@ -1,6 +1,6 @@
 //! `calibration/sentinel`: a fixed amount of arithmetic, whose time follows the core clock.
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, product};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -44,7 +44,7 @@ impl Experiment for Sentinel {
         let result = case.output("result", Expected::words_from(invocations, after_steps));
         let kernel = Kernel::new("calibration/sentinel.comp", [LOCAL_SIZE, 1, 1]).constant("STEPS", Scalar::U32(steps));
         case.run(kernel, &[result], [groups, 1, 1], &[]);
-        let work = Work { ops: invocations.checked_mul(steps.into()), items: Some(invocations), ..Work::default() };
+        let work = Work { ops: Some(product([invocations, steps.into()])), items: Some(invocations), ..Work::default() };
         Ok(case.iterations(steps.into()).build(work, Headline::OPS))
     }
 }

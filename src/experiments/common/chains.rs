@@ -1,6 +1,6 @@
 //! Kernels of nothing but arithmetic: chains of dependent operations in a loop. `glsl/peak/chains.glsl` has the other half.
 
-use crate::experiments::{CaseBuilder, Config, fold_groups};
+use crate::experiments::{CaseBuilder, Config, fold_groups, product, workgroups};
 use crate::model::{AxisValue, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
@@ -66,7 +66,7 @@ impl Chains {
 
     /// Operations of one component of one chain: each needs the result of the one before.
     pub fn depth(&self) -> u64 {
-        [2, self.pairs, self.unroll, self.iterations].into_iter().fold(1, u64::saturating_mul)
+        product([2, self.pairs, self.unroll, self.iterations])
     }
 
     /// Components of all chains of an invocation.
@@ -76,12 +76,12 @@ impl Chains {
 
     /// Invocations of the whole grid.
     pub fn invocations(&self) -> u64 {
-        self.groups.iter().fold(self.local_size, |product, &count| product.saturating_mul(count.into()))
+        product([self.local_size, workgroups(self.groups)])
     }
 
     /// Operations of the whole grid.
-    pub fn operations(&self) -> Option<u64> {
-        self.invocations().checked_mul(self.lanes())?.checked_mul(self.depth())
+    pub fn operations(&self) -> u64 {
+        product([self.invocations(), self.lanes(), self.depth()])
     }
 
     /// What each of the words that chains start from ends at.

@@ -3,7 +3,7 @@
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
 
-use crate::experiments::{Built, CaseBuilder, Config};
+use crate::experiments::{Built, CaseBuilder, Config, product};
 use crate::model::{Case, Chain, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
@@ -64,7 +64,7 @@ impl Sweep {
 /// Where the shader's numbers don't reach so far.
 pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
     let Walk { chain, hops, preloaded, sweep } = walk;
-    let words = chain.nodes.saturating_mul(chain.stride);
+    let words = product([chain.nodes, chain.stride]);
     if words > MOST_WORDS {
         return Err(Skip::new(format!("indexes of 32 bits reach {MOST_WORDS} words, the case needs {words}")));
     }

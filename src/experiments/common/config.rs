@@ -1,6 +1,6 @@
 //! What a case follows from.
 
-use super::grid::fold_groups;
+use super::grid::{fold_groups, product, workgroups};
 use crate::experiments::Setting;
 use crate::model::{DeviceInfo, Feature, Point, Skip, SubgroupClass};
 
@@ -94,10 +94,10 @@ impl<'a> Config<'a> {
     ///
     /// # Panics
     /// As [`Point::integer`].
-    pub fn grid(&self, workgroups: u64) -> ([u32; 3], u64) {
-        let groups = fold_groups(workgroups, self.most_groups());
+    pub fn grid(&self, count: u64) -> ([u32; 3], u64) {
+        let groups = fold_groups(count, self.most_groups());
         let local_size = self.integer("local_size_x");
-        (groups, groups.iter().fold(local_size, |product, &count| product.saturating_mul(count.into())))
+        (groups, product([local_size, workgroups(groups)]))
     }
 
     /// The place of the choice on an axis among all its choices: the number that shaders know it by.

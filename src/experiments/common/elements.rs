@@ -1,7 +1,7 @@
 //! How the elements of an array are dealt to the invocations of a grid: `glsl/include/elements.glsl` has the other half.
 
 use super::config::Config;
-use super::grid::{POWERS_TO_64, fold_groups};
+use super::grid::{POWERS_TO_64, fold_groups, product, workgroups};
 use crate::model::{Axis, AxisKind, Skip};
 
 /// What the shaders' indexes of 32 bits must stay below, those past the end included.
@@ -39,9 +39,9 @@ impl Elements {
     /// # Errors
     /// Where the grid reaches so far that indexes wrap around: its last workgroups would take what others have taken.
     pub fn dealt(count: u64, local_size: u64, unroll: u64, limit_x: u32) -> Result<Self, Skip> {
-        let groups = fold_groups(count.div_ceil(local_size.saturating_mul(unroll)), limit_x);
+        let groups = fold_groups(count.div_ceil(local_size * unroll), limit_x);
         let elements = Self { count, local_size, unroll, groups };
-        let reached = elements.invocations().saturating_mul(unroll);
+        let reached = product([elements.invocations(), unroll]);
         if reached >= INDEXES {
             let reason = format!("indexes of 32 bits end at {INDEXES}, the grid of {count} elements reaches {reached}");
             return Err(Skip::new(reason));
@@ -51,7 +51,7 @@ impl Elements {
 
     /// Invocations of the whole grid.
     pub fn invocations(&self) -> u64 {
-        self.groups.iter().fold(self.local_size, |product, &count| product.saturating_mul(count.into()))
+        product([self.local_size, workgroups(self.groups)])
     }
 
     /// What one invocation takes, in the order of its loop.

@@ -16,10 +16,25 @@ pub fn fold_groups(total: u64, limit_x: u32) -> [u32; 3] {
     [x, y, 1].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
 }
 
+/// Workgroups of a whole grid.
+pub fn workgroups(groups: [u32; 3]) -> u64 {
+    product(groups.map(u64::from))
+}
+
+/// What is multiplied, or the largest number where that is more: no device has so much, and the plan skips such a case by a limit.
+/// Where factors are constants and a single number of an axis, which is at most [`MOST_NUMBER`](crate::model::MOST_NUMBER), a
+/// plain product will do.
+pub fn product<const N: usize>(factors: [u64; N]) -> u64 {
+    factors.into_iter().fold(1, u64::saturating_mul)
+}
+
 /// The powers of two from `first` to `last`, both included where they are powers of two.
 pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(first.next_power_of_two()), |n| n.checked_mul(2)).take_while(move |n| *n <= last)
 }
+
+/// Words, pixels or voxels along a side: more in two dimensions fit into no memory, and more in three can't be counted.
+pub const MOST_SIZE: u64 = 1 << 20;
 
 /// The greatest common divisor.
 pub fn gcd(a: u64, b: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::experiments::{Built, CaseBuilder, Config, Setting, size_to_require};
+use crate::experiments::{Built, CaseBuilder, Config, Setting, product, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Component, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Preset, Scalar,
     Sequence, Skip, SpirvTarget, Work,
@@ -125,21 +125,19 @@ impl Sizes {
     }
 
     fn sums(&self) -> u64 {
-        [self.tiles[0], self.tiles[1], self.m, self.n].into_iter().fold(self.units, u64::saturating_mul)
+        product([self.units, self.tiles[0], self.tiles[1], self.m, self.n])
     }
 
     /// Multiplications and additions of all products.
-    fn operations(&self) -> Option<u64> {
-        let products = self.rounds.checked_mul(2 * ITERATIONS + 1)?;
-        products.checked_mul(2 * self.k)?.checked_mul(self.sums())
+    fn operations(&self) -> u64 {
+        product([self.rounds * (2 * ITERATIONS + 1), 2 * self.k, self.sums()])
     }
 
     /// The largest absolute value that a sum can take on the way.
     fn largest(&self) -> u64 {
         let square = u64::from(self.kind.magnitude).pow(2) * self.k;
-        let products =
-            if self.kind.cancels() { self.rounds.saturating_add(1) } else { self.rounds.saturating_mul(2 * ITERATIONS + 1) };
-        products.saturating_mul(square)
+        let products = if self.kind.cancels() { self.rounds + 1 } else { self.rounds * (2 * ITERATIONS + 1) };
+        product([products, square])
     }
 
     /// What each word of the results must hold.
@@ -258,7 +256,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
     let subgroup = device.subgroup.size.max(1);
     let units_per_group = if scope == MatrixScope::Workgroup { 1 } else { local_size.div_ceil(subgroup) };
-    let sizes = Sizes::new(config, u64::from(groups).saturating_mul(units_per_group.into()));
+    let sizes = Sizes::new(config, u64::from(groups) * u64::from(units_per_group));
     let kind = sizes.kind;
     require_types(kind, device)?;
     require_product(&sizes, scope, local_size, device)?;
@@ -273,8 +271,8 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
         )));
     }
     let [left, right] = [config.seed(), !config.seed()].map(|seed| kind.contents(seed));
-    let words_of_sums = sizes.sums().saturating_mul(kind.sum_bytes()) / 4;
-    let words_of = |side: u64| (SETS * kind.factor_bytes() / 4).saturating_mul(side).saturating_mul(sizes.k);
+    let words_of_sums = product([sizes.sums(), kind.sum_bytes()]) / 4;
+    let words_of = |side: u64| SETS * kind.factor_bytes() / 4 * side * sizes.k;
     let mut case = CaseBuilder::new(experiment, config);
     let resources = [
         case.output("sums", Expected::words_from(words_of_sums, move || sizes.words(left, right))),
@@ -304,7 +302,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
         kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };
     }
     case.run(kernel, &resources, [groups, 1, 1], &[config.u32("iterations")]);
-    let operations = sizes.operations();
+    let operations = Some(sizes.operations());
     let (work, headline) = if kind.is_float() {
         (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
     } else {
@@ -315,7 +313,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
         Component::I8 | Component::U8 => Some(Bound::Matrix8),
         _ => None,
     };
-    Ok(case.bound(bound).iterations(sizes.rounds.saturating_mul(ITERATIONS)).build(work, headline))
+    Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
 }
 
 /// Whether the device lists the product, or one whose multiple it is.

@@ -1,6 +1,6 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
-use crate::experiments::{CaseBuilder, Config, lanes, size_to_require};
+use crate::experiments::{CaseBuilder, Config, lanes, product, size_to_require};
 use crate::model::{Chain, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
@@ -46,8 +46,8 @@ impl Ring {
     }
 
     /// Hops of all invocations.
-    pub fn all_hops(&self) -> Option<u64> {
-        self.invocations.checked_mul(self.hops)
+    pub fn all_hops(&self) -> u64 {
+        product([self.invocations, self.hops])
     }
 
     /// The case of an experiment, but for its work.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::path::twin::Texels;
 use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{gpu_invocations, image, sampler, texel_sequence};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Precision, Preset, Resource, Scalar, Skip,
     Traffic, Work,
@@ -75,7 +75,7 @@ impl Experiment for Filter {
         let kernel = if is_hardware { kernel.define("HARDWARE", "") } else { kernel };
         let groups = fold_groups(n.div_ceil(local_size), config.most_groups());
         case.run(kernel, &resources, groups, &[config.u32("n"), POSITIONS - 1]);
-        let work = Work { items: n.checked_mul(loads), ..Work::default() };
+        let work = Work { items: Some(product([n, loads])), ..Work::default() };
         // Its iterations, and the samples of each where a compiler doesn't unroll them.
         Ok(case.iterations(2 * loads).build(work, Headline::ITEMS))
     }

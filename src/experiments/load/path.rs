@@ -24,7 +24,7 @@ pub(super) mod table;
 pub(super) mod twin;
 pub(super) mod walk;
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Precision,
     Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
@@ -102,10 +102,10 @@ impl Experiment for Loads {
             push.extend(few_words(source));
         }
         case.run(kernel, &resources, groups, &push);
-        let items = n.checked_mul(loads.into());
-        let bytes = items.and_then(|items| items.checked_mul(path.value.bytes().into()));
+        let items = product([n, loads.into()]);
+        let work = Work { bytes: Some(product([items, path.value.bytes().into()])), items: Some(items), ..Work::default() };
         // Its iterations, and the loads of each where a compiler doesn't unroll them.
-        Ok(case.iterations(2 * u64::from(loads)).build(Work { bytes, items, ..Work::default() }, Headline::ITEMS))
+        Ok(case.iterations(2 * u64::from(loads)).build(work, Headline::ITEMS))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {

@@ -53,7 +53,7 @@ impl Experiment for Dtype {
         let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
         let ty = config.choice("type");
         config.require(needs(ty))?;
-        let (bytes, vector) = (n.saturating_mul(4), bytes_of(ty) * width);
+        let (bytes, vector) = (n * 4, bytes_of(ty) * width);
         if bytes % vector != 0 {
             return Err(Skip::new(format!("n={n} words end within a vector: the case needs a multiple of {vector} bytes")));
         }
@@ -70,8 +70,7 @@ impl Experiment for Dtype {
             .define("WIDTH", width)
             .constant("UNROLL", Scalar::U32(config.u32("unroll")));
         case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
-        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let work = Work { bytes, items: elements.count.checked_mul(width), ..Work::default() };
+        let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count * width), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

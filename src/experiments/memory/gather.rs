@@ -59,8 +59,7 @@ impl Experiment for Gather {
         let kernel =
             Kernel::new("memory/gather.comp", config.workgroup()).constant("UNROLL", Scalar::U32(config.u32("unroll")));
         case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
-        let bytes = n.checked_mul(2).and_then(|read| read.checked_add(elements.invocations())?.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some((n * 2 + elements.invocations()) * 4), items: Some(n), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

@@ -70,8 +70,7 @@ impl Experiment for Layout {
             _ => kernel,
         };
         case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
-        let bytes = n.checked_mul(fields).and_then(|read| read.checked_add(sums)?.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some((n * fields + sums) * 4), items: Some(n), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }
@@ -85,12 +84,12 @@ fn vertices_on(device: &DeviceInfo) -> u64 {
 
 /// Words that n vertices take.
 fn words(variant: &str, n: u64) -> u64 {
-    let of_blocks = |block: u64| n.div_ceil(block).saturating_mul(3 * block);
+    let of_blocks = |block: u64| n.div_ceil(block) * 3 * block;
     match variant {
-        "padded" => n.saturating_mul(4),
+        "padded" => n * 4,
         "aosoa8" => of_blocks(8),
         "aosoa32" => of_blocks(32),
-        _ => n.saturating_mul(3),
+        _ => n * 3,
     }
 }
 

@@ -50,7 +50,7 @@ impl Experiment for Misaligned {
         let [n, width, offset] = ["n", "width", "offset"].map(|axis| config.integer(axis));
         let is_bytes = config.variant == "bytes";
         config.require(if is_bytes { &[Feature::Storage8] } else { &[] })?;
-        let units = if is_bytes { n.saturating_mul(4) } else { n };
+        let units = if is_bytes { n * 4 } else { n };
         if units % width != 0 {
             return Err(Skip::new(format!("n={n} words end within an element: the case needs a multiple of {width} units")));
         }
@@ -62,7 +62,7 @@ impl Experiment for Misaligned {
             places.map(unit).fold(0, u32::wrapping_add)
         };
         // As long for all offsets of the sweep, which so share it; enough for the unit that counts in words.
-        let words = n.saturating_add(offset.max(ALIGNED[1]));
+        let words = n + offset.max(ALIGNED[1]);
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [case.output("sums", Expected::words(sums, sum)), case.input("data", words, data)];
         let kernel = Kernel::new("memory/misaligned.comp", config.workgroup())
@@ -71,8 +71,7 @@ impl Experiment for Misaligned {
             .constant("UNROLL", Scalar::U32(config.u32("unroll")));
         let kernel = if is_bytes { kernel.define("BYTES", "") } else { kernel };
         case.run(kernel, &resources, elements.groups, &[u32::try_from(elements.count).unwrap_or(u32::MAX)]);
-        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let work = Work { bytes, items: Some(elements.count), ..Work::default() };
+        let work = Work { bytes: Some((n + sums) * 4), items: Some(elements.count), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

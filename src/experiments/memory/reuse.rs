@@ -1,7 +1,8 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two,
+    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two, product,
+    workgroups,
 };
 use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
@@ -45,8 +46,8 @@ impl Experiment for Reuse {
         let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
         let groups = fold_groups(config.integer("groups"), config.most_groups());
         // The grid may be larger than asked for; each of its workgroups has a tile.
-        let all_groups = groups.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into()));
-        let [words, results] = [TILE, local_size].map(|each| all_groups.saturating_mul(each));
+        let all_groups = workgroups(groups);
+        let [words, results] = [TILE, local_size].map(|each| product([all_groups, each]));
         let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);
@@ -60,11 +61,11 @@ impl Experiment for Reuse {
         let kernel = Kernel::new("memory/reuse.comp", config.workgroup()).constant("REUSE", Scalar::U32(config.u32("reuse")));
         let kernel = if config.variant == "shared" { kernel.define("SHARED", "") } else { kernel };
         case.run(kernel, &resources, groups, &[]);
-        let uses = words.checked_mul(reuse);
-        let bytes = uses.and_then(|uses| uses.checked_add(results)?.checked_mul(4));
+        let uses = product([words, reuse]);
         // Those of the outer loop, of the inner one in each of them, and of the copy.
-        let of_tile = TILE.div_ceil(UNROLL.saturating_mul(local_size));
-        let work = Work { bytes, items: uses, ..Work::default() };
+        let of_tile = TILE.div_ceil(UNROLL * local_size);
+        let work =
+            Work { bytes: Some(product([all_groups, TILE * reuse + local_size, 4])), items: Some(uses), ..Work::default() };
         Ok(case.iterations(reuse + (reuse + 1) * of_tile).build(work, Headline::BANDWIDTH))
     }
 

@@ -1,6 +1,8 @@
 //! `memory/row_column`: what does it matter whether lanes walk a matrix along its rows or down its columns?
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Elements, Experiment, MOST_SIZE, Setting, local_size_axis, product, workgroups,
+};
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -29,7 +31,7 @@ impl Shape {
     fn new(config: &Config) -> Result<Self, Skip> {
         let [size, local_size, unroll] = ["matrix_size", "local_size_x", "unroll"].map(|axis| config.integer(axis));
         if config.choice("walk") == "linear" {
-            let walk = Elements::new(size.saturating_mul(size), config)?;
+            let walk = Elements::new(size * size, config)?;
             return Ok(Self { size, walk, groups: walk.groups, local_size });
         }
         // Longer than any limit of x: the plan skips what doesn't fit.
@@ -39,7 +41,7 @@ impl Shape {
 
     /// Invocations of the whole grid.
     fn invocations(&self) -> u64 {
-        self.groups.iter().fold(self.local_size, |product, &count| product.saturating_mul(count.into()))
+        product([self.local_size, workgroups(self.groups)])
     }
 
     /// The words that one invocation takes.
@@ -69,7 +71,9 @@ impl Experiment for RowColumn {
         vec![
             Axis::new("walk", "where neighbouring lanes read", AxisKind::Choices(WALKS), WALKS.iter().copied())
                 .relative_to("row"),
-            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size]).of_work(),
+            Axis::new("matrix_size", "width and height of the matrix, words", AxisKind::AtLeast(1), [size])
+                .up_to(MOST_SIZE)
+                .of_work(),
             local_size_axis(setting),
             Elements::unroll_axis("words per invocation", unroll),
         ]
@@ -77,7 +81,7 @@ impl Experiment for RowColumn {
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let (shape, walk) = (Shape::new(config)?, config.choice("walk"));
-        let (words, sums) = (shape.size.saturating_mul(shape.size), shape.invocations());
+        let (words, sums) = (shape.size * shape.size, shape.invocations());
         let matrix = Sequence::Words { seed: config.seed() };
         let sum = move |i| shape.words(walk, i).map(|word| matrix.word(word)).fold(0, u32::wrapping_add);
         let mut case = CaseBuilder::new(self.name(), config);
@@ -87,8 +91,7 @@ impl Experiment for RowColumn {
             .constant("WALK", Scalar::U32(code))
             .constant("UNROLL", Scalar::U32(config.u32("unroll")));
         case.run(kernel, &resources, shape.groups, &[config.u32("matrix_size")]);
-        let bytes = words.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let work = Work { bytes, items: Some(words), ..Work::default() };
+        let work = Work { bytes: Some((words + sums) * 4), items: Some(words), ..Work::default() };
         Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

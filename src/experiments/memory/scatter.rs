@@ -47,7 +47,7 @@ impl Experiment for Scatter {
         let kernel =
             Kernel::new("memory/scatter.comp", config.workgroup()).constant("UNROLL", Scalar::U32(config.u32("unroll")));
         case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
-        let work = Work { bytes: n.checked_mul(3 * 4), items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some(n * 3 * 4), items: Some(n), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

@@ -116,8 +116,8 @@ fn work(op: &str, n: u64, written: u64) -> Work {
         _ => (1, Some(4)),
     };
     Work {
-        bytes: n.checked_mul(arrays_read).and_then(|read| read.checked_add(written)?.checked_mul(4)),
-        flops: flops_per_word.and_then(|flops: u64| n.checked_mul(flops)),
+        bytes: Some((n * arrays_read + written) * 4),
+        flops: flops_per_word.map(|flops: u64| n * flops),
         items: Some(n),
         ..Work::default()
     }

@@ -41,7 +41,7 @@ impl Shape {
 
     /// Invocations of the whole grid.
     fn invocations(&self) -> u64 {
-        self.sweep.invocations().saturating_mul(self.stride)
+        self.sweep.invocations() * self.stride
     }
 
     /// The words that one invocation takes.
@@ -123,8 +123,7 @@ impl Experiment for Stride {
             case.run(kernel, &resources, groups, &push);
             0
         };
-        let bytes = n.checked_add(sums).and_then(|words| words.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some((n + sums) * 4), items: Some(n), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
     }
 }

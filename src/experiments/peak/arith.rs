@@ -6,7 +6,7 @@ mod twin;
 use std::collections::BTreeSet;
 
 use crate::experiments::common::chains::Chains;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, product};
 use crate::model::{Axis, AxisKind, Bound, DeviceKind, Headline, Kernel, Preset, Skip, Work};
 use table::{Operation, TYPES, Type, WORDS};
 
@@ -64,7 +64,7 @@ impl Experiment for Arith {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let (operation, ty) = (Operation::of(config.choice("op")), Type::of(config.variant));
         let (case, chains) = chained(self.name(), config, operation, ty)?;
-        let count = chains.operations().and_then(|operations| operations.checked_mul(operation.weight()));
+        let count = Some(product([chains.operations(), operation.weight()]));
         let (work, headline) = if ty.is_real() {
             (Work { flops: count, ..Work::default() }, Headline::FLOPS)
         } else {

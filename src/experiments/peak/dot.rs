@@ -2,7 +2,7 @@
 
 use super::arith::{groups_axis, iterations_axis, unroll_axis};
 use crate::experiments::common::chains::{Chains, Coefficients, mix, second_word};
-use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, Config, Experiment, Setting, local_size_axis, product};
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Skip, Work};
 use crate::validate::Expected;
 
@@ -69,7 +69,7 @@ impl Experiment for Dot {
             move |i| (0..chains.chains).flat_map(|chain| chains.ends(&ends, i, chain)).fold(0, mix)
         });
         let case = chains.case(self.name(), config, kernel, told, expected)?;
-        let work = Work { ops: chains.operations().and_then(|count| count.checked_mul(WEIGHT)), ..Work::default() };
+        let work = Work { ops: Some(product([chains.operations(), WEIGHT])), ..Work::default() };
         Ok(case.build(work, Headline::OPS))
     }
 }

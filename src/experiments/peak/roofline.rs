@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Scalar, Sequence, Skip, Traffic,
     Work,
@@ -109,8 +109,8 @@ impl Experiment for Roofline {
         let push = [u32::try_from(elements.count).unwrap_or(u32::MAX), FACTOR.to_bits()];
         case.run(kernel, &resources, elements.groups, &push);
         let work = Work {
-            bytes: n.checked_add(sums).and_then(|words| words.checked_mul(4)),
-            flops: elements.count.checked_mul(flops),
+            bytes: Some((n + sums) * 4),
+            flops: Some(product([elements.count, flops])),
             items: Some(elements.count),
             ..Work::default()
         };

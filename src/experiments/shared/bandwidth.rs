@@ -1,6 +1,6 @@
 //! `shared/bandwidth`: how fast does the whole device read and write workgroup memory?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -53,17 +53,17 @@ impl<'a> Shape<'a> {
     }
 
     fn window_words(&self) -> u64 {
-        (self.rows * self.width).saturating_mul(self.local_size)
+        self.rows * self.width * self.local_size
     }
 
     /// Words of the source, which all windows are filled from.
     fn source_words(&self) -> u64 {
-        self.window_words().saturating_add((BEGINNINGS - 1) * self.width)
+        self.window_words() + (BEGINNINGS - 1) * self.width
     }
 
     /// Elements that all invocations access.
-    fn accesses(&self) -> Option<u64> {
-        self.invocations.checked_mul(self.iterations)?.checked_mul(u64::from(BURSTS) * BURST_WORDS / self.width)
+    fn accesses(&self) -> u64 {
+        product([self.invocations, self.iterations, u64::from(BURSTS) * BURST_WORDS / self.width])
     }
 }
 
@@ -109,8 +109,8 @@ impl Experiment for Bandwidth {
         ];
         case.run(kernel, &resources, shape.groups, &[FIRST_BITS, TURN, SKEW, GROWTH]);
         let ways = if shape.op == "read_modify_write" { 2 } else { 1 };
-        let bytes = shape.accesses().and_then(|accesses| accesses.checked_mul(4 * ways * shape.width));
-        let work = Work { bytes, items: shape.accesses(), ..Work::default() };
+        let bytes = product([shape.accesses(), 4 * ways * shape.width]);
+        let work = Work { bytes: Some(bytes), items: Some(shape.accesses()), ..Work::default() };
         Ok(case.bound(Some(Bound::Shared)).iterations(iterations).build(work, Headline::BANDWIDTH))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::common::ring::{HOPS_PER_ITERATION, LEAST_NODES, MOST_HOPS, Ring};
-use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
+use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two, product};
 use crate::model::{Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Moved, Preset, Skip, Traffic, Work};
 
 /// The experiment.
@@ -59,7 +59,7 @@ impl Experiment for Capacity {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let ring = Ring::new(config.integer("groups"), config);
         let hops = ring.all_hops();
-        let work = Work { bytes: hops.and_then(|hops| hops.checked_mul(4)), items: hops, ..Work::default() };
+        let work = Work { bytes: Some(product([hops, 4])), items: Some(hops), ..Work::default() };
         Ok(ring.case(self.name(), config)?.bound(Some(Bound::Shared)).build(work, Headline::BANDWIDTH))
     }
 

@@ -1,6 +1,6 @@
 //! `shared/tile`: how should a tile lie in workgroup memory whose columns are read?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
 };
@@ -80,8 +80,8 @@ impl Experiment for Tile {
             .constant("SWIZZLED", Scalar::Bool(config.variant == "swizzled"))
             .constant("ITERATIONS", Scalar::U32(config.u32("iterations")));
         case.run(kernel, &resources, groups, &[FIRST_COLUMN, COLUMN_STEP].map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
-        let loads = invocations.checked_mul(iterations).and_then(|count| count.checked_mul(tile / 2));
-        let work = Work { bytes: loads.and_then(|loads| loads.checked_mul(4)), items: loads, ..Work::default() };
+        let loads = product([invocations, iterations, tile / 2]);
+        let work = Work { bytes: Some(product([loads, 4])), items: Some(loads), ..Work::default() };
         // Where rows are fewer than lanes, one access serves several of them.
         let bound = (tile >= lanes(config.device()).into()).then_some(Bound::Shared);
         let iterations = iterations + (tile * tile).div_ceil(local_size);

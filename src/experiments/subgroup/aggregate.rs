@@ -1,7 +1,7 @@
 //! `subgroup/aggregate`: does it pay to ask for places in a list together: by lanes, by subgroups, by workgroups?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, size_to_require, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, product, size_to_require, usual_size};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::{Expected, Verdict, compare};
 
@@ -85,7 +85,7 @@ impl Experiment for Aggregate {
                 wrong @ Verdict::Wrong(_) => wrong,
             }
         };
-        let items = invocations.checked_mul(rounds);
+        let items = Some(product([invocations, rounds]));
         let work = Work { ops: items, items, ..Work::default() };
         Ok(case.repeat(Repeat::Resumes).iterations(rounds).checked_by(in_any_order).build(work, Headline::COST))
     }

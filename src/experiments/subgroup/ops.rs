@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two, product, workgroups,
+};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Subgroup, Work};
 use crate::validate::{Expected, Mismatch, Position, Verdict, compare};
 
@@ -144,7 +146,11 @@ impl Experiment for Ops {
         let chain = config.integer("chain");
         // Those that lack lanes as well.
         let subgroups = grid.times(local_size.div_ceil(size));
-        let work = Work { ops: grid.invocations().checked_mul(chain), items: subgroups.checked_mul(chain), ..Work::default() };
+        let work = Work {
+            ops: Some(product([grid.invocations(), chain])),
+            items: Some(product([subgroups, chain])),
+            ..Work::default()
+        };
         Ok(case.checked_by(as_recorded).build(work, Headline::COST))
     }
 }
@@ -234,7 +240,7 @@ impl Grid {
 
     /// What all workgroups have, where each has so many.
     fn times(&self, per_group: u64) -> u64 {
-        self.groups.iter().fold(per_group, |product, &count| product.saturating_mul(count.into()))
+        product([per_group, workgroups(self.groups)])
     }
 
     fn invocations(&self) -> u64 {
@@ -244,7 +250,7 @@ impl Grid {
     /// What the invocations must write, where these are their results.
     fn expected<'a>(&self, results: impl FnOnce() -> Vec<u64> + Send + 'a) -> Expected<'a> {
         let number = self.twin.number;
-        let words = self.invocations().saturating_mul(number.words());
+        let words = product([self.invocations(), number.words()]);
         let stored = move || {
             let results = results();
             move |i: u64| {

@@ -1,6 +1,6 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis, product};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
@@ -99,7 +99,7 @@ impl Experiment for UniformLoad {
             resources.push(case.input("numbers", invocations, numbers));
         }
         case.run(kernel, &resources, groups, &[]);
-        let items = invocations.checked_mul(loads);
+        let items = Some(product([invocations, loads]));
         let work = Work { ops: items, items, ..Work::default() };
         Ok(case.iterations(loads / LOADS_PER_ITERATION).build(work, Headline::COST))
     }

@@ -1,6 +1,8 @@
 //! `subgroup/versus_shared`: does a job among the invocations of a workgroup gain by subgroup operations?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, size_to_require, usual_size};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, product, size_to_require, usual_size, workgroups,
+};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
@@ -65,8 +67,8 @@ impl Experiment for VersusShared {
             .constant("JOBS", Scalar::U32(config.u32("jobs")));
         let kernel = if config.variant == BY_SUBGROUP { by_subgroup(kernel, config)? } else { kernel };
         let groups = fold_groups(config.integer("groups"), config.most_groups());
-        let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
-        let invocations = count.saturating_mul(local_size);
+        let count = workgroups(groups);
+        let invocations = product([count, local_size]);
         let words = Sequence::Words { seed: config.seed() };
         let results = move || {
             let of_group = |group: u64| {
@@ -82,8 +84,8 @@ impl Experiment for VersusShared {
         case.run(kernel, &resources, groups, &[]);
         // Steps of the ladder, or parts that are summed up.
         let steps = (1 + u64::from(local_size.ilog2())).max(local_size.div_ceil(u64::from(lanes(config.device()))));
-        let work = Work { ops: invocations.checked_mul(jobs), items: count.checked_mul(jobs), ..Work::default() };
-        Ok(case.iterations(jobs.saturating_mul(1 + steps)).build(work, Headline::COST))
+        let work = Work { ops: Some(product([invocations, jobs])), items: Some(product([count, jobs])), ..Work::default() };
+        Ok(case.iterations(product([jobs, 1 + steps])).build(work, Headline::COST))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::ledger;
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, size_to_require, usual_size,
+    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, product, size_to_require, usual_size, workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Feature, Headline, Kernel, POISON, Preset, Repeat, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work,
@@ -67,7 +67,7 @@ impl Shape {
     fn new(config: &Config) -> Self {
         let groups = fold_groups(config.integer("groups"), config.most_groups());
         let [local_size, atomics] = ["local_size_x", "atomics"].map(|axis| config.integer(axis));
-        let count = groups.iter().fold(1, |product: u64, &count| product.saturating_mul(count.into()));
+        let count = workgroups(groups);
         let sharers = match config.choice("contention") {
             "distinct" => 1,
             "per_subgroup" => local_size.min(lanes(config.device()).into()),
@@ -78,11 +78,11 @@ impl Shape {
         Self {
             local_size,
             groups,
-            invocations: count.saturating_mul(local_size),
+            invocations: product([count, local_size]),
             atomics,
             sharers,
             cells_per_group,
-            cells: if is_one { 1 } else { count.saturating_mul(cells_per_group) },
+            cells: if is_one { 1 } else { product([count, cells_per_group]) },
         }
     }
 
@@ -181,7 +181,7 @@ impl Experiment for Atomic {
                 (verdict, _) => verdict,
             }
         };
-        let items = shape.invocations.checked_mul(shape.atomics);
+        let items = Some(product([shape.invocations, shape.atomics]));
         let work = Work { ops: items, items, ..Work::default() };
         let iterations = shape.atomics / ATOMICS_PER_ITERATION + 2 * shape.cells_per_group.div_ceil(shape.local_size);
         let case = case.repeat(if is_shared { Repeat::Overwrites } else { Repeat::Resumes }).iterations(iterations);
@@ -301,7 +301,7 @@ impl Run<'_> {
 
     /// Words of all cells.
     fn cell_words(&self) -> u64 {
-        self.shape.cells.saturating_mul(self.twin.words())
+        product([self.shape.cells, self.twin.words()])
     }
 
     /// One of them.

@@ -1,6 +1,6 @@
 //! `sync/barrier`: what does it cost a workgroup to wait for itself?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, powers_of_two, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, powers_of_two, product, usual_size};
 use crate::model::{Axis, AxisKind, Feature, Headline, Kernel, Preset, Scalar, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
@@ -81,7 +81,7 @@ impl Experiment for Barrier {
         let result = case.output("result", Expected::words_from(invocations, move || steps.results()));
         case.run(kernel, &[result], [groups, 1, 1], &[steps.partner_bits]);
         // Steps of all workgroups, and those that follow each other.
-        let work = Work { ops: barriers.checked_mul(groups.into()), items: Some(barriers), ..Work::default() };
+        let work = Work { ops: Some(product([barriers, groups.into()])), items: Some(barriers), ..Work::default() };
         // At most: where the driver doesn't unroll the inner loop, both count.
         Ok(case.iterations(barriers + barriers / UNROLL).build(work, Headline::COST))
     }

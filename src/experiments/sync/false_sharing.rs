@@ -1,7 +1,7 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, usual_size, workgroups};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -68,7 +68,7 @@ impl Experiment for FalseSharing {
             Ok(passes) => left.compare(&shape.after(passes)),
             Err(verdict) => verdict,
         };
-        let items = shape.invocations().checked_mul(atomics);
+        let items = Some(product([shape.invocations(), atomics]));
         let work = Work { ops: items, items, ..Work::default() };
         let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
         Ok(case.build(work, Headline::COST))
@@ -99,7 +99,7 @@ impl Shape {
         Self {
             local_size: config.integer("local_size_x"),
             grid,
-            groups: grid.iter().fold(1, |product, &count| product.saturating_mul(count.into())),
+            groups: workgroups(grid),
             spacing: config.integer("spacing_bytes") / 4,
             is_by_lane: config.choice("neighbours") == "lanes",
             atomics: config.u32("atomics"),
@@ -108,12 +108,12 @@ impl Shape {
     }
 
     fn invocations(&self) -> u64 {
-        self.groups.saturating_mul(self.local_size)
+        product([self.groups, self.local_size])
     }
 
     /// Words from the first cell to the end of what lies around the last one.
     fn words(&self) -> u64 {
-        self.invocations().saturating_mul(self.spacing)
+        product([self.invocations(), self.spacing])
     }
 
     /// What the outputs hold after so many passes: cells, notes and passes. Nobody shares a word: nothing depends on any order.

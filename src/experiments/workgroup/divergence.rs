@@ -1,6 +1,8 @@
 //! `workgroup/divergence`: what does it cost when the lanes of a subgroup take different paths?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, scramble, size_to_require, usual_size};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, lanes, product, scramble, size_to_require, usual_size,
+};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -71,8 +73,7 @@ impl Experiment for Divergence {
         let mut case = CaseBuilder::new(self.name(), config);
         let results = case.output("results", Expected::words_from(invocations, move || twin.results(local_size)));
         case.run(kernel, &[results], groups, &[config.u32("turns")]);
-        let steps = invocations.checked_mul(iterations).and_then(|iterations| iterations.checked_mul(STEPS));
-        let work = Work { ops: steps, items: Some(invocations), ..Work::default() };
+        let work = Work { ops: Some(product([invocations, iterations, STEPS])), items: Some(invocations), ..Work::default() };
         // Where lanes that take no part in a loop are counted with those that do, all paths' loops sum up.
         Ok(case.iterations(iterations * u64::from(branches)).build(work, Headline::OPS))
     }

@@ -45,7 +45,7 @@ impl Experiment for Linear {
         let groups = fold_groups(n.div_ceil(config.integer("local_size_x")), config.most_groups());
         let kernel = Kernel::new("workgroup/linear.comp", config.workgroup());
         case.run(kernel, &resources, groups, &[config.u32("n"), A.to_bits()]);
-        let work = Work { bytes: n.checked_mul(3 * 4), flops: n.checked_mul(2), items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some(n * 3 * 4), flops: Some(n * 2), items: Some(n), ..Work::default() };
         Ok(case.build(work, Headline::BANDWIDTH))
     }
 }

@@ -70,7 +70,7 @@ impl Experiment for Occupancy {
         let words = u32::try_from(spoiler / 4).ok().filter(|_| spoiler <= limit.into());
         let words =
             words.ok_or_else(|| Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {spoiler}")))?;
-        let (groups, invocations) = config.grid(n.div_ceil(local_size.saturating_mul(READS)));
+        let (groups, invocations) = config.grid(n.div_ceil(local_size * READS));
         let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);
@@ -79,14 +79,10 @@ impl Experiment for Occupancy {
             own.map(mixed).fold(5 * group as u32, u32::wrapping_add)
         };
         let mut case = CaseBuilder::new(self.name(), config);
-        let resources = [
-            case.output("results", Expected::words(invocations, result)),
-            case.input("source", n.saturating_mul(WORDS), source),
-        ];
+        let resources = [case.output("results", Expected::words(invocations, result)), case.input("source", n * WORDS, source)];
         let kernel = Kernel::new("workgroup/occupancy.comp", config.workgroup()).constant("SPOILER", Scalar::U32(words));
         case.run(kernel, &resources, groups, &[config.u32("n"), words - 1, words - 1, 0]);
-        let bytes = n.checked_mul(WORDS).and_then(|words| words.checked_add(invocations)?.checked_mul(4));
-        let work = Work { bytes, items: Some(n), ..Work::default() };
+        let work = Work { bytes: Some((n * WORDS + invocations) * 4), items: Some(n), ..Work::default() };
         let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
         Ok(case.bound(bound).iterations(READS).build(work, Headline::BANDWIDTH))
     }

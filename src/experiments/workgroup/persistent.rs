@@ -1,6 +1,8 @@
 //! `workgroup/persistent`: a workgroup for each block of items, or a few that stay and take one block after the other?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, scramble, stepped};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product, scramble, stepped,
+};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -68,7 +70,7 @@ impl Experiment for Persistent {
         let [blocks, local_size, iterations] = ["blocks", "local_size_x", "turns"].map(|axis| config.integer(axis));
         let groups = if config.variant == "grid" { blocks } else { config.integer("groups") };
         let groups = fold_groups(groups, config.most_groups());
-        let (items, is_uneven) = (blocks.saturating_mul(local_size), config.choice("lengths") == "uneven");
+        let (items, is_uneven) = (blocks * local_size, config.choice("lengths") == "uneven");
         let kernel = Kernel::new("workgroup/persistent.comp", config.workgroup())
             .constant("BLOCKS", Scalar::U32(config.u32("blocks")))
             .constant("ITERATIONS", Scalar::U32(config.u32("turns")))
@@ -84,7 +86,7 @@ impl Experiment for Persistent {
             case.run(kernel, &[results], groups, &[]);
         }
         let all_iterations: u64 = (0..blocks).map(|block| iterations_of(block, iterations, is_uneven)).sum();
-        let work = Work { items: Some(items), ops: all_iterations.checked_mul(local_size), ..Work::default() };
+        let work = Work { items: Some(items), ops: Some(product([all_iterations, local_size])), ..Work::default() };
         // A lone workgroup may get all blocks, but for `grid`.
         let iterations = if config.variant == "grid" { iterations * LONG } else { all_iterations + blocks };
         Ok(case.iterations(iterations).build(work, Headline::ITEMS))

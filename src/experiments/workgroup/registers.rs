@@ -1,7 +1,7 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, product, usual_size};
 use crate::model::{Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -73,7 +73,7 @@ impl Experiment for Registers {
             case.output("results", Expected::words_from(invocations, move || results(local_size, values, iterations)));
         case.run(kernel, &[results], groups, &[FACTOR]);
         let updates = values * iterations;
-        let work = Work { items: Some(updates), ops: updates.checked_mul(invocations), ..Work::default() };
+        let work = Work { items: Some(updates), ops: Some(product([updates, invocations])), ..Work::default() };
         // At most: where the driver doesn't unroll the loops over the values, all of them count.
         Ok(case.iterations(iterations + updates + 2 * values).build(work, TIME_PER_VALUE))
     }

@@ -1,7 +1,7 @@
 //! `workgroup/saturation`: how many workgroups, and invocations, does it take to fill the device?
 
 use crate::experiments::common::knee::{Mark, Told, rise, sweeps};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, stepped};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, product, stepped, workgroups};
 use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Scalar, Skip, Work};
 use crate::validate::Expected;
 
@@ -49,16 +49,16 @@ impl Experiment for Saturation {
         // A grid of another size than asked for would be another point of the sweep.
         let limit = config.most_groups();
         let grid = fold_groups(groups, limit);
-        if grid.iter().fold(1_u64, |product, &count| product.saturating_mul(count.into())) != groups {
+        if workgroups(grid) != groups {
             return Err(Skip::new(format!("maxComputeWorkGroupCount[0] is {limit}, the case needs {groups}")));
         }
-        let invocations = groups.saturating_mul(local_size);
+        let invocations = product([groups, local_size]);
         let mut case = CaseBuilder::new(self.name(), config);
         let results = case.output("results", Expected::words_from(invocations, move || results(local_size, steps)));
         let kernel =
             Kernel::new("workgroup/saturation.comp", config.workgroup()).constant("STEPS", Scalar::U32(config.u32("steps")));
         case.run(kernel, &[results], grid, &[]);
-        let work = Work { items: Some(invocations), ops: invocations.checked_mul(steps), ..Work::default() };
+        let work = Work { items: Some(invocations), ops: Some(product([invocations, steps])), ..Work::default() };
         Ok(case.iterations(steps).build(work, Headline::ITEMS))
     }
 }

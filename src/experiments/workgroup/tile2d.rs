@@ -1,6 +1,6 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -34,7 +34,9 @@ impl Experiment for Tile2d {
             Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), sizes(0)),
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
             Axis::new("order", "the index that runs along a row", AxisKind::Choices(&["row", "column"]), ["row", "column"]),
-            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size]).of_work(),
+            Axis::new("image_size", "width and height of the image, pixels", AxisKind::AtLeast(1), [size])
+                .up_to(MOST_SIZE)
+                .of_work(),
         ]
     }
 
@@ -50,7 +52,7 @@ impl Experiment for Tile2d {
         let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
         // The image is square, so the grid is the same in both orders.
         case.run(kernel, &resources, [size.div_ceil(x), size.div_ceil(y), 1], &[size, size]);
-        let work = Work { bytes: pixels.checked_mul(2 * 4), items: Some(pixels), ..Work::default() };
+        let work = Work { bytes: Some(pixels * 2 * 4), items: Some(pixels), ..Work::default() };
         Ok(case.build(work, Headline::BANDWIDTH))
     }
 }

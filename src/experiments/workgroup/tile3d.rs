@@ -1,7 +1,7 @@
 //! `workgroup/tile3d`: which shape should a workgroup have over a volume?
 
 use super::tile2d::gray;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -43,14 +43,16 @@ impl Experiment for Tile3d {
             Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), sizes(1)),
             Axis::new("local_size_z", "depth of a workgroup", AxisKind::AtLeast(1), sizes(2)),
             Axis::new("order", "the index that runs along a row", AxisKind::Choices(ORDERS), orders.iter().copied()),
-            Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size]).of_work(),
+            Axis::new("volume_size", "width, height and depth of the volume, voxels", AxisKind::AtLeast(1), [size])
+                .up_to(MOST_SIZE)
+                .of_work(),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = ["local_size_x", "local_size_y", "local_size_z"].map(|axis| config.u32(axis));
         let size = config.u32("volume_size");
-        let (voxels, source) = (u64::from(size).saturating_pow(3), Sequence::Words { seed: config.seed() });
+        let (voxels, source) = (u64::from(size).pow(3), Sequence::Words { seed: config.seed() });
         let mut case = CaseBuilder::new(self.name(), config);
         let resources = [
             case.input("source", voxels, source),
@@ -60,7 +62,7 @@ impl Experiment for Tile3d {
         let kernel = Kernel::new("workgroup/tile3d.comp", shape).constant("ORDER", Scalar::U32(order));
         // The volume is a cube, so the grid is the same in all orders.
         case.run(kernel, &resources, shape.map(|extent| size.div_ceil(extent)), &[size; 3]);
-        let work = Work { bytes: voxels.checked_mul(2 * 4), items: Some(voxels), ..Work::default() };
+        let work = Work { bytes: Some(voxels * 2 * 4), items: Some(voxels), ..Work::default() };
         Ok(case.build(work, Headline::BANDWIDTH))
     }
 }
