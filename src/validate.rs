@@ -27,14 +27,8 @@ pub struct Learned {
     pub wrote_nothing: bool,
 }
 
-/// What a check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every element was compared and is right.
-    Right,
-    /// Something is wrong.
-    Wrong(Mismatch),
-}
+/// What a check found: nothing, where every element was compared and is right.
+pub type Verdict = Result<(), Mismatch>;
 
 /// The first wrong element, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,30 +212,53 @@ impl<'a> Expected<'a> {
     }
 }
 
-/// Compares every element of an output with what it must hold.
-pub fn compare(output: &str, got: &[u8], expected: &Expected) -> Verdict {
-    let element = |index: u64| {
-        let start = usize::try_from(index).ok()?.checked_mul(4)?;
-        got.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    };
-    let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, *index));
-    let missing_or_more = (got.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
-    // Two passes only where something is wrong: the first wrong element costs order.
-    let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
-    if wrong == 0 && missing_or_more == 0 {
-        return Verdict::Right;
+/// What a checked pass left in one output.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'o> {
+    /// The output's name.
+    pub name: &'o str,
+    /// What it holds.
+    pub bytes: &'o [u8],
+}
+
+impl Output<'_> {
+    /// Its words.
+    pub fn words(&self) -> Vec<u32> {
+        self.bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
     }
-    let index = (0..expected.elements).find(is_wrong).unwrap_or(expected.elements);
-    let beyond = || "nothing".to_owned();
-    let got = element(index).map_or_else(beyond, |bits| expected.show(bits));
-    let right = if index < expected.elements { expected.show_expected(index) } else { beyond() };
-    let found = Mismatch::single(output, Position::Element(index), got, right);
-    Verdict::Wrong(Mismatch { wrong: wrong.max(missing_or_more), total: expected.elements, ..found })
+
+    /// Compares every element with what it must be.
+    ///
+    /// # Errors
+    /// The first that is wrong, missing or left over.
+    pub fn compare(&self, expected: &Expected) -> Verdict {
+        let element = |index: u64| {
+            let start = usize::try_from(index).ok()?.checked_mul(4)?;
+            self.bytes.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        };
+        let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, *index));
+        let missing_or_more = (self.bytes.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
+        // Two passes only where something is wrong: the first wrong element costs order.
+        let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
+        if wrong == 0 && missing_or_more == 0 {
+            return Ok(());
+        }
+        let index = (0..expected.elements).find(is_wrong).unwrap_or(expected.elements);
+        let beyond = || "nothing".to_owned();
+        let got = element(index).map_or_else(beyond, |bits| expected.show(bits));
+        let right = if index < expected.elements { expected.show_expected(index) } else { beyond() };
+        let found = Mismatch::single(self.name, Position::Element(index), got, right);
+        Err(Mismatch { wrong: wrong.max(missing_or_more), total: expected.elements, ..found })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn compare(bytes: &[u8], expected: &Expected) -> Verdict {
+        Output { name: "out", bytes }.compare(expected)
+    }
 
     fn bytes(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
@@ -250,8 +267,8 @@ mod tests {
     #[test]
     fn the_first_wrong_element_is_named_and_all_are_counted() {
         let expected = Expected::words(4, |i| u32::try_from(i).unwrap() + 1);
-        assert_eq!(compare("out", &bytes(&[1, 2, 3, 4]), &expected), Verdict::Right);
-        let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 9, 3, 9]), &expected) else { panic!("wrong words pass") };
+        assert_eq!(compare(&bytes(&[1, 2, 3, 4]), &expected), Ok(()));
+        let Err(mismatch) = compare(&bytes(&[1, 9, 3, 9]), &expected) else { panic!("wrong words pass") };
         assert_eq!((mismatch.at.clone(), mismatch.wrong, mismatch.total), (Position::Element(1), 2, 4));
         assert_eq!(mismatch.to_string(), "out[1] is 0x00000009, should be 0x00000002 (2 of 4 elements are wrong)");
     }
@@ -259,24 +276,24 @@ mod tests {
     #[test]
     fn a_missing_tail_is_wrong() {
         let expected = Expected::words(2, |i| u32::try_from(i).unwrap() + 1);
-        let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1]), &expected) else { panic!("a short output passes") };
+        let Err(mismatch) = compare(&bytes(&[1]), &expected) else { panic!("a short output passes") };
         assert_eq!((mismatch.at, mismatch.wrong, mismatch.got.as_str()), (Position::Element(1), 1, "nothing"));
-        let Verdict::Wrong(mismatch) = compare("out", &bytes(&[1, 2, 3]), &expected) else { panic!("a long output passes") };
+        let Err(mismatch) = compare(&bytes(&[1, 2, 3]), &expected) else { panic!("a long output passes") };
         assert_eq!((mismatch.at, mismatch.wrong, mismatch.expected.as_str()), (Position::Element(2), 1, "nothing"));
     }
 
     #[test]
     fn near_floats_differ_by_no_more_than_the_tolerance() {
-        let verdict = |got: f32| compare("out", &got.to_ne_bytes(), &Expected::near(1, |_| 0.5, |_| 8.0));
-        assert!([7.5, 8.0, 8.5].into_iter().all(|got| verdict(got) == Verdict::Right));
+        let verdict = |got: f32| compare(&got.to_ne_bytes(), &Expected::near(1, |_| 0.5, |_| 8.0));
+        assert!([7.5, 8.0, 8.5].into_iter().all(|got| verdict(got) == Ok(())));
         for got in [7.4375, 8.5625, -8.0, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
-            let Verdict::Wrong(mismatch) = verdict(got) else { panic!("{got} passes") };
+            let Err(mismatch) = verdict(got) else { panic!("{got} passes") };
             assert_eq!((mismatch.got, mismatch.expected.as_str()), (format!("{got:?}"), "8.0 within 0.5"));
         }
     }
 
     #[test]
     fn floats_differ_in_sign_of_zero() {
-        assert!(matches!(compare("out", &0.0_f32.to_ne_bytes(), &Expected::floats(1, |_| -0.0)), Verdict::Wrong(_)));
+        assert!(compare(&0.0_f32.to_ne_bytes(), &Expected::floats(1, |_| -0.0)).is_err());
     }
 }

@@ -18,7 +18,7 @@ use crate::gpu::Slot;
 use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
-use crate::validate::{Learned, Outputs, Verdict};
+use crate::validate::{Learned, Outputs};
 
 /// The least that a round lasts, or the time that a case may take where that is shorter. A block of few short cases would end its
 /// rounds within milliseconds, and never see how the device changes from one moment to another.
@@ -278,10 +278,9 @@ impl<'a> LocalBench<'a> {
         if found == right {
             return Ok(found);
         }
-        match self.source.check(case, Outputs { bytes, poisoned })? {
-            Verdict::Right => Ok(found),
-            Verdict::Wrong(mismatch) => Err(Failure::new(Status::WrongResult, format!("{when}: {mismatch}"))),
-        }
+        let verdict = self.source.check(case, Outputs { bytes, poisoned })?;
+        verdict.map_err(|mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")))?;
+        Ok(found)
     }
 
     fn case(&mut self, place: usize) -> Result<&mut LoadedCase, Failure> {

@@ -41,11 +41,11 @@ pub fn product(output: &str, [left, right, result]: [&Matrix; 3]) -> Verdict {
     let found = result.times(&vector);
     let expected = right_rows.unwrap_or_else(|| vec![None; found.len()]);
     let wrong: Vec<usize> = (0..found.len()).filter(|&row| found[row].is_none() || found[row] != expected[row]).collect();
-    let Some(&first) = wrong.first() else { return Verdict::Right };
+    let Some(&first) = wrong.first() else { return Ok(()) };
     let at = Position::Row(first as u64);
     let (got, right) = ("another one".to_owned(), "that of the product (Freivalds' check)".to_owned());
     let found = Mismatch::single(output, at, got, right);
-    Verdict::Wrong(Mismatch { wrong: wrong.len() as u64, total: expected.len() as u64, ..found })
+    Err(Mismatch { wrong: wrong.len() as u64, total: expected.len() as u64, ..found })
 }
 
 /// Whether words are in order, and the same as others in any order: what every sort must leave. Two sums over all words tell the
@@ -55,7 +55,7 @@ pub fn sorted(output: &str, before: impl IndexedParallelIterator<Item = u32>, af
     if let Some(place) = step {
         let [one, next] = [after[place], after[place + 1]];
         let (got, right) = (format!("{next:#010x}"), format!("{one:#010x} at least, as the one before it"));
-        return Verdict::Wrong(Mismatch::single(output, Position::Element(place as u64 + 1), got, right));
+        return Err(Mismatch::single(output, Position::Element(place as u64 + 1), got, right));
     }
     permutation(output, before, after)
 }
@@ -72,10 +72,10 @@ pub fn permutation(output: &str, before: impl IndexedParallelIterator<Item = u32
     };
     let (given, left) = (before.map(weights).reduce(none, sum), after.par_iter().copied().map(weights).reduce(none, sum));
     if given == left {
-        return Verdict::Right;
+        return Ok(());
     }
     let (got, right) = (format!("{} words, not the same ones", left.0), format!("the {} words that it was given", given.0));
-    Verdict::Wrong(Mismatch::single(output, Position::Whole, got, right))
+    Err(Mismatch::single(output, Position::Whole, got, right))
 }
 
 /// A float as the whole number that it is; nothing where it is none, or one beyond 2^53.
@@ -125,14 +125,14 @@ mod tests {
             let [left, right] = [left, right].map(|(first, count)| (first..first + count).map(number).collect::<Vec<i64>>());
             let shape = [rows, inner, columns];
             let mut result = multiplied(shape, &left, &right);
-            prop_assert_eq!(verdict(shape, &left, &right, &result), Verdict::Right);
+            prop_assert_eq!(verdict(shape, &left, &right, &result), Ok(()));
             let at = at % result.len();
             result[at] = result[at].wrapping_add(by);
             let found = verdict(shape, &left, &right, &result);
             if by == 0 {
-                prop_assert_eq!(found, Verdict::Right);
+                prop_assert_eq!(found, Ok(()));
             } else {
-                let Verdict::Wrong(mismatch) = found else { panic!("{at} off by {by} passes") };
+                let Err(mismatch) = found else { panic!("{at} off by {by} passes") };
                 prop_assert_eq!((mismatch.at, mismatch.wrong), (Position::Row((at / columns) as u64), 1));
             }
         }
@@ -144,13 +144,13 @@ mod tests {
         let mut result = multiplied([2, 2, 2], &left, &right);
         result[2] += 1;
         result[3] -= 1;
-        let Verdict::Wrong(mismatch) = verdict([2, 2, 2], &left, &right, &result) else { panic!("it passes") };
+        let Err(mismatch) = verdict([2, 2, 2], &left, &right, &result) else { panic!("it passes") };
         assert_eq!(
             mismatch.to_string(),
             "row 1 of c is another one, should be that of the product (Freivalds' check) (1 of 2 rows are wrong)"
         );
         result.pop();
-        assert!(verdict([2, 2, 2], &left, &right, &result) != Verdict::Right, "a number is missing");
+        assert!(verdict([2, 2, 2], &left, &right, &result) != Ok(()), "a number is missing");
     }
 
     #[test]
@@ -163,14 +163,14 @@ mod tests {
     fn a_sort_keeps_its_words_and_puts_them_in_order() {
         let before = [3_u32, 1, 2, 2, 0xFFFF_FFFF];
         let sort = |after: &[u32]| sorted("keys", before.into_par_iter(), after);
-        assert_eq!(sort(&[1, 2, 2, 3, 0xFFFF_FFFF]), Verdict::Right);
-        let Verdict::Wrong(mismatch) = sort(&[1, 3, 2, 2, 0xFFFF_FFFF]) else { panic!("it passes") };
+        assert_eq!(sort(&[1, 2, 2, 3, 0xFFFF_FFFF]), Ok(()));
+        let Err(mismatch) = sort(&[1, 3, 2, 2, 0xFFFF_FFFF]) else { panic!("it passes") };
         assert_eq!((mismatch.at, mismatch.got.as_str()), (Position::Element(2), "0x00000002"));
         for other in
             [&[1, 2, 3, 3, 0xFFFF_FFFF][..], &[1, 2, 2, 3], &[1, 2, 2, 3, 3, 0xFFFF_FFFF], &[1, 1, 2, 4, 0xFFFF_FFFF], &[]]
         {
-            assert!(matches!(sort(other), Verdict::Wrong(Mismatch { at: Position::Whole, .. })), "{other:?}");
+            assert!(matches!(sort(other), Err(Mismatch { at: Position::Whole, .. })), "{other:?}");
         }
-        assert_eq!(permutation("keys", before.into_par_iter(), &[0xFFFF_FFFF, 2, 1, 3, 2]), Verdict::Right);
+        assert_eq!(permutation("keys", before.into_par_iter(), &[0xFFFF_FFFF, 2, 1, 3, 2]), Ok(()));
     }
 }

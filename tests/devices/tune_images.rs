@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 
 use lanescope::tuning::{Reference, Subject};
-use lanescope::validate::Verdict;
 
 use crate::judge::{on_each_device, subject, verdicts};
 use crate::support::tunings::{BLUR, found, tuned};
@@ -38,12 +37,12 @@ fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8
     let subject = subject(&shader, arguments);
     on_each_device(|device| {
         // The shader as it is written is a reference as well.
-        assert!(verdicts(device, &subject, &WIDTHS).iter().all(|verdict| *verdict == Verdict::Right), "{name}");
+        assert!(verdicts(device, &subject, &WIDTHS).iter().all(|verdict| *verdict == Ok(())), "{name}");
         for wrong in 0..expected.len() {
             let mut other = expected.to_vec();
             *other[wrong].1.last_mut().unwrap() ^= 0x40;
             let subject = Subject { reference: Reference::Files(files(&other, "wrong")), ..subject.clone() };
-            assert!(verdicts(device, &subject, &WIDTHS).iter().all(|verdict| *verdict != Verdict::Right), "{name}");
+            assert!(verdicts(device, &subject, &WIDTHS).iter().all(|verdict| *verdict != Ok(())), "{name}");
         }
     });
 }

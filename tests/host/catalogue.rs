@@ -16,7 +16,7 @@ use lanescope::shader::{
     self, Access, BindingKind, BlockPlace, Capability, Compiler, Extent, InstructionCounts, InstructionKind, Library, Module,
     Prepared, Reflection, ScalarType, SpecValues, Specialized, TypeLayout,
 };
-use lanescope::validate::{Verdict, compare};
+use lanescope::validate::Output;
 use rayon::prelude::*;
 
 use crate::support::passes::check_repeat;
@@ -540,7 +540,7 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
         for ((output, bytes), again) in case.check.outputs().iter().zip(&outputs).zip(again.expected()) {
             let name = format!("{} {}", case.experiment, case.point);
             assert_eq!(bytes.len() as u64, case.resources[*output].bytes(), "{name}");
-            assert_eq!(compare("again", bytes, again), Verdict::Right, "{name}");
+            assert_eq!(Output { name: "again", bytes }.compare(again), Ok(()), "{name}");
             assert!(!to_words(bytes).contains(&POISON), "{name}: the poison is a possible result");
             checked.insert(case.experiment.clone());
         }

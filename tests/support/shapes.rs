@@ -115,8 +115,7 @@ pub fn built(shape: Shape, device: &DeviceInfo, seed: u64) -> Built<'static> {
             case.run(kernel, &resources, [(m * n).div_ceil(64).try_into().unwrap(), 1, 1], &[]);
             let output = resources[0];
             let case = case.holds("Freivalds' check in whole numbers", move |left| {
-                let words: Vec<f32> =
-                    left.of(output).chunks_exact(4).map(|word| f32::from_ne_bytes(word.try_into().unwrap())).collect();
+                let words: Vec<f32> = left.of(output).words().into_iter().map(f32::from_bits).collect();
                 let whole = |x: f32| invariants::whole(x.into());
                 let given = |of: usize, columns: u64, row: usize, column: usize| {
                     whole(factors[of].float(row as u64 * columns + column as u64))

@@ -3,7 +3,8 @@
 use crate::experiments::common::levels::{self, Estimate, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two, product, workgroups,
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, gcd, local_size_axis, powers_of_two, product, u32_of,
+    workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
@@ -171,11 +172,10 @@ impl Experiment for Bandwidth {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let shape = Shape::new(config);
         let reads = shape.reads;
-        let too_many = |_| Skip::new("the kernel counts elements in 32 bits, the case needs more");
         let golden = if shape.is_shared { GOLDEN } else { 0 };
         let iterations = reads / LOADS_PER_ITERATION;
         let numbers = [shape.elements, shape.spacing, golden, shape.step, shape.strides, iterations];
-        let [elements, spacing, golden, step, strides, count] = numbers.map(|n| u32::try_from(n).map_err(too_many));
+        let [elements, spacing, golden, step, strides, count] = numbers.map(u32_of);
         let kernel = Kernel::new("cache/bandwidth.comp", config.workgroup()).constant("ITERATIONS", Scalar::U32(count?));
         let a = Sequence::Words { seed: config.seed() };
         let mut case = CaseBuilder::new(self.name(), config);

@@ -5,7 +5,7 @@ use crate::model::{
     Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Repeat, Resource, Sequence, Step,
     Work,
 };
-use crate::validate::{Expected, Verdict, compare};
+use crate::validate::{Expected, Output, Verdict};
 
 /// A resource of the case that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,16 +54,25 @@ pub struct Left<'o> {
 }
 
 impl<'o> Left<'o> {
+    /// All of them, in the order of the case's check.
+    fn outputs(&self) -> impl Iterator<Item = (usize, Output<'o>)> + use<'o> {
+        let Self { case, bytes } = *self;
+        let output = |(&index, bytes): (&usize, &'o Vec<u8>)| (index, Output { name: &case.resources[index].name, bytes });
+        case.check.outputs().iter().zip(bytes).map(output)
+    }
+
     /// What they left in one of them; nothing in what is no output.
-    pub fn of(&self, output: Handle) -> &'o [u8] {
-        let place = self.case.check.outputs().iter().position(|resource| *resource == output.0);
-        place.and_then(|place| self.bytes.get(place)).map_or(&[], Vec::as_slice)
+    pub fn of(&self, output: Handle) -> Output<'o> {
+        let of_handle = self.outputs().find(|(index, _)| *index == output.0);
+        of_handle.map_or(Output { name: "", bytes: &[] }, |(_, output)| output)
     }
 
     /// Compares all of them, in the order of the case's check, with what they must hold.
+    ///
+    /// # Errors
+    /// What is wrong in the first that is.
     pub fn compare(&self, expected: &[Expected]) -> Verdict {
-        let names = self.case.check.outputs().iter().map(|&index| &*self.case.resources[index].name);
-        compare_all(names, self.bytes, expected)
+        self.outputs().zip(expected).try_for_each(|((_, output), expected)| output.compare(expected))
     }
 }
 
@@ -89,12 +98,6 @@ impl<'a> Built<'a> {
         let left = Left { case: &self.case, bytes: outputs };
         self.twin.check.as_ref().map_or_else(|| left.compare(&self.twin.expected), |check| check(&left))
     }
-}
-
-/// Compares outputs with what they must hold, up to the first that is wrong.
-pub fn compare_all<'n>(names: impl Iterator<Item = &'n str>, outputs: &[Vec<u8>], expected: &[Expected]) -> Verdict {
-    let verdicts = names.zip(outputs).zip(expected).map(|((name, got), expected)| compare(name, got, expected));
-    verdicts.into_iter().find(|verdict| *verdict != Verdict::Right).unwrap_or(Verdict::Right)
 }
 
 /// Puts a case and its twin together. Resources and kernels get handles; steps go to the pass, in the order in which they are

@@ -3,7 +3,7 @@
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
 
-use crate::experiments::{Built, CaseBuilder, Config, product};
+use crate::experiments::{Built, CaseBuilder, Config, product, u32_of};
 use crate::model::{Case, Chain, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
@@ -90,7 +90,7 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
         .iterations(walked.max(sweep.count.div_ceil(SWEEP_UNROLL * u64::from(SWEEP_LOCAL_SIZE))))
         // The state itself counts the passes. There was one at least.
         .checked_by(move |left| {
-            let passes = left.of(state).first_chunk().map_or(0, |count| u32::from_ne_bytes(*count));
+            let passes = left.of(state).bytes.first_chunk().map_or(0, |count| u32::from_ne_bytes(*count));
             left.compare(&walk.expected(passes.max(1).into()))
         });
     Ok(case.build(Work { items: Some(seen), ..Work::default() }, Headline::LATENCY))
@@ -100,10 +100,6 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
 fn kernel(source: &'static str, local_size: u32, chain: Chain) -> Result<Kernel, Skip> {
     let kernel = Kernel::new(source, [local_size, 1, 1]).constant("STRIDE", Scalar::U32(u32_of(chain.stride)?));
     Ok(kernel.constant("PLACES", Scalar::U32(u32_of(chain.places)?)))
-}
-
-fn u32_of(n: u64) -> Result<u32, Skip> {
-    u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
 /// How the loads of a walk, and of the sweep of so many words before it, show in their kernels.
@@ -159,7 +155,6 @@ mod tests {
     use super::*;
     use crate::experiments::Setting;
     use crate::model::{DeviceInfo, Point, Preset};
-    use crate::validate::Verdict;
 
     fn walk() -> Walk {
         let chain = Chain { seed: 3, nodes: 50, stride: 16, detour: 0, places: 1 };
@@ -181,13 +176,13 @@ mod tests {
         let built = built(walk()).unwrap();
         let [first, third] = [built.expected(), &walk().expected(3)].map(bytes);
         assert_ne!(first, third);
-        assert_eq!([built.check(&first), built.check(&third)], [Verdict::Right, Verdict::Right]);
+        assert_eq!([built.check(&first), built.check(&third)], [Ok(()), Ok(())]);
         let mut miscounted = third.clone();
         miscounted[0][..4].copy_from_slice(&2_u32.to_ne_bytes());
-        assert!(matches!(built.check(&miscounted), Verdict::Wrong(_)));
+        assert!(built.check(&miscounted).is_err());
         let mut uncounted = first;
         uncounted[0][..4].copy_from_slice(&0_u32.to_ne_bytes());
-        assert!(matches!(built.check(&uncounted), Verdict::Wrong(_)));
+        assert!(built.check(&uncounted).is_err());
     }
 
     #[test]

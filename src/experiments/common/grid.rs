@@ -1,7 +1,7 @@
 //! Sizes of grids and of sweeps.
 
 use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind};
+use crate::model::{Axis, AxisKind, Skip};
 
 /// What an axis may be that says how often something is done: few numbers, of which each makes another kernel.
 pub const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
@@ -31,6 +31,14 @@ pub fn product<const N: usize>(factors: [u64; N]) -> u64 {
 /// The powers of two from `first` to `last`, both included where they are powers of two.
 pub fn powers_of_two(first: u64, last: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(first.next_power_of_two()), |n| n.checked_mul(2)).take_while(move |n| *n <= last)
+}
+
+/// A number as a kernel counts it.
+///
+/// # Errors
+/// One beyond 32 bits.
+pub fn u32_of(n: u64) -> Result<u32, Skip> {
+    u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
 /// Words, pixels or voxels along a side: more in two dimensions fit into no memory, and more in three can't be counted.

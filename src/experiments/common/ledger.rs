@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::validate::{Mismatch, Position, Verdict};
+use crate::validate::{Expected, Mismatch, Output, Position, Verdict};
 
 /// `x * x + x`: no two values that differ in few bits have the same, and sums of it aren't sums of the values.
 fn weight(x: u32) -> u32 {
@@ -19,14 +19,21 @@ pub(in crate::experiments) fn rise(before: u32, now: u32) -> u32 {
 }
 
 /// Compares the notes of all invocations with what became of the words that they changed.
+///
+/// # Errors
+/// The first notes that don't balance.
 pub(in crate::experiments) fn check(
-    output: &str,
-    notes: &[u32],
+    notes: Output,
+    invocations: u64,
     place_of: impl Fn(usize) -> usize,
     ends: impl Fn(usize) -> (u32, u32),
 ) -> Verdict {
     let mut sums: BTreeMap<usize, (usize, u32)> = BTreeMap::new();
-    for (i, note) in notes.iter().enumerate() {
+    let words = notes.words();
+    if words.len() as u64 != invocations {
+        return notes.compare(&Expected::words(invocations, |_| 0));
+    }
+    for (i, note) in words.iter().enumerate() {
         let (_, sum) = sums.entry(place_of(i)).or_insert((i, 0));
         *sum = sum.wrapping_add(*note);
     }
@@ -35,28 +42,23 @@ pub(in crate::experiments) fn check(
         rise(first, last)
     };
     let wrong: Vec<_> = sums.into_iter().filter(|(place, (_, sum))| *sum != expected(*place)).collect();
-    let Some((place, (first, sum))) = wrong.first() else { return Verdict::Right };
+    let Some((place, (first, sum))) = wrong.first() else { return Ok(()) };
     let got = format!("one of {sum:#010x} in all");
     let right = format!("of {:#010x}, as what became of word {place} says", expected(*place));
-    let found = Mismatch::single(output, Position::Element(*first as u64), got, right);
-    Verdict::Wrong(Mismatch { wrong: wrong.len() as u64, total: notes.len() as u64, ..found })
-}
-
-/// The words of an output.
-pub(in crate::experiments) fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).filter_map(|word| word.first_chunk()).map(|word| u32::from_ne_bytes(*word)).collect()
+    let found = Mismatch::single(notes.name, Position::Element(*first as u64), got, right);
+    Err(Mismatch { wrong: wrong.len() as u64, total: words.len() as u64, ..found })
 }
 
 /// How many passes an output of one word has counted.
 ///
 /// # Errors
-/// The verdict where there was none.
-pub(in crate::experiments) fn passes(output: &str, bytes: &[u8]) -> Result<u32, Verdict> {
-    match words(bytes)[..] {
+/// Where there was none.
+pub(in crate::experiments) fn passes(output: Output) -> Result<u32, Mismatch> {
+    match output.words()[..] {
         [count] if count > 0 => Ok(count),
         ref other => {
             let (got, expected) = (format!("{other:?}"), "one pass at least".to_owned());
-            Err(Verdict::Wrong(Mismatch::single(output, Position::Element(0), got, expected)))
+            Err(Mismatch::single(output.name, Position::Element(0), got, expected))
         }
     }
 }
@@ -76,30 +78,37 @@ mod tests {
         (notes, word)
     }
 
+    fn checked(notes: &[u32], place_of: impl Fn(usize) -> usize, ends: (u32, u32)) -> Verdict {
+        let bytes: Vec<u8> = notes.iter().flat_map(|note| note.to_ne_bytes()).collect();
+        check(Output { name: "notes", bytes: &bytes }, notes.len() as u64, place_of, |_| ends)
+    }
+
     #[test]
     fn notes_balance_in_any_order() {
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
             let (notes, last) = notes(order);
-            assert_eq!(check("notes", &notes, |_| 0, |_| (7, last)), Verdict::Right);
+            assert_eq!(checked(&notes, |_| 0, (7, last)), Ok(()));
         }
     }
 
     #[test]
     fn what_is_lost_or_told_wrongly_is_found() {
         let (right, last) = notes([0, 1, 2]);
-        let verdict = |notes: &[u32], last| check("notes", notes, |_| 0, |_| (7, last));
-        assert!(matches!(verdict(&right, last - 1), Verdict::Wrong(_)), "a change that memory lost");
-        assert!(matches!(verdict(&[right[0] ^ 1, right[1], right[2]], last), Verdict::Wrong(_)));
+        let verdict = |notes: &[u32], last| checked(notes, |_| 0, (7, last));
+        assert!(verdict(&right, last - 1).is_err(), "a change that memory lost");
+        assert!(verdict(&[right[0] ^ 1, right[1], right[2]], last).is_err());
         // Two invocations that were told the same old value.
         let raced = [rise(7, 8), rise(7, 9)];
-        assert!(matches!(verdict(&raced, 10), Verdict::Wrong(_)) && matches!(verdict(&raced, 9), Verdict::Wrong(_)));
-        let Verdict::Wrong(mismatch) = check("notes", &[0, 5, 5], |i| i, |_| (1, 1)) else { panic!("notes of nothing pass") };
+        assert!(verdict(&raced, 10).is_err() && verdict(&raced, 9).is_err());
+        assert!(check(Output { name: "notes", bytes: &[] }, 3, |_| 0, |_| (7, last)).is_err(), "no notes at all");
+        let Err(mismatch) = checked(&[0, 5, 5], |i| i, (1, 1)) else { panic!("notes of nothing pass") };
         assert_eq!((mismatch.at, mismatch.wrong, mismatch.total), (Position::Element(1), 2, 3));
     }
 
     #[test]
     fn passes_are_counted_from_one() {
-        assert_eq!(passes("passes", &3_u32.to_ne_bytes()), Ok(3));
-        assert!(passes("passes", &0_u32.to_ne_bytes()).is_err() && passes("passes", &[]).is_err());
+        let counted = |bytes: &[u8]| passes(Output { name: "passes", bytes });
+        assert_eq!(counted(&3_u32.to_ne_bytes()), Ok(3));
+        assert!(counted(&0_u32.to_ne_bytes()).is_err() && counted(&[]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! A cycle in workgroup memory that lanes walk side by side: `glsl/shared/chase.comp` is the shader.
 
-use crate::experiments::{CaseBuilder, Config, lanes, product, size_to_require};
+use crate::experiments::{CaseBuilder, Config, lanes, product, size_to_require, u32_of};
 use crate::model::{Chain, Kernel, Scalar, Sequence, Skip};
 use crate::validate::Expected;
 
@@ -70,9 +70,7 @@ impl Ring {
                 "after {hops} hops a walk round {nodes} nodes is back where it began: the case needs others"
             )));
         }
-        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
-        let [words, lanes, nodes, count] =
-            [self.words, self.lanes, self.nodes, iterations].map(|n| u32::try_from(n).map_err(too_many));
+        let [words, lanes, nodes, count] = [self.words, self.lanes, self.nodes, iterations].map(u32_of);
         let mut kernel = Kernel::new("shared/chase.comp", config.workgroup())
             .constant("WORDS", Scalar::U32(words?))
             .constant("LANES", Scalar::U32(lanes?))

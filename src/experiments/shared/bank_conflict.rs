@@ -5,7 +5,7 @@ mod inference;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product, scramble, size_to_require,
+    Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product, scramble, size_to_require, u32_of,
 };
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point, Preset, Scalar,
@@ -83,8 +83,7 @@ impl<'a> Shape<'a> {
         if bytes > limit.into() {
             return Err(Skip::new(format!("maxComputeSharedMemorySize is {limit}, the case needs {bytes}")));
         }
-        let too_many = |_| Skip::new("the kernel counts in 32 bits, the case needs more");
-        let [lanes, row, elements, iterations] = [lanes, row, elements, iterations].map(|n| u32::try_from(n).map_err(too_many));
+        let [lanes, row, elements, iterations] = [lanes, row, elements, iterations].map(u32_of);
         let (groups, invocations) = config.grid(config.integer("groups"));
         Ok(Self {
             pattern,

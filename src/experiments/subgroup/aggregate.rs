@@ -3,7 +3,7 @@
 use crate::experiments::common::ledger;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, product, size_to_require, usual_size};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, SubgroupClass, Work};
-use crate::validate::{Expected, Verdict, compare};
+use crate::validate::Expected;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Aggregate;
@@ -71,19 +71,9 @@ impl Experiment for Aggregate {
         let passes = case.output_from(0, "passes", Expected::words(1, |_| 1));
         case.run(kernel, &[counter, terms, notes, passes], groups, &[]);
         let in_any_order = move |left: &Left| {
-            let passes = match ledger::passes("passes", left.of(passes)) {
-                Ok(passes) => passes,
-                Err(verdict) => return verdict,
-            };
-            let places = requests.places().wrapping_mul(passes);
-            let notes = ledger::words(left.of(notes));
-            if notes.len() as u64 != invocations {
-                return compare("notes", &[], &Expected::words(invocations, |_| 0));
-            }
-            match compare("counter", left.of(counter), &Expected::words(1, |_| places)) {
-                Verdict::Right => ledger::check("notes", &notes, |_| 0, |_| (0, places)),
-                wrong @ Verdict::Wrong(_) => wrong,
-            }
+            let places = requests.places().wrapping_mul(ledger::passes(left.of(passes))?);
+            left.of(counter).compare(&Expected::words(1, |_| places))?;
+            ledger::check(left.of(notes), invocations, |_| 0, |_| (0, places))
         };
         let items = Some(product([invocations, rounds]));
         let work = Work { ops: items, items, ..Work::default() };
@@ -157,10 +147,10 @@ mod tests {
         let order: Vec<usize> = (0..16).collect();
         let backwards: Vec<usize> = (0..16).rev().collect();
         let verdict = |outputs: &[Vec<u8>]| built("lane", |built| built.check(outputs)).unwrap();
-        assert_eq!(verdict(&outputs(&order, 0)), Verdict::Right);
-        assert_eq!(verdict(&outputs(&backwards, 0)), Verdict::Right);
+        assert_eq!(verdict(&outputs(&order, 0)), Ok(()));
+        assert_eq!(verdict(&outputs(&backwards, 0)), Ok(()));
         // Everybody's last place is the next one's first.
-        let Verdict::Wrong(mismatch) = verdict(&outputs(&order, 1)) else { panic!("shared places pass") };
+        let Err(mismatch) = verdict(&outputs(&order, 1)) else { panic!("shared places pass") };
         assert_eq!(mismatch.output, "notes");
     }
 

@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::experiments::common::ledger;
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, powers_of_two, product, workgroups,
 };
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Subgroup, Work};
-use crate::validate::{Expected, Mismatch, Position, Verdict, compare};
+use crate::validate::{Expected, Mismatch, Position};
 
 use number::{NAMES, Number};
 use table::{Operation, WORDS};
@@ -139,9 +138,9 @@ impl Experiment for Ops {
         let words = case.input("words", grid.invocations().min(BEGINNINGS as u64 * local_size), grid.words);
         case.run(kernel, &[results, recorded, words], grid.groups, &[]);
         // Which invocation is which lane is the driver's choice: the twin follows what was recorded, once that makes sense.
-        let as_recorded = move |left: &Left| match grid.results(&ledger::words(left.of(recorded))) {
-            Ok(right) => compare("results", left.of(results), &grid.expected(|| right)),
-            Err(mismatch) => Verdict::Wrong(mismatch),
+        let as_recorded = move |left: &Left| {
+            let right = grid.results(&left.of(recorded).words())?;
+            left.of(results).compare(&grid.expected(|| right))
         };
         let chain = config.integer("chain");
         // Those that lack lanes as well.
@@ -361,14 +360,14 @@ mod tests {
         let exchanged = [&[ids[1], ids[0]], &ids[2..]].concat();
         let other = grid.results(&exchanged).unwrap();
         let verdict = |results: &[u64], ids: &[u32]| built.check(&[stored(results), bytes(ids)]);
-        assert_eq!(verdict(&linear, &ids), Verdict::Right);
-        assert_eq!(verdict(&other, &exchanged), Verdict::Right);
-        let Verdict::Wrong(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
+        assert_eq!(verdict(&linear, &ids), Ok(()));
+        assert_eq!(verdict(&other, &exchanged), Ok(()));
+        let Err(mismatch) = verdict(&linear, &exchanged) else { panic!("results of other lanes pass") };
         assert_eq!((mismatch.output.as_str(), mismatch.total), ("results", 12));
         let twice = [&ids[..7], &[ids[6]], &ids[8..]].concat();
-        let Verdict::Wrong(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
+        let Err(mismatch) = verdict(&linear, &twice) else { panic!("a lane that is there twice passes") };
         assert_eq!((mismatch.output.as_str(), mismatch.at), ("ids", Position::Element(7)));
-        assert!(matches!(verdict(&linear, &ids[..11]), Verdict::Wrong(_)), "fewer ids");
+        assert!(verdict(&linear, &ids[..11]).is_err(), "fewer ids");
     }
 
     #[test]

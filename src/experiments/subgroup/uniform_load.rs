@@ -1,6 +1,6 @@
 //! `subgroup/uniform_load`: should one lane load what all lanes need?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis, product};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, local_size_axis, product, u32_of};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
 
@@ -103,10 +103,6 @@ impl Experiment for UniformLoad {
         let work = Work { ops: items, items, ..Work::default() };
         Ok(case.iterations(loads / LOADS_PER_ITERATION).build(work, Headline::COST))
     }
-}
-
-fn u32_of(n: u64) -> Result<u32, Skip> {
-    u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::ledger;
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, product, size_to_require, usual_size, workgroups,
+    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, product, size_to_require, u32_of, usual_size,
+    workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Feature, Headline, Kernel, POISON, Preset, Repeat, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work,
 };
-use crate::validate::{Expected, Verdict, compare};
+use crate::validate::{Expected, Output, Verdict};
 use twin::{OPERATIONS, TYPES, Twin, first_word};
 
 /// The experiment.
@@ -172,14 +173,9 @@ impl Experiment for Atomic {
         };
         case.run(kernel(config, &shape, is_used), &resources, shape.groups, push);
         let in_any_order = move |left: &Left| {
-            let passes = match passes.map_or(Ok(1), |passes| ledger::passes("passes", left.of(passes))) {
-                Ok(count) => count,
-                Err(verdict) => return verdict,
-            };
-            match (run.check_cells(&once.cells, left.of(cells), passes), notes) {
-                (Verdict::Right, Some(notes)) => run.check_notes(left.of(notes), left.of(cells)),
-                (verdict, _) => verdict,
-            }
+            let passes = passes.map_or(Ok(1), |passes| ledger::passes(left.of(passes)))?;
+            run.check_cells(&once.cells, left.of(cells), passes)?;
+            notes.map_or(Ok(()), |notes| run.check_notes(left.of(notes), left.of(cells)))
         };
         let items = Some(product([shape.invocations, shape.atomics]));
         let work = Work { ops: items, items, ..Work::default() };
@@ -235,10 +231,6 @@ fn require_size(config: &Config, shape: &Shape) -> Result<(), Skip> {
         )));
     }
     u32_of(invocations).map(drop)
-}
-
-fn u32_of(n: u64) -> Result<u32, Skip> {
-    u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
 // ---- the case -------------------------------------------------------------------------------------------------------------
@@ -312,24 +304,20 @@ impl Run<'_> {
     }
 
     /// What cells hold that don't depend on the order.
-    fn check_cells(&self, once: &[u64], got: &[u8], passes: u32) -> Verdict {
+    fn check_cells(&self, once: &[u64], got: Output, passes: u32) -> Verdict {
         let has_others = self.shape.sharers > 1 || self.shape.cells < self.shape.invocations;
         let after = |once: &u64| self.twin.after_passes(*once, passes, has_others);
-        let compare = |cells: &[u64]| compare("cells", got, &Expected::words(self.cell_words(), |i| self.cell_word(cells, i)));
+        let compare = |cells: &[u64]| got.compare(&Expected::words(self.cell_words(), |i| self.cell_word(cells, i)));
         match once.iter().map(after).collect::<Option<Vec<u64>>>() {
             Some(cells) => compare(&cells),
-            None if got.len() as u64 == self.cell_words() * 4 => Verdict::Right,
+            None if got.bytes.len() as u64 == self.cell_words() * 4 => Ok(()),
             None => compare(once),
         }
     }
 
     /// Whether what invocations noted is what became of the cells.
-    fn check_notes(&self, notes: &[u8], cells: &[u8]) -> Verdict {
-        let notes = ledger::words(notes);
-        if notes.len() as u64 != self.shape.invocations {
-            return compare("notes", &[], &Expected::words(self.shape.invocations, |_| 0));
-        }
-        let words = ledger::words(cells);
+    fn check_notes(&self, notes: Output, cells: Output) -> Verdict {
+        let words = cells.words();
         let value = |cell: usize| match words.chunks_exact(index(self.twin.words())).nth(cell) {
             Some([low, high]) => u64::from(*low) | (u64::from(*high) << 32),
             Some([word]) => (*word).into(),
@@ -337,7 +325,7 @@ impl Run<'_> {
         };
         let first = self.twin.word(self.twin.first());
         let place_of = |i: usize| index(self.shape.cell(i as u64));
-        ledger::check("notes", &notes, place_of, |cell| (first, self.twin.word(value(cell))))
+        ledger::check(notes, self.shape.invocations, place_of, |cell| (first, self.twin.word(value(cell))))
     }
 }
 
@@ -379,7 +367,7 @@ mod tests {
             with(USED, [op, ty, memory, contention], |config| {
                 let built = Atomic.build(config).unwrap();
                 let outputs: Vec<Vec<u8>> = built.expected().iter().map(Expected::bytes).collect();
-                assert_eq!(built.check(&outputs), Verdict::Right, "{op} {ty} {memory} {contention}");
+                assert_eq!(built.check(&outputs), Ok(()), "{op} {ty} {memory} {contention}");
                 // How many passes there were shows in sums alone, and there in the lower bits.
                 let name = |output: usize| built.case.resources[built.case.check.outputs()[output]].name.as_ref();
                 let ends = |output: usize| match (name(output), op) {
@@ -390,14 +378,10 @@ mod tests {
                 for (output, byte) in (0..outputs.len()).flat_map(|o| ends(o).into_iter().map(move |byte| (o, byte))) {
                     let mut wrong = outputs.clone();
                     wrong[output][byte] ^= 0x10;
-                    assert_ne!(
-                        built.check(&wrong),
-                        Verdict::Right,
-                        "{op} {ty} {memory} {contention}: output {output} byte {byte}"
-                    );
+                    assert_ne!(built.check(&wrong), Ok(()), "{op} {ty} {memory} {contention}: output {output} byte {byte}");
                 }
                 let shorter = outputs.iter().map(|bytes| bytes[..bytes.len() - 4].to_vec()).collect::<Vec<_>>();
-                assert_ne!(built.check(&shorter), Verdict::Right);
+                assert_ne!(built.check(&shorter), Ok(()));
             });
         }
     }

@@ -1,7 +1,9 @@
 //! `sync/false_sharing`: what do atomics cost whose words nobody shares, but whose cache lines others use?
 
 use crate::experiments::common::ledger;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, usual_size, workgroups};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, u32_of, usual_size, workgroups,
+};
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
@@ -64,19 +66,12 @@ impl Experiment for FalseSharing {
         let notes = case.output_from(0, "notes", of_notes);
         let passes = case.output_from(0, "passes", of_passes);
         case.run(kernel, &[cells, terms, notes, passes], shape.grid, &push);
-        let after_passes = move |left: &Left| match ledger::passes("passes", left.of(passes)) {
-            Ok(passes) => left.compare(&shape.after(passes)),
-            Err(verdict) => verdict,
-        };
+        let after_passes = move |left: &Left| left.compare(&shape.after(ledger::passes(left.of(passes))?));
         let items = Some(product([shape.invocations(), atomics]));
         let work = Work { ops: items, items, ..Work::default() };
         let case = case.repeat(Repeat::Resumes).iterations(atomics / ATOMICS_PER_ITERATION).checked_by(after_passes);
         Ok(case.build(work, Headline::COST))
     }
-}
-
-fn u32_of(n: u64) -> Result<u32, Skip> {
-    u32::try_from(n).map_err(|_| Skip::new(format!("the kernel counts in 32 bits, the case needs {n}")))
 }
 
 /// Whose word lies where, and what is added to it.
@@ -134,7 +129,7 @@ impl Shape {
 mod tests {
     use super::*;
     use crate::model::{DeviceInfo, Point};
-    use crate::validate::Verdict;
+    use crate::validate::Output;
 
     /// What becomes of three workgroups of four invocations.
     fn with<T>(neighbours: &'static str, spacing: u64, then: impl FnOnce(&Config) -> T) -> T {
@@ -152,7 +147,7 @@ mod tests {
             with(neighbours, spacing, |config| {
                 let shape = Shape::new(config);
                 let outputs = shape.after(3).map(|expected| expected.bytes());
-                let cells = ledger::words(&outputs[0]);
+                let cells = Output { name: "cells", bytes: &outputs[0] }.words();
                 assert_eq!(cells.len() as u64, 12 * spacing / 4);
                 let mut left: Vec<u32> = cells.into_iter().filter(|cell| *cell != 0).collect();
                 let mut all: Vec<u32> = (0..12).map(|i| shape.terms.word(i).wrapping_mul(24)).collect();
@@ -160,9 +155,9 @@ mod tests {
                 all.sort_unstable();
                 assert_eq!(left, all, "{neighbours} {spacing}");
                 let built = FalseSharing.build(config).unwrap();
-                assert_eq!(built.check(&outputs), Verdict::Right);
+                assert_eq!(built.check(&outputs), Ok(()));
                 let miscounted = [&outputs[..2], &[2_u32.to_ne_bytes().to_vec()]].concat();
-                assert!(matches!(built.check(&miscounted), Verdict::Wrong(_)));
+                assert!(built.check(&miscounted).is_err());
             });
         }
     }

@@ -171,7 +171,7 @@ impl UserKernel {
     /// Compares the outputs of a configuration with the reference's.
     pub fn check(&mut self, case: &Case, outputs: Outputs) -> Verdict {
         let wrong = |output: &str, got: String, expected: &str| {
-            Verdict::Wrong(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
+            Err(Mismatch::single(output, Position::Element(0), got, expected.to_owned()))
         };
         let Some(expected) = &self.expected else { return wrong("the reference", "missing".to_owned(), "there") };
         if expected.len() != outputs.bytes.len() {
@@ -184,7 +184,7 @@ impl UserKernel {
         let got = self.written_by(&case.point, outputs);
         let is_same = |(got, expected): (&Written, &Written)| got.bytes == expected.bytes && !got.has_unwritten();
         if got.iter().zip(self.expected.iter().flatten()).all(is_same) {
-            return Verdict::Right;
+            return Ok(());
         }
         let made = match self.make(&case.point) {
             Ok(made) => made,
@@ -193,7 +193,7 @@ impl UserKernel {
         let expected = self.expected.iter().flatten();
         let pairs = made.outputs.iter().zip(got.iter().zip(expected));
         let mut found = pairs.filter_map(|(output, (got, expected))| compare(self.compared(output), [got, expected]));
-        found.next().map_or(Verdict::Right, Verdict::Wrong)
+        found.next().map_or(Ok(()), Err)
     }
 }
 
