@@ -116,46 +116,79 @@ impl fmt::Display for Mismatch {
 /// share the work. A twin that can't compute elements one by one computes them all beforehand and looks them up.
 pub struct Expected<'a> {
     elements: u64,
-    kind: Kind<'a>,
-    /// The bits of an element.
-    at: Box<dyn Fn(u64) -> u32 + Sync + 'a>,
+    at: At<'a>,
 }
 
-enum Kind<'a> {
-    Word,
-    Float,
-    /// Floats of which each may differ by so much.
-    Near(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
+/// What an element must be.
+enum At<'a> {
+    /// The same word.
+    Word(Box<dyn Fn(u64) -> u32 + Sync + 'a>),
+    /// The same float, bit by bit.
+    Float(Box<dyn Fn(u64) -> f32 + Sync + 'a>),
+    /// A float as near as this.
+    Near(Box<dyn Fn(u64) -> Near + Sync + 'a>),
+}
+
+/// A number, and how far a device's may be from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// The number.
+    pub value: f64,
+    /// The largest distance that is right.
+    pub error: f64,
+}
+
+impl Near {
+    /// The same so many times, without rounding.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self { value: self.value * f64::from(count), error: self.error * f64::from(count) }
+    }
+
+    /// The same where so many additions and multiplications of `f32` lead to it, of which no result is larger than this.
+    ///
+    /// N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1. Vulkan leaves to devices which way
+    /// they round, so that each operation is off by a whole unit in the last place.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "operations are fewer than 2^53")]
+    pub fn rounded(self, operations: u64, largest: f64) -> Self {
+        let units = operations as f64 * f64::from(f32::EPSILON);
+        Self { error: self.error + units / (1.0 - units) * largest, ..self }
+    }
+}
+
+/// Added up without rounding.
+impl std::iter::Sum for Near {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        let add = |sum: Self, term: Self| Self { value: sum.value + term.value, error: sum.error + term.error };
+        terms.fold(Self { value: 0.0, error: 0.0 }, add)
+    }
 }
 
 impl<'a> Expected<'a> {
     /// 32-bit words, compared exactly.
     pub fn words(elements: u64, at: impl Fn(u64) -> u32 + Sync + 'a) -> Self {
-        Self { elements, kind: Kind::Word, at: Box::new(at) }
+        Self { elements, at: At::Word(Box::new(at)) }
     }
 
     /// `f32` values, compared bit by bit: test data are chosen so that no intermediate rounds.
     pub fn floats(elements: u64, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
-        Self { elements, kind: Kind::Float, at: Box::new(move |index| at(index).to_bits()) }
+        Self { elements, at: At::Float(Box::new(at)) }
     }
 
-    /// `f32` values that may differ from the twin's by a tolerance, of each element its own: for results that no rule makes
-    /// exact, such as a sampler's or a sum's of many terms, where the experiment derives how far they can be off.
-    pub fn near(elements: u64, tolerance: impl Fn(u64) -> f32 + Sync + 'a, at: impl Fn(u64) -> f32 + Sync + 'a) -> Self {
-        Self { elements, kind: Kind::Near(Box::new(tolerance)), at: Box::new(move |index| at(index).to_bits()) }
+    /// `f32` values that may differ from the twin's, each by a distance of its own: for results that no rule makes exact, such as a
+    /// sampler's or a sum's of many terms. The twin derives from what is computed how far each can be off.
+    pub fn near(elements: u64, at: impl Fn(u64) -> Near + Sync + 'a) -> Self {
+        Self { elements, at: At::Near(Box::new(at)) }
     }
 
     /// As [`Self::near`], of a twin that computes beforehand what it looks up, as [`Self::words_from`] has it.
-    pub fn near_from<F>(
-        elements: u64,
-        tolerance: impl Fn(u64) -> f32 + Sync + 'a,
-        prepare: impl FnOnce() -> F + Send + 'a,
-    ) -> Self
+    pub fn near_from<F>(elements: u64, prepare: impl FnOnce() -> F + Send + 'a) -> Self
     where
-        F: Fn(u64) -> f32 + Send + Sync + 'a,
+        F: Fn(u64) -> Near + Send + Sync + 'a,
     {
         let at = LazyLock::new(prepare);
-        Self::near(elements, tolerance, move |index| (*at)(index))
+        Self::near(elements, move |index| (*at)(index))
     }
 
     /// As [`Self::words`], of a twin that computes beforehand what it looks up: it does so once, when the first element is asked
@@ -184,32 +217,47 @@ impl<'a> Expected<'a> {
 
     /// The bytes that a right device would write.
     pub fn bytes(&self) -> Vec<u8> {
-        (0..self.elements).flat_map(|index| (self.at)(index).to_ne_bytes()).collect()
+        (0..self.elements).flat_map(|index| self.bits(index).to_ne_bytes()).collect()
+    }
+
+    fn bits(&self, index: u64) -> u32 {
+        match &self.at {
+            At::Word(at) => at(index),
+            At::Float(at) => at(index).to_bits(),
+            At::Near(at) => narrowed(at(index).value).to_bits(),
+        }
     }
 
     fn show(&self, bits: u32) -> String {
-        match self.kind {
-            Kind::Word => format!("{bits:#010x}"),
-            Kind::Float | Kind::Near(_) => format!("{:?}", f32::from_bits(bits)),
+        match self.at {
+            At::Word(_) => format!("{bits:#010x}"),
+            At::Float(_) | At::Near(_) => format!("{:?}", f32::from_bits(bits)),
         }
     }
 
     fn show_expected(&self, index: u64) -> String {
-        let bits = (self.at)(index);
-        match &self.kind {
-            Kind::Near(tolerance) => format!("{} within {:?}", self.show(bits), tolerance(index)),
-            Kind::Word | Kind::Float => self.show(bits),
+        let right = self.show(self.bits(index));
+        match &self.at {
+            At::Near(at) => format!("{right} within {:?}", narrowed(at(index).error)),
+            At::Word(_) | At::Float(_) => right,
         }
     }
 
     fn accepts(&self, got: u32, index: u64) -> bool {
-        let expected = (self.at)(index);
-        match &self.kind {
-            Kind::Word | Kind::Float => got == expected,
-            // Not what is farther: neither is what is no number at all, nor an infinity.
-            Kind::Near(tolerance) => (f32::from_bits(got) - f32::from_bits(expected)).abs() <= tolerance(index),
+        match &self.at {
+            At::Word(_) | At::Float(_) => got == self.bits(index),
+            At::Near(at) => {
+                let Near { value, error } = at(index);
+                // Not what is farther: neither is what is no number at all, nor an infinity.
+                (f64::from(f32::from_bits(got)) - value).abs() <= error
+            }
         }
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "as near as f32 comes")]
+fn narrowed(value: f64) -> f32 {
+    value as f32
 }
 
 /// What a checked pass left in one output.
@@ -284,12 +332,28 @@ mod tests {
 
     #[test]
     fn near_floats_differ_by_no_more_than_the_tolerance() {
-        let verdict = |got: f32| compare(&got.to_ne_bytes(), &Expected::near(1, |_| 0.5, |_| 8.0));
+        let verdict = |got: f32| compare(&got.to_ne_bytes(), &Expected::near(1, |_| Near { value: 8.0, error: 0.5 }));
         assert!([7.5, 8.0, 8.5].into_iter().all(|got| verdict(got) == Ok(())));
         for got in [7.4375, 8.5625, -8.0, f32::NAN, f32::INFINITY, f32::from_bits(crate::model::POISON)] {
             let Err(mismatch) = verdict(got) else { panic!("{got} passes") };
             assert_eq!((mismatch.got, mismatch.expected.as_str()), (format!("{got:?}"), "8.0 within 0.5"));
         }
+    }
+
+    /// In `f32`, rounded either way, sums of numbers of any size stay within what is derived for them.
+    #[test]
+    fn rounded_sums_are_as_near_as_told() {
+        let terms: Vec<f32> = (1..1000_u32).map(|i| 1.0 / (i.wrapping_mul(0x9E37_79B1) >> 12) as f32).collect();
+        let exact: Near = terms.iter().map(|term| Near { value: f64::from(*term), error: 0.0 }).sum();
+        let sums = [
+            terms.iter().fold(0.0, |sum, term| sum + term),
+            terms.iter().fold(0.0, |sum: f32, term| (sum + term).next_down()),
+            terms.iter().fold(0.0, |sum: f32, term| (sum + term).next_up()),
+        ];
+        let near = exact.rounded(terms.len() as u64, exact.value);
+        assert!(sums.iter().all(|sum| (f64::from(*sum) - exact.value).abs() <= near.error), "{sums:?} {near:?}");
+        let largest = sums.map(|sum| (f64::from(sum) - exact.value).abs()).into_iter().fold(0.0, f64::max);
+        assert!(largest > near.error / 10.0, "a bound that is far too wide finds nothing: {largest} of {}", near.error);
     }
 
     #[test]

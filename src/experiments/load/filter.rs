@@ -1,7 +1,5 @@
 //! `load/filter`: what is the texture unit's bilinear filter worth, against fetching four texels and mixing them?
 
-use std::sync::LazyLock;
-
 use super::path::twin::Texels;
 use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{gpu_invocations, image, sampler, texel_sequence};
@@ -10,7 +8,7 @@ use crate::model::{
     Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Precision, Preset, Resource, Scalar, Skip,
     Traffic, Work,
 };
-use crate::validate::Expected;
+use crate::validate::{Expected, Near};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Filter;
@@ -57,13 +55,18 @@ impl Experiment for Filter {
         let texels = Texels { format, sequence: texel_sequence(format, config.seed()) };
         let walk = Walk::new(config, Pattern::Random, POSITIONS, CHANNELS);
         // The shader sees bytes as fractions of one.
-        let unit = if format.precision() == Precision::Unorm8 { 255.0_f32 } else { 1.0 };
-        let error = if is_hardware { texels.error_of_sampler() } else { texels.range() * ROUNDING };
-        let tolerance = LazyLock::new(move || error / unit * walk.weight() as f32);
-        let at = move |term: &Term| sample(&texels, term) / f64::from(unit);
+        let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
+        let near = move |term: &Term| {
+            let value = sample(&texels, term) / unit;
+            if is_hardware {
+                Near { value, error: texels.error_of_sampler() / unit }
+            } else {
+                Near { value, error: 0.0 }.rounded(OPERATIONS, texels.range() / unit)
+            }
+        };
         let mut case = CaseBuilder::new(self.name(), config);
         let mut resources = vec![
-            case.output("results", Expected::near_from(n, move |_| *tolerance, move || walk.floats(&at))),
+            case.output("results", Expected::near_from(n, move || walk.near(&near))),
             case.add(Resource::new("texels", image(format, ImageRole::Sampled), Contents::Sequence(texels.sequence))),
         ];
         if is_hardware {
@@ -89,10 +92,9 @@ impl Experiment for Filter {
     }
 }
 
-/// How far sums of `four_fetches` may be off, as a share of the range for each sample in them. Its mixing, some ten operations,
-/// rounds by 2^-24 of the range each time; adding the samples of an iteration by 2^-24 of at most 16 times the range; adding iterations
-/// and channels, 40 operations at most, by 2^-24 of the result. That is less than 2^-17 in all.
-const ROUNDING: f32 = 1.0 / (1 << 17) as f32;
+/// Operations of `four_fetches` for each sample, of which none has a larger result than the range: some ten of its mixing, 16 of the sum
+/// of an iteration's 16 samples, in which each of its additions counts as often as the sum is larger, and at most 40 of iterations and channels.
+const OPERATIONS: u64 = 10 + 16 + 40;
 
 /// Where a position lies along each axis: in 13 bits of a product, of which the last eight are the step within a texel.
 fn places(position: u32) -> [u32; 2] {

@@ -1,11 +1,9 @@
 //! The twin of `load/path`.
 
-use std::sync::LazyLock;
-
 use super::table::{Kind, Path, SIDE, Value};
-use super::walk::{Term, Walk};
+use super::walk::{LOADS_PER_ITERATION, Term, Walk};
 use crate::model::{Format, Precision, Sequence};
-use crate::validate::Expected;
+use crate::validate::{Expected, Near};
 
 /// What each invocation must write.
 pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Sequence) -> Expected<'static> {
@@ -19,14 +17,11 @@ pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Seque
     };
     let texels = Texels { format, sequence: source };
     if path.kind == Kind::Linear {
-        let tolerance = LazyLock::new(move || {
-            // The sum of an iteration of bytes is rounded once more.
-            let of_iterations =
-                if format.precision() == Precision::Unorm8 { 0.5 * walk.weight_of_iterations() as f32 } else { 0.0 };
-            texels.error_of_sampler() * walk.weight() as f32 + of_iterations
-        });
-        let mean = move |term: &Term| texels.mean(term.element, term.component);
-        Expected::near_from(invocations, move |_| *tolerance, move || walk.floats(&mean))
+        // The sum of an iteration of bytes is rounded once more.
+        let of_sum = if format.precision() == Precision::Unorm8 { 0.5 / f64::from(LOADS_PER_ITERATION) } else { 0.0 };
+        let error = texels.error_of_sampler() + of_sum;
+        let mean = move |term: &Term| Near { value: texels.mean(term.element, term.component), error };
+        Expected::near_from(invocations, move || walk.near(&mean))
     } else {
         let at = move |term: &Term| texels.at(term.element, term.component);
         Expected::floats_from(invocations, move || walk.floats(&at))
@@ -66,10 +61,10 @@ impl Texels {
     }
 
     /// How far components can be apart.
-    pub fn range(&self) -> f32 {
+    pub fn range(&self) -> f64 {
         match self.format.precision() {
             Precision::Unorm8 => 255.0,
-            _ => (2 * super::MAGNITUDE) as f32,
+            _ => f64::from(2 * super::MAGNITUDE),
         }
     }
 
@@ -77,7 +72,7 @@ impl Texels {
     ///
     /// It weighs them by fractions of eight bits, which may be off by the last of them: the mix then is by that share of the
     /// range, along each axis. Bytes may be rounded to bytes after either axis.
-    pub fn error_of_sampler(&self) -> f32 {
+    pub fn error_of_sampler(&self) -> f64 {
         let rounding = if self.format.precision() == Precision::Unorm8 { 0.5 } else { 0.0 };
         2.0 * (self.range() / 256.0 + rounding)
     }

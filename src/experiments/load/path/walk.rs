@@ -4,6 +4,7 @@
 //! up.
 
 use crate::experiments::Config;
+use crate::validate::Near;
 
 /// The shader's constant of the same name.
 pub const LOADS_PER_ITERATION: u32 = 16;
@@ -105,14 +106,11 @@ impl Walk {
         move |i| results.get(self.first(i)).copied().unwrap_or_default()
     }
 
-    /// How often all components together count in a result.
-    pub fn weight(self) -> u32 {
-        self.terms(0).map(|term| term.weight).sum()
-    }
-
-    /// The same where those of an iteration count once.
-    pub fn weight_of_iterations(self) -> u32 {
-        self.weight() / LOADS_PER_ITERATION
+    /// The same where they are numbers that a device may miss.
+    pub fn near(self, component: &dyn Fn(&Term) -> Near) -> impl Fn(u64) -> Near + use<> {
+        let sum = |first| self.terms(first).map(|term| component(&term).times(term.weight)).sum();
+        let results: Vec<Near> = (0..self.elements).map(sum).collect();
+        move |i| results.get(self.first(i)).copied().unwrap_or(Near { value: 0.0, error: 0.0 })
     }
 
     /// All that goes into the result of an invocation that begins with this element.

@@ -1,10 +1,8 @@
 //! What chains of operations end at.
 
-use std::sync::LazyLock;
-
 use super::table::{Operation, Reals, Type};
 use crate::experiments::common::chains::{Chains, Coefficients, halves, mix, second_word};
-use crate::validate::Expected;
+use crate::validate::{Expected, Near};
 
 /// Inexact operations come together from wherever they start, by a factor of 0.7 at most in each step: a longer chain ends where
 /// one of this many operations does, but for less than any type holds (0.7^256 = 2^-131).
@@ -14,13 +12,10 @@ const FORGOTTEN: u64 = 256;
 pub fn expected(chains: Chains, operation: Operation, ty: Type) -> Expected<'static> {
     let invocations = chains.invocations();
     if operation.is_inexact(ty) {
-        let ends = move || chains.of_starts(|word| near(operation, ty, word, chains.depth()));
-        let tolerance = LazyLock::new(move || tolerance(&ends(), &chains));
-        let sums = move || {
-            let ends = ends();
+        return Expected::near_from(invocations, move || {
+            let ends = chains.of_starts(|word| near(operation, ty, word, chains.depth()));
             move |i| sum(&ends, &chains, i)
-        };
-        return Expected::near_from(invocations, move |_| *tolerance, sums);
+        });
     }
     Expected::words_from(invocations, move || {
         let ends = chains.of_starts(|word| exact(operation, ty, word, chains.depth()));
@@ -152,13 +147,6 @@ fn reals(operation: Operation, word: u32, depth: u64) -> [f64; 2] {
 
 // ---- floats, as near as Vulkan asks ---------------------------------------------------------------------------------------
 
-/// A value, and how far a device's may be from it.
-#[derive(Clone, Copy, Debug)]
-struct Near {
-    value: f64,
-    error: f64,
-}
-
 /// Follows a chain and the error that it may have by then: what comes in is spread by the function as far as its ends go apart,
 /// and the function adds its own.
 fn near(operation: Operation, ty: Type, word: u32, depth: u64) -> Near {
@@ -221,18 +209,11 @@ fn ulp(ty: Type, value: f64) -> f64 {
     2_f64.powi(exponent - fraction_bits)
 }
 
-/// The sum that the shader makes of an invocation's chains.
-fn sum(ends: &[Near], chains: &Chains, invocation: u64) -> f32 {
-    narrowed((0..chains.chains).flat_map(|chain| chains.ends(ends, invocation, chain)).map(|end| end.value).sum())
-}
-
-/// How far such a sum may be off: as far as its terms together, and a unit of the largest sum for each addition in f32.
-#[expect(clippy::cast_precision_loss, reason = "chains are few")]
-fn tolerance(ends: &[Near], chains: &Chains) -> f32 {
-    let largest = |of: fn(&Near) -> f64| ends.iter().map(of).fold(0.0, f64::max);
-    let lanes = chains.lanes() as f64;
-    let rounding = lanes * ulp(Type::F32, lanes * largest(|end| end.value.abs()));
-    narrowed(lanes * largest(|end| end.error) + rounding)
+/// The sum that the shader makes of an invocation's chains, in f32.
+fn sum(ends: &[Near], chains: &Chains, invocation: u64) -> Near {
+    let ends = || (0..chains.chains).flat_map(|chain| chains.ends(ends, invocation, chain));
+    let largest = ends().map(|end| end.value.abs() + end.error).sum();
+    ends().sum::<Near>().rounded(chains.lanes(), largest)
 }
 
 #[cfg(test)]
