@@ -85,7 +85,8 @@ impl Experiment for Persistent {
         } else {
             case.run(kernel, &[results], groups, &[]);
         }
-        let all_iterations: u64 = (0..blocks).map(|block| iterations_of(block, iterations, is_uneven)).sum();
+        let long = if is_uneven { (0..blocks).filter(|block| is_long(*block)).count() as u64 } else { 0 };
+        let all_iterations = iterations * (blocks + long * (LONG - 1));
         let work = Work { items: Some(items), ops: Some(product([all_iterations, local_size])), ..Work::default() };
         // A lone workgroup may get all blocks, but for `grid`.
         let iterations = if config.variant == "grid" { iterations * LONG } else { all_iterations + blocks };
@@ -101,16 +102,15 @@ fn results(local_size: u64, iterations: u64, is_uneven: bool) -> impl Fn(u64) ->
     let long: Vec<u32> = short.iter().map(|x| stepped(*x, iterations * (LONG - 1))).collect();
     move |i| {
         let block = i / local_size;
-        let items = if iterations_of(block, iterations, is_uneven) == iterations { &short } else { &long };
+        let items = if is_uneven && is_long(block) { &long } else { &short };
         items[(block % BEGINNINGS * local_size + i % local_size) as usize].wrapping_add(block as u32)
     }
 }
 
-/// The shader's function of the same name.
+/// Whether a block is one of the long ones where they are uneven, as the shader has it.
 #[expect(clippy::cast_possible_truncation, reason = "there are less than 2^32 blocks")]
-fn iterations_of(block: u64, iterations: u64, is_uneven: bool) -> u64 {
-    let is_long = is_uneven && scramble(block as u32) % 16 == 0;
-    iterations * if is_long { LONG } else { 1 }
+fn is_long(block: u64) -> bool {
+    scramble(block as u32) % 16 == 0
 }
 
 #[cfg(test)]
