@@ -23,7 +23,6 @@ mod merge;
 mod mutants;
 mod pairs;
 mod passes;
-mod plans;
 mod race;
 #[path = "../recorded/mod.rs"]
 mod recorded;
