@@ -4,24 +4,22 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::args::Run;
-use super::host::last_level_cache;
 use super::interrupt;
 use super::journal::Journal;
 use super::relations::Relations;
+use super::settings::{RunSettings, Settings};
 use super::sink::Sink;
 use super::target::Targets;
 use super::voice::Voice;
-use crate::experiments::calibration::evict;
 use crate::measure::{
     BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, PairBase, Pool, Rule, Session, Task,
 };
-use crate::model::{Cache, Case, DeviceInfo, DeviceKind, Failure, Feature, Measurand, PipelineDetail, Preset};
+use crate::model::{Case, DeviceInfo, Failure, Feature, Measurand, PipelineDetail};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
 use crate::record::{Record, Standing};
 use crate::units::Bytes;
-use crate::worker::{Identity, Opening, Place};
+use crate::worker::{Opening, Place};
 
 /// What the timing of a whole quick run may take.
 const QUICK_TIME: Duration = Duration::from_secs(45);
@@ -45,8 +43,8 @@ pub enum Pairing<'r> {
 
 /// One device's share of a run.
 pub struct DeviceRun<'r> {
-    /// The options of the run.
-    pub arguments: &'r Run,
+    /// What the run was told.
+    pub settings: &'r RunSettings,
     /// What devices are opened from.
     pub targets: &'r Targets,
     /// The device.
@@ -107,7 +105,7 @@ impl<'r> DeviceRun<'r> {
     fn announce(&self) {
         let DeviceInfo { name, driver, .. } = &self.place.info;
         let cases = self.plan.len();
-        let part = self.arguments.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
+        let part = self.settings.shard.map(|shard| format!(", of which part {shard}")).unwrap_or_default();
         let plural = if cases == 1 { "" } else { "s" };
         let listed = self.listed.map(|count| format!(", of which {count} {} listed", if count == 1 { "is" } else { "are" }));
         let listed = listed.unwrap_or_default();
@@ -119,7 +117,7 @@ impl<'r> DeviceRun<'r> {
     }
 
     fn session(&self) -> Result<Session<'r>, Failure> {
-        let slots = self.arguments.processes();
+        let slots = self.common().processes;
         let pool = Pool::new(slots, self.opener(self.place))?;
         let mut session = Session::new(pool, self.options()).keeping_few_rounds();
         if let Some((journal, _)) = self.journal {
@@ -133,37 +131,18 @@ impl<'r> DeviceRun<'r> {
 
     /// Opens benches of a device.
     fn opener(&self, place: &'r Place) -> Opener<'r> {
-        let evict_bytes = self.arguments.cold.then(|| evict_bytes(self.arguments, &place.info));
-        if let Some(bytes) = evict_bytes {
+        let mut usual = self.common().opening(place, self.options().max_time);
+        if let Some(bytes) = usual.evict_bytes {
             self.progress().note(&format!("cold: {} are swept before every sample", Bytes(bytes)));
         }
-        let deadlines = self.arguments.deadlines();
-        let (Run { queue, seed, robust, no_isolate, .. }, targets) = (self.arguments, self.targets);
-        let (preset, max_time) = (self.arguments.preset(), self.options().max_time);
-        let is_shown = std::ptr::eq(place, self.place);
-        let detail = if is_shown { self.arguments.detail() } else { PipelineDetail::None };
-        let mut process = 0;
+        if !std::ptr::eq(place, self.place) {
+            usual.detail = PipelineDetail::None;
+        }
+        let (targets, mut process) = (self.targets, 0);
         Box::new(move |timer| {
             process += 1;
-            let opening = Opening {
-                device: Identity::of(&place.info, place.index),
-                queue: *queue,
-                detail,
-                is_robust: *robust,
-                // What making a pipeline takes is a figure here, which other threads would disturb.
-                compile_threads: 0,
-                seed: *seed,
-                preset,
-                evict_bytes,
-                warm_up: warm_up(&place.info),
-                max_time,
-                // Late enough that it is the supervisor that loses patience.
-                deadline: (!no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
-                timer,
-                process,
-                subject: None,
-            };
-            targets.open(place, opening).map(|bench| bench as _)
+            // What making a pipeline takes is a figure here, which other threads would disturb: none makes them ahead.
+            targets.open(place, Opening { timer, process, ..usual.clone() }).map(|bench| bench as _)
         })
     }
 
@@ -186,6 +165,10 @@ impl<'r> DeviceRun<'r> {
         Ok(())
     }
 
+    fn common(&self) -> &'r Settings {
+        &self.settings.common
+    }
+
     fn progress(&self) -> &Progress {
         &self.sink.voice.progress
     }
@@ -198,23 +181,19 @@ impl<'r> DeviceRun<'r> {
         for quirk in &device.quirks {
             self.progress().note(&format!("note: known driver fault {}: {}", quirk.name, quirk.what));
         }
-        if self.arguments.detail() > PipelineDetail::None && !device.has(Feature::PipelineExecutableProperties) {
+        if self.common().detail > PipelineDetail::None && !device.has(Feature::PipelineExecutableProperties) {
             self.progress().note(NO_STATISTICS);
         }
         self.progress().detail(&format!("timer: {}, floor {}", instrument.timer.as_str(), instrument.floor));
     }
 
     fn options(&self) -> Options {
-        let (max_noise, max_time) = match self.arguments.preset() {
-            Preset::Quick => (0.05, quick_time(self.listed.unwrap_or(self.plan.len()))),
-            Preset::Default => (0.01, Duration::from_secs(2)),
-            Preset::Thorough => (0.005, Duration::from_secs(10)),
-        };
+        let common = self.common();
         Options {
             rule: Rule::Each,
-            max_noise: self.arguments.max_noise.unwrap_or(max_noise),
-            max_time: self.arguments.max_time.unwrap_or(max_time),
-            seed: self.arguments.seed,
+            max_noise: common.max_noise(),
+            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.len()))),
+            seed: common.seed,
         }
     }
 
@@ -270,7 +249,7 @@ impl<'r> DeviceRun<'r> {
             if let Some(base) = &planned.base {
                 self.relations.compare(&base.case_id, &mut row);
                 // A merge compares with what another shard, or another try, has measured.
-                if self.arguments.shard.is_some() {
+                if self.settings.shard.is_some() {
                     row.name_base(planned, self.plan);
                 }
             }
@@ -351,10 +330,10 @@ impl<'r> DeviceRun<'r> {
 
     /// Writes the figures that follow from the rows of this device. A shard has not all of them, nor have cases that are listed.
     fn derive(self) -> anyhow::Result<()> {
-        if self.arguments.shard.is_some() || self.listed.is_some() || interrupt::is_asked() {
+        if self.settings.shard.is_some() || self.listed.is_some() || interrupt::is_asked() {
             return Ok(());
         }
-        let cache = if self.arguments.cold { Cache::Cold } else { Cache::Warm };
+        let cache = self.common().cache();
         for (derived, flags) in self.relations.derive() {
             let mut row = self.template.clone();
             row.describe_derived(&derived, &flags, cache);
@@ -370,18 +349,6 @@ fn key(planned: &Planned) -> CaseKey {
         variant: planned.variant.to_owned(),
         point: planned.point.clone(),
     }
-}
-
-/// Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
-pub(super) fn warm_up(device: &DeviceInfo) -> Duration {
-    Duration::from_millis(if device.is_cpu() { 50 } else { 450 })
-}
-
-/// How much cold mode evicts with: what the user asks for, else what the device needs.
-pub fn evict_bytes(arguments: &Run, device: &DeviceInfo) -> u64 {
-    // A processor's caches are the host's; those of a GPU nothing tells.
-    let cache = (device.kind == DeviceKind::Cpu).then(last_level_cache).flatten();
-    arguments.evict_bytes.unwrap_or_else(|| evict::default_bytes(cache, device.local_heap_bytes()))
 }
 
 fn quick_time(cases: u64) -> Duration {

@@ -20,6 +20,7 @@ mod relations;
 mod resume;
 mod run;
 mod schema;
+mod settings;
 mod sink;
 mod target;
 mod tune;
@@ -53,7 +54,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::List(list) => catalogue::list(&list),
         Command::Describe(describe) => catalogue::describe(&describe),
         Command::Inspect(inspect) => inspect::inspect(&inspect),
-        Command::Run(run) => run::run(&run),
+        Command::Run(run) => run::run(*run),
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Schema(schema) => schema::schema(&schema),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::args::Run;
 use super::journal::Left;
 use super::outputs;
 use super::relations::Relations;
+use super::settings::{RowFiles, RunSettings};
 use super::target::Targets;
 use crate::digest;
 use crate::error::Error;
@@ -47,19 +47,20 @@ impl Kept {
     /// # Errors
     /// What isn't a file of rows, or holds rows that don't belong to this run, with what differs.
     pub fn read(
-        arguments: &Run,
+        settings: &RunSettings,
         targets: &Targets,
         plans: &[Plan],
         templates: &[Record],
         header: &Header,
     ) -> anyhow::Result<Self> {
         let mut kept = Self::nothing(plans.len());
-        let Some(asked) = &arguments.resume else { return Ok(kept) };
+        let RowFiles { resume, are_staged, .. } = &settings.common.rows;
+        let Some(asked) = resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
             return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.display())).into());
         }
         // A part that isn't whole yet bears a temporary name.
-        let work = if arguments.shard.is_some() { Staged::new(asked).path().to_owned() } else { asked.clone() };
+        let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
         if has_twins(targets) {
             let message = "--resume can't tell the rows of a device apart that is paired with itself: measure anew";
             return Err(Error::Usage(message.to_owned()).into());
@@ -71,7 +72,7 @@ impl Kept {
         };
         match Recovery::open(source) {
             Ok(rows) => {
-                let mut judge = Judge::new(targets, plans, templates, arguments.paired)?;
+                let mut judge = Judge::new(targets, plans, templates, settings.is_paired)?;
                 kept.take_over(rows, source, &work, &mut judge, header)?;
             }
             Err(error) if error.holds_no_rows() => kept.notes.push(format!("{error}: measuring everything")),
@@ -237,22 +238,19 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
 /// # Errors
 /// A file whose format its ending doesn't tell.
 #[expect(clippy::type_complexity, reason = "a name for two lists would say no more")]
-pub fn output_targets(arguments: &Run, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
-    let mut files = arguments.output.clone();
-    let resumed = arguments.resume.as_ref();
+pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Format)>, Vec<Staged>), Error> {
+    let mut files = rows.files.clone();
+    let resumed = rows.resume.as_ref();
     files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
-    let mut targets = outputs::targets(&files, arguments.format, true)?;
+    let mut targets = outputs::targets(&files, rows.format, true)?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
         *format = Format::Csv;
         if let (Target::File(path), true) = (&*target, kept.file.is_some()) {
             *target = Target::Continued(path.clone());
         }
     }
-    if arguments.shard.is_none() || arguments.dry_run {
-        return Ok((targets, Vec::new()));
-    }
-    Ok(outputs::stage(targets))
+    Ok(if rows.are_staged { outputs::stage(targets) } else { (targets, Vec::new()) })
 }
 
 /// Tells which rows of an earlier run are this run's.

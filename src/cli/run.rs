@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::args::Run;
+use super::args::run::Run;
 use super::cases::Cases;
-use super::device_run::{DeviceRun, Pairing, evict_bytes};
+use super::device_run::{DeviceRun, Pairing};
 use super::host::{describe_host, describe_mock_host};
 use super::journal::{Journal, Journals};
 use super::lock::Lock;
 use super::resume::{Kept, identity, output_targets};
+use super::settings::{RunSettings, Settings};
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::voice::Voice;
 use super::{interrupt, lanes, merge, outputs};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::{Cache, DeviceInfo};
+use crate::model::DeviceInfo;
 use crate::output::{self, CodeFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Header, Record};
@@ -24,37 +25,39 @@ use crate::shader::glsl_compiler;
 use crate::worker::check_evictor;
 
 /// Runs experiments on devices and writes rows.
-pub fn run(arguments: &Run) -> anyhow::Result<u8> {
+pub fn run(arguments: Run) -> anyhow::Result<u8> {
     interrupt::listen()?;
-    check_samples(arguments)?;
-    let voice = Voice::new(arguments.mode());
-    let targets = Targets::resolve(arguments, &voice)?;
-    let plans = plans(arguments, &targets)?;
+    let settings = RunSettings::new(arguments);
+    let Settings { rows, .. } = &settings.common;
+    check_samples(&settings)?;
+    let voice = Voice::new(settings.common.mode);
+    let targets = Targets::resolve(&settings.common, &voice)?;
+    let plans = plans(&settings, &targets)?;
     for left_out in plans.first().map(Plan::left_out).unwrap_or_default() {
         voice.progress.note(&format!("note: {left_out}"));
     }
-    let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
+    let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
-    let _locks = locks(arguments, &targets)?;
-    let templates = templates(arguments, &targets, &plans);
-    let mut journals = Journals::claim(arguments.resume.iter().chain(&arguments.output).map(PathBuf::as_path))?;
-    let mut kept = Kept::read(arguments, &targets, &plans, &templates, &header)?;
+    let _locks = locks(&settings.common, &targets)?;
+    let templates = templates(&settings.common, &targets, &plans);
+    let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
+    let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
     kept.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    let (output_targets, staged) = output_targets(arguments, &kept)?;
-    if !arguments.dry_run {
-        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), arguments.resume.is_some());
+    let (output_targets, staged) = output_targets(rows, &kept)?;
+    if !settings.is_dry {
+        journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), rows.resume.is_some());
     }
     journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    let code = arguments.isa.as_deref().map(CodeFolder::create).transpose()?;
-    let mut samples = arguments.samples.as_deref().map(Samples::open).transpose()?;
+    let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
+    let mut samples = settings.samples.as_deref().map(Samples::open).transpose()?;
     let mut outputs = output::open(&output_targets, &header)?;
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
-    let sink = Sink::new(outputs, Beside { samples, code }, arguments, voice, targets.are_mock());
+    let sink = Sink::new(outputs, Beside { samples, code }, voice, targets.are_mock(), settings.is_dry);
     let progress = sink.voice.progress.clone();
     let shared = Shared {
-        arguments,
+        settings: &settings,
         listed: cases.as_ref(),
         targets: &targets,
         plans: &plans,
@@ -74,7 +77,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<u8> {
         return Ok(EXIT_INTERRUPTED);
     }
     outputs::finish(staged)?;
-    if let (Some(file), true, None) = (&arguments.resume, kept.is_anything(), arguments.shard) {
+    if let (Some(file), true, None) = (&rows.resume, kept.is_anything(), settings.shard) {
         // In the plan's order, and rows that were kept compared with bases that are new.
         merge::renew(file)?;
     }
@@ -89,22 +92,23 @@ pub(super) fn in_common(template: &Record) -> Vec<(&'static str, String)> {
 }
 
 /// Samples need a file of their own.
-fn check_samples(arguments: &Run) -> Result<(), Error> {
-    let Some(samples) = &arguments.samples else { return Ok(()) };
-    let taken = arguments.output.iter().chain(&arguments.resume).find(|file| output::is_same_file(file, samples));
+fn check_samples(settings: &RunSettings) -> Result<(), Error> {
+    let Some(samples) = &settings.samples else { return Ok(()) };
+    let Settings { rows, .. } = &settings.common;
+    let taken = rows.files.iter().chain(&rows.resume).find(|file| output::is_same_file(file, samples));
     taken.map_or(Ok(()), |taken| Err(Error::Usage(format!("rows go to {}: --samples needs another file", taken.display()))))
 }
 
-fn plans<'t>(arguments: &Run, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
-    let cache = if arguments.cold { Cache::Cold } else { Cache::Warm };
-    let request = Request { filters: arguments.filters.clone(), axes: arguments.axis.clone(), cache };
-    let setting = |device| Setting { device, queue: arguments.queue, preset: arguments.preset(), seed: arguments.seed };
+fn plans<'t>(settings: &RunSettings, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
+    let Settings { devices, preset, seed, .. } = &settings.common;
+    let request = Request { filters: settings.filters.clone(), axes: settings.axes.clone(), cache: settings.common.cache() };
+    let setting = |device| Setting { device, queue: devices.queue, preset: *preset, seed: *seed };
     let mut plans = targets.devices().map(|device| Plan::new(&request, setting(device))).collect::<Result<Vec<_>, _>>()?;
     tell_what_others_do(&mut plans);
-    if arguments.cold {
-        targets.devices().try_for_each(|device| check_evictor(device, evict_bytes(arguments, device)))?;
+    for device in targets.devices() {
+        settings.common.evict_bytes(device).map_or(Ok(()), |bytes| check_evictor(device, bytes))?;
     }
-    if arguments.paired {
+    if settings.is_paired {
         check_pairs(&plans)?;
     }
     Ok(plans)
@@ -121,8 +125,8 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
 }
 
 /// Keeps other runs off the devices. Software devices share the processor, and with it one lock.
-pub(super) fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Error> {
-    if arguments.no_lock || arguments.dry_run || targets.are_mock() {
+pub(super) fn locks(settings: &Settings, targets: &Targets) -> Result<Vec<Lock>, Error> {
+    if !settings.is_locking || targets.are_mock() {
         return Ok(Vec::new());
     }
     let mut locks: Vec<Lock> = Vec::new();
@@ -136,7 +140,7 @@ pub(super) fn locks(arguments: &Run, targets: &Targets) -> Result<Vec<Lock>, Err
 
 /// What the devices of a run share.
 struct Shared<'r> {
-    arguments: &'r Run,
+    settings: &'r RunSettings,
     /// The cases that are measured, where that isn't all.
     listed: Option<&'r Cases>,
     targets: &'r Targets,
@@ -148,7 +152,7 @@ struct Shared<'r> {
 
 impl Shared<'_> {
     fn run_devices(&self, kept: &mut Kept) -> anyhow::Result<()> {
-        let Self { arguments, listed, targets, plans, templates, sink, journals } = *self;
+        let Self { settings, listed, targets, plans, templates, sink, journals } = *self;
         let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
         let kept = &*kept;
         let measure = |index: usize| {
@@ -159,20 +163,20 @@ impl Shared<'_> {
             let name = if plans.len() > 1 { place.info.name.as_str() } else { "" };
             // About so many: telling exactly would take making them all.
             let cases = listed.map_or(plan.len(), Cases::count);
-            let cases = arguments.shard.map_or(cases, |shard| cases / shard.count());
+            let cases = settings.shard.map_or(cases, |shard| cases / shard.count());
             let cases = cases.saturating_sub(kept.count(index));
             let is_wanted = |planned: &Planned| {
-                arguments.shard.is_none_or(|shard| shard.holds(&planned.case_id))
+                settings.shard.is_none_or(|shard| shard.holds(&planned.case_id))
                     && listed.is_none_or(|listed| listed.holds(&planned.case_id))
                     && !kept.holds(index, planned)
             };
             let bar = sink.voice.progress.bar(name, cases);
             let share = DeviceRun {
-                arguments,
+                settings,
                 targets,
                 place,
                 plan,
-                pairing: pairing(arguments, targets, plans, index),
+                pairing: pairing(settings.is_paired, targets, plans, index),
                 template: &templates[index],
                 sink,
                 listed: listed.map(Cases::count),
@@ -181,25 +185,19 @@ impl Shared<'_> {
                 relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
                 is_wanted: &is_wanted,
             };
-            if arguments.dry_run { dry_run(&share) } else { share.run() }?;
+            if settings.is_dry { dry_run(&share) } else { share.run() }?;
             // Those of a case are in its row; these came when the device was closed.
             for message in targets.messages() {
                 sink.voice.fault(&format!("validation: {message}"));
             }
             Ok(())
         };
-        lanes::run(targets.devices(), jobs(arguments), measure)
+        lanes::run(targets.devices(), settings.jobs, measure)
     }
 }
 
-/// How many devices are measured on at a time. In one process, and in pairs, one after the other.
-fn jobs(arguments: &Run) -> usize {
-    let asked = arguments.jobs.map_or(usize::MAX, |jobs| jobs as usize);
-    if arguments.no_isolate || arguments.paired || arguments.dry_run { 1 } else { asked }
-}
-
-fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: usize) -> Pairing<'r> {
-    match (arguments.paired, plans.len(), index) {
+fn pairing<'r>(is_paired: bool, targets: &'r Targets, plans: &'r [Plan], index: usize) -> Pairing<'r> {
+    match (is_paired, plans.len(), index) {
         (false, ..) => Pairing::None,
         (true, 1, _) => Pairing::Bases,
         // The first device is what the others are paired with.
@@ -209,12 +207,12 @@ fn pairing<'r>(arguments: &Run, targets: &'r Targets, plans: &'r [Plan], index: 
 }
 
 /// For each device a row with all that is the same in its rows. They are of one run.
-fn templates(arguments: &Run, targets: &Targets, plans: &[Plan]) -> Vec<Record> {
+fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Record> {
     let run = run_row(targets);
     let of_plan = |(device, plan): (&DeviceInfo, &Plan)| Record {
         plan_id: plan.id().to_owned(),
         plan_cases: Some(plan.len()),
-        ..device_row(run.clone(), arguments, targets, device)
+        ..device_row(run.clone(), settings, targets, device)
     };
     targets.devices().zip(plans).map(of_plan).collect()
 }
@@ -235,13 +233,13 @@ pub(super) fn run_row(targets: &Targets) -> Record {
 }
 
 /// The same with what a device's rows have in common.
-pub(super) fn device_row(mut row: Record, arguments: &Run, targets: &Targets, device: &DeviceInfo) -> Record {
+pub(super) fn device_row(mut row: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
     row.describe_device(device);
     row.layers = targets.layers();
-    row.queue_family = arguments.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-    row.validation = Some(arguments.validation);
-    row.robustness = Some(arguments.robust);
-    row.seed = Some(arguments.seed);
+    row.queue_family = settings.devices.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
+    row.validation = Some(settings.devices.validation);
+    row.robustness = Some(settings.devices.is_robust);
+    row.seed = Some(settings.seed);
     row
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use super::args::Run;
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
@@ -51,7 +50,7 @@ struct State {
 
 impl Sink {
     /// A sink of these outputs. Rows of the mock device are the same bytes whenever it runs.
-    pub fn new(outputs: Outputs, beside: Beside, arguments: &Run, voice: Voice, is_mock: bool) -> Self {
+    pub fn new(outputs: Outputs, beside: Beside, voice: Voice, is_mock: bool, is_dry: bool) -> Self {
         let state = State {
             outputs,
             beside,
@@ -63,7 +62,7 @@ impl Sink {
             retryable: false,
             told: BTreeMap::new(),
         };
-        let (is_dry, started, state) = (arguments.dry_run, Instant::now(), Mutex::new(state));
+        let (started, state) = (Instant::now(), Mutex::new(state));
         Self { voice, is_mock, is_dry, started, most_told: u64::MAX, state }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::args::Run;
+use super::settings::{DeviceChoice, Settings};
 use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
@@ -31,31 +31,31 @@ enum Access {
 }
 
 impl Targets {
-    /// Resolves `--device`, `--queue`, `--validation` and, since a pair may be of one device, `--paired`.
+    /// Finds the devices that are meant.
     ///
     /// # Errors
     /// No loader, no driver, no usable device, or none that is meant.
-    pub fn resolve(arguments: &Run, voice: &Voice) -> anyhow::Result<Self> {
-        let platform = platform(&arguments.device, arguments.queue, arguments.validation)?;
-        let deadlines = arguments.deadlines();
-        let listener = voice.listener();
-        let (all, layers, access) = if arguments.no_isolate {
+    pub fn resolve(settings: &Settings, voice: &Voice) -> anyhow::Result<Self> {
+        let DeviceChoice { asked, may_repeat, queue, validation, is_robust } = &settings.devices;
+        let platform = platform(asked, *queue, *validation)?;
+        let (all, layers, access) = if let Some(deadlines) = settings.isolation {
+            let listener = voice.listener();
+            let found = worker::find(&platform, deadlines, &listener)?;
+            let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
+            (found.devices, found.layers, access)
+        } else {
             let host = Host::load(&platform)?;
             let hello = host.hello();
             let place = |info: DeviceInfo| Place { index: info.index, info, platform: platform.clone() };
             (hello.devices.into_iter().map(place).collect(), hello.layers, Access::Here(host))
-        } else {
-            let found = worker::find(&platform, deadlines, &listener)?;
-            let access = Access::Apart { deadlines, listener, finder: Mutex::new(found.worker.map(Box::new)) };
-            (found.devices, found.layers, access)
         };
         let infos: Vec<DeviceInfo> = all.iter().map(|place| place.info.clone()).collect();
         // Simulated devices are those that were asked for.
         let is_mock = matches!(platform, Platform::Mock(_));
-        let chosen = if is_mock { infos } else { choose(&infos, &arguments.device, arguments.paired, Purpose::Run)? };
+        let chosen = if is_mock { infos } else { choose(&infos, asked, *may_repeat, Purpose::Run)? };
         for device in &chosen {
-            check_queue(device, arguments.queue)?;
-            if arguments.robust && !device.has(Feature::RobustBufferAccess) {
+            check_queue(device, *queue)?;
+            if *is_robust && !device.has(Feature::RobustBufferAccess) {
                 return Err(Error::Usage(format!("{} has no robust buffer access: leave out --robust", device.name)).into());
             }
         }

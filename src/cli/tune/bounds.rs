@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::cli::args::Run;
+use crate::cli::settings::Settings;
 use crate::cli::target::Targets;
 use crate::cli::voice::Voice;
 use crate::gpu::compile_threads;
@@ -34,7 +34,7 @@ pub struct Seen {
 
 /// Runs passes that note how far they index, with robust buffer access, in a process of its own.
 pub struct Looker<'r> {
-    run: &'r Run,
+    settings: &'r Settings,
     targets: &'r Targets,
     subject: &'r Subject,
     voice: &'r Voice,
@@ -64,7 +64,7 @@ impl<'r> Looker<'r> {
     /// # Errors
     /// The reference indexes beyond an array that isn't in a buffer: nothing can be compared with what comes of that.
     pub fn new(
-        run: &'r Run,
+        settings: &'r Settings,
         targets: &'r Targets,
         kernel: &mut UserKernel,
         subject: &'r Subject,
@@ -72,7 +72,7 @@ impl<'r> Looker<'r> {
         voice: &'r Voice,
     ) -> anyhow::Result<Self> {
         let mut new = Self {
-            run,
+            settings,
             targets,
             subject,
             voice,
@@ -240,11 +240,11 @@ impl<'r> Looker<'r> {
     }
 
     fn open(&self) -> Result<Box<dyn BoundsChecker>, Failure> {
-        let (place, deadlines) = (self.targets.device(0), self.run.deadlines());
+        let place = self.targets.device(0);
         let check = BoundsCheck {
             device: Identity::of(&place.info, place.index),
-            queue: self.run.queue,
-            deadline: (!self.run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
+            queue: self.settings.devices.queue,
+            deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),
             subject: Box::new(self.subject.clone()),
         };

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 
-use super::arguments::Tune;
 use super::race::{Race, Trial};
+use crate::cli::args::tune::Tune;
 use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};

@@ -1,8 +1,8 @@
 //! `lanescope tune`: the fastest configuration of a user's own shader.
 
-mod arguments;
 mod bounds;
 mod found;
+mod manifest;
 mod race;
 mod subject;
 
@@ -12,9 +12,10 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use sha2::{Digest, Sha256};
 
-use super::args::Run;
+use super::args::tune::{Budget, Tune};
 use super::journal::{Journal, Journals};
 use super::resume::Kept;
+use super::settings::Settings;
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::voice::Voice;
@@ -32,9 +33,6 @@ use bounds::Looker;
 use found::Found;
 use race::{Race, SIZE};
 
-use arguments::Budget;
-pub use arguments::Tune;
-
 /// The largest space that is searched whole unless the user says otherwise.
 const SMALL: usize = 512;
 
@@ -44,11 +42,12 @@ const MOST_TOLD: u64 = 3;
 /// Tunes a kernel on a device and writes rows and the answer.
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     interrupt::listen()?;
-    let arguments = arguments.with_manifest(typed)?;
-    let run = arguments.as_run();
-    let voice = Voice::new(run.mode());
+    let arguments = manifest::with_manifest(arguments, typed)?;
+    let settings = Settings::from(&arguments);
+    let rows = &settings.rows;
+    let voice = Voice::new(settings.mode);
     let mut subject = subject::subject(&arguments)?;
-    let targets = Targets::resolve(&run, &voice)?;
+    let targets = Targets::resolve(&settings, &voice)?;
     let place = targets.device(0);
     let mut kernel = UserKernel::new(subject.clone(), place.info.clone());
     if let Some(text) = &arguments.reference {
@@ -65,34 +64,43 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     kernel.reference().map_err(|failure| usage(&failure))?;
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
-    let _locks = run::locks(&run, &targets)?;
-    let mut journals = Journals::claim(run.resume.iter().chain(&run.output).map(PathBuf::as_path))?;
-    let template = template(&run, &targets, &kernel, &space);
+    let _locks = run::locks(&settings, &targets)?;
+    let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
+    let template = template(&settings, &targets, &kernel, &space);
     let hash = kernel.hash().map_err(|failure| usage(&failure))?;
-    let common = [in_common(&arguments, &template, &subject, &hash)?];
-    let note = run.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
+    let common = [in_common((&arguments, &settings), &template, &subject, &hash)?];
+    let note = rows.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
     note.transpose()?.flatten().into_iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
-    let (output_targets, _) = resume::output_targets(&run, &Kept::nothing(1))?;
+    let (output_targets, _) = resume::output_targets(rows, &Kept::nothing(1))?;
     let reserved = output::Reserved::new(&output_targets)?;
     introduce(&arguments, &voice, &mut kernel, &space)?;
     let axes: Vec<&str> = space.axes().iter().map(|axis| axis.name.as_ref()).collect();
     let written = kernel.written(&axes).ok().and_then(|point| space.find(&point));
-    let looker = Looker::new(&run, &targets, &mut kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
+    let looker = Looker::new(&settings, &targets, &mut kernel, &subject, bounds::instead_of_files(&space, written), &voice)?;
     // Whoever asked to stop while the shader was looked at doesn't wait for a device to be opened.
     if interrupt::is_asked() {
         return Ok(EXIT_INTERRUPTED);
     }
     // Where this fails, what an earlier search wrote is still there.
-    let session = race::session(&arguments, &run, &targets, &subject).map_err(|error| match looker.reference_leaves() {
-        false => error,
-        true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
-    })?;
-    journals.begin(&common, run.resume.is_some());
+    let session =
+        race::session(&arguments, &settings, &targets, &subject).map_err(|error| match looker.reference_leaves() {
+            false => error,
+            true => anyhow!("{error}; the shader indexes beyond its buffers, which may be why: mend that, or try --robust"),
+        })?;
+    journals.begin(&common, rows.resume.is_some());
     journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let outputs = reserved.begin(&header)?;
-    let sink = Sink::new(outputs, Beside::default(), &run, voice.clone(), targets.are_mock()).telling_few(MOST_TOLD);
+    let sink = Sink::new(outputs, Beside::default(), voice.clone(), targets.are_mock(), false).telling_few(MOST_TOLD);
     let strategy = strategy(&arguments, &space);
-    let mut race = Race::new(&arguments, &targets, kernel, (&space, strategy), looker, &template, (&sink, journals.journal()));
+    let mut race = Race::new(
+        (&arguments, &settings),
+        &targets,
+        kernel,
+        (&space, strategy),
+        looker,
+        &template,
+        (&sink, journals.journal()),
+    );
     let raced = race.run(session);
     let (found, diagnosis, wrote_nothing) = (Found::of(&race), found::diagnosis(&race), race.is_unchecked());
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
@@ -207,27 +215,27 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
 
 /// What two searches have in common that may go on from one another: the same shader and problem, on the same device, and as precise.
 fn in_common(
-    arguments: &Tune,
+    (arguments, settings): (&Tune, &Settings),
     template: &Record,
     subject: &Subject,
     hash: &str,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     let subject = label('s', Sha256::new_with_prefix(serde_json::to_vec(subject)?));
-    let precision = format!("{:?} {} {:?}", race::max_noise(arguments), arguments.no_race, arguments.max_time);
+    let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.max_time);
     let own = [("shader", hash.to_owned()), ("subject", subject), ("precision", precision)];
     Ok(run::in_common(template).into_iter().chain(own).collect())
 }
 
 /// A row with all that is the same in this device's rows.
-fn template(arguments: &Run, targets: &Targets, kernel: &UserKernel, space: &Space) -> Record {
+fn template(settings: &Settings, targets: &Targets, kernel: &UserKernel, space: &Space) -> Record {
     let device = &targets.device(0).info;
     // Two runs over the same configurations have the same plan.
     let mut plan = Sha256::new_with_prefix(kernel.name());
     space.axes().iter().for_each(|axis| plan.update(format!("\n{}={:?}", axis.name, axis.values)));
-    plan.update(format!("\n{} seed={} n={} {}", space.len(), arguments.seed, kernel.subject().n, kernel.problem()));
+    plan.update(format!("\n{} seed={} n={} {}", space.len(), settings.seed, kernel.subject().n, kernel.problem()));
     Record {
         plan_id: label('p', plan),
         plan_cases: Some(space.len() as u64),
-        ..run::device_row(run::run_row(targets), arguments, targets, device)
+        ..run::device_row(run::run_row(targets), settings, targets, device)
     }
 }

@@ -6,24 +6,24 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
 
-use super::arguments::{Budget, Tune};
 use super::bounds::{Looker, Seen};
-use crate::cli::args::Run;
-use crate::cli::device_run::{show, warm_up};
+use crate::cli::args::tune::{Budget, Tune};
+use crate::cli::device_run::show;
 use crate::cli::interrupt;
 use crate::cli::journal::{Ended, Journal};
+use crate::cli::settings::Settings;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Preset, Quirk, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Quirk, Skip, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Record, Standing};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
 use crate::tuning::{Doubt, Subject, UserKernel};
-use crate::worker::{AT_REFERENCE, Identity, Opening};
+use crate::worker::{AT_REFERENCE, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
@@ -39,6 +39,9 @@ const SEARCHING: f64 = 0.75;
 
 /// The column of the problem's size, which is no axis: all configurations have the same.
 pub const SIZE: &str = "n";
+
+/// The time that a configuration may be timed with the preset quick.
+const QUICK_TIME: Duration = Duration::from_millis(500);
 
 /// What became of a configuration.
 pub struct Trial {
@@ -90,6 +93,7 @@ impl Trial {
 /// A search under way.
 pub struct Race<'r> {
     arguments: &'r Tune,
+    settings: &'r Settings,
     targets: &'r Targets,
     kernel: UserKernel,
     space: &'r Space,
@@ -129,7 +133,7 @@ pub struct Race<'r> {
 impl<'r> Race<'r> {
     /// A search that begins now.
     pub fn new(
-        arguments: &'r Tune,
+        (arguments, settings): (&'r Tune, &'r Settings),
         targets: &'r Targets,
         mut kernel: UserKernel,
         (space, strategy): (&'r Space, Strategy),
@@ -146,6 +150,7 @@ impl<'r> Race<'r> {
         let (started, trials) = (Instant::now(), BTreeMap::new());
         Self {
             arguments,
+            settings,
             targets,
             kernel,
             space,
@@ -181,14 +186,14 @@ impl<'r> Race<'r> {
         self.go_on(&mut session)?;
         // Blocks only tell who gets into the finals.
         if self.room(0) < self.total() {
-            session.set_max_noise(max_noise(self.arguments).max(ROUGH));
+            session.set_max_noise(self.settings.max_noise().max(ROUGH));
         }
         // A search that goes by answers waits for them: one look at each is enough for it.
         let is_glancing = !self.arguments.no_race && !self.asks_ahead();
         if is_glancing {
             session.set_rule(Rule::Glance);
         }
-        let mut search = search_from(self.strategy, self.space, self.arguments.seed, self.written);
+        let mut search = search_from(self.strategy, self.space, self.settings.seed, self.written);
         let mut ahead = Vec::new();
         while self.goes_on() && session.given_up().is_none() {
             let asked = if ahead.is_empty() { search.ask(self.room(0)) } else { std::mem::take(&mut ahead) };
@@ -214,7 +219,7 @@ impl<'r> Race<'r> {
         self.has_searched = true;
         self.looker.tell_time();
         if !interrupt::is_asked() && session.given_up().is_none() {
-            session.set_max_noise(max_noise(self.arguments));
+            session.set_max_noise(self.settings.max_noise());
             if is_glancing {
                 session.set_rule(Rule::Race);
             }
@@ -607,19 +612,19 @@ impl<'r> Race<'r> {
 ///
 /// # Errors
 /// Why that can't be, in words for the user.
-pub fn session<'r>(arguments: &Tune, run: &'r Run, targets: &'r Targets, subject: &Subject) -> anyhow::Result<Session<'r>> {
-    let max_time = match arguments.preset {
-        Preset::Quick => Duration::from_millis(500),
-        Preset::Default => Duration::from_secs(2),
-        Preset::Thorough => Duration::from_secs(10),
-    };
+pub fn session<'r>(
+    arguments: &Tune,
+    settings: &Settings,
+    targets: &'r Targets,
+    subject: &Subject,
+) -> anyhow::Result<Session<'r>> {
     let options = Options {
-        max_noise: max_noise(arguments),
-        max_time: arguments.max_time.unwrap_or(max_time),
-        seed: arguments.seed,
+        max_noise: settings.max_noise(),
+        max_time: settings.max_time(QUICK_TIME),
+        seed: settings.seed,
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
-    let pool = Pool::new(run.processes(), opener(run, targets, subject.clone(), options.max_time));
+    let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));
     let pool = pool.map_err(|Failure { status, reason }| match reason.strip_prefix(AT_REFERENCE) {
         Some(reason) => anyhow!(
             "the reference, which all results are compared with, can't be run: {reason} (--reference names another one)"
@@ -629,38 +634,18 @@ pub fn session<'r>(arguments: &Tune, run: &'r Run, targets: &'r Targets, subject
     Ok(Session::new(pool, options).keeping_few_rounds())
 }
 
-/// The noise that is precise enough for an answer.
-pub fn max_noise(arguments: &Tune) -> f64 {
-    let usual = match arguments.preset {
-        Preset::Quick => 0.05,
-        Preset::Default => 0.01,
-        Preset::Thorough => 0.005,
+fn opener<'r>(settings: &Settings, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
+    let place = targets.device(0);
+    let usual = Opening {
+        compile_threads: compile_threads(&place.info),
+        subject: Some(Box::new(subject)),
+        ..settings.opening(place, max_time)
     };
-    arguments.max_noise.unwrap_or(usual)
-}
-
-fn opener<'r>(run: &'r Run, targets: &'r Targets, subject: Subject, max_time: Duration) -> Opener<'r> {
-    let (deadlines, place) = (run.deadlines(), targets.device(0));
     let mut process = 0;
     Box::new(move |timer| {
         process += 1;
-        let opening = Opening {
-            device: Identity::of(&place.info, place.index),
-            queue: run.queue,
-            detail: run.detail(),
-            is_robust: run.robust,
-            seed: run.seed,
-            preset: run.preset(),
-            evict_bytes: None,
-            warm_up: warm_up(&place.info),
-            max_time,
-            deadline: (!run.no_isolate).then_some((deadlines.first + deadlines.usual) * 2),
-            timer,
-            process,
-            compile_threads: compile_threads(&place.info),
-            subject: Some(Box::new(subject.clone())),
-        };
-        targets.open(place, opening).map(|bench| bench as _).map_err(|loss| if process == 1 { at_once(loss) } else { loss })
+        let opened = targets.open(place, Opening { timer, process, ..usual.clone() }).map(|bench| bench as _);
+        opened.map_err(|loss| if process == 1 { at_once(loss) } else { loss })
     })
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use super::arguments::Tune;
+use crate::cli::args::tune::Tune;
 use crate::cli::defines;
 use crate::error::Error;
 use crate::experiments::powers_of_two;
@@ -66,7 +66,7 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
         tolerance: Tolerance { absolute: arguments.absolute_tolerance, relative: arguments.relative_tolerance },
         checks: checks(arguments)?,
         is_idempotent: arguments.idempotent,
-        seed: arguments.seed,
+        seed: arguments.measuring.seed,
     })
 }
 

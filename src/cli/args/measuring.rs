@@ -1,0 +1,79 @@
+//! The flags that all commands share that measure.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::values::{duration, share};
+use crate::output::Format;
+
+/// Flags of every command that measures: where, how precisely, how safely, and where rows go.
+#[derive(Clone, Debug, Args)]
+pub struct Measuring {
+    /// Queue family to run on (default: the first that does compute and graphics, else the first that does compute)
+    #[arg(long, value_name = "FAMILY")]
+    pub queue: Option<u32>,
+
+    /// File to write rows to, its format by its ending (.csv, .jsonl, .md, .txt); `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of standard output, and of files whose ending doesn't tell (default: table on a terminal, else csv)
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+
+    /// Go on with what was interrupted or killed: give what it was given, with this in the place of -o. Finished rows of this CSV file are
+    /// kept
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+
+    /// Noise that is precise enough: half the 95 % interval over the median, as 1% or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub max_noise: Option<f64>,
+
+    /// Time that may be spent on timing one case, or one configuration, such as 500ms or 2s; six rounds of one sample are taken in any
+    /// case
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_time: Option<Duration>,
+
+    /// Selects test data, the order of visits, and what a search does by chance
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Turn on the Khronos validation layer with synchronization validation: any message fails its case or configuration
+    #[arg(long)]
+    pub validation: bool,
+
+    /// Let the device look whether accesses to buffers lie within them (robustBufferAccess), which costs time on some
+    #[arg(long)]
+    pub robust: bool,
+
+    /// Ask the driver for pipeline statistics (registers, spills, code size); making pipelines takes longer then
+    #[arg(long)]
+    pub stats: bool,
+
+    /// Deadline: how much longer than it is to take a case, or a configuration, may take; beyond, its process is killed and the row says `timeout`
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", conflicts_with = "no_isolate")]
+    pub timeout: Duration,
+
+    /// Deadline for compiling a case, or a configuration, and its first dispatch, in which some drivers compile
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", conflicts_with = "no_isolate")]
+    pub first_timeout: Duration,
+
+    /// Keep everything in one process, for debuggers and captures: what takes the driver down ends the run
+    #[arg(long)]
+    pub no_isolate: bool,
+
+    /// Measure even where another run does so on the same device
+    #[arg(long)]
+    pub no_lock: bool,
+
+    /// No progress and no remarks
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// More remarks
+    #[arg(short, long)]
+    pub verbose: bool,
+}

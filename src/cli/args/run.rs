@@ -1,0 +1,78 @@
+//! `lanescope run`, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::measuring::Measuring;
+use super::values::bytes;
+use crate::model::Preset;
+use crate::plan::Shard;
+
+/// `lanescope run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Globs over names such as memory/stream or calibration/timer:floor (none: all, with the preset quick)
+    pub filters: Vec<String>,
+
+    /// Device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one; `all` is all usable ones
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Vec<String>,
+
+    /// Values of an axis: local_size_x=32..1024:*2, width=1,4, n=2^20, op=copy
+    #[arg(short, long, value_name = "NAME=VALUES")]
+    pub axis: Vec<String>,
+
+    /// Measure only the cases that this file lists: rows with a column case_id, or one such id on each line
+    #[arg(long, value_name = "FILE")]
+    pub cases: Option<PathBuf>,
+
+    /// How much to measure (default: quick without a filter, else default)
+    #[arg(long, value_enum)]
+    pub preset: Option<Preset>,
+
+    /// Where, how precisely and how safely it measures, and where rows go.
+    #[command(flatten)]
+    pub measuring: Measuring,
+
+    /// Measure in pairs, sample by sample, which tells small differences from drift: with one device, each case with the one that
+    /// it is compared with; with several, each with the same case on the first device (the same device twice tells how good
+    /// pairs are)
+    #[arg(long)]
+    pub paired: bool,
+
+    /// Evict the caches before every sample: samples are of one pass, and compare only with warm rows of batch 1
+    #[arg(long)]
+    pub cold: bool,
+
+    /// Bytes to evict with, such as 64Mi (default: twice the last-level cache where the system tells its size, else 512Mi or
+    /// an eighth of the device's memory)
+    #[arg(long, value_name = "BYTES", value_parser = bytes, requires = "cold")]
+    pub evict_bytes: Option<u64>,
+
+    /// Write the plan instead of measuring: rows with status `planned` or `skipped`
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
+
+    /// Write what the driver's compiler made of each measured case, as far as it shows its code, to a file of the case in this
+    /// folder; includes --stats
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    pub isa: Option<PathBuf>,
+
+    /// Deal each case's rounds over so many processes per device: part of the error lies between processes, and from three on
+    /// the interval holds it (default: 1 with the preset quick, else 3)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "no_isolate")]
+    pub processes: Option<u32>,
+
+    /// Measure one of N parts of the plan; `lanescope merge` joins the files of all parts
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
+    /// Write every sample to this file as well, as CSV
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub samples: Option<PathBuf>,
+
+    /// How many devices that aren't software are measured on at a time (default: all; those on the processor take turns)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+}

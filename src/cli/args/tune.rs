@@ -1,0 +1,213 @@
+//! `lanescope tune`, as typed or as a manifest says it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::TargetEnv;
+use super::measuring::Measuring;
+use super::values::duration;
+use crate::model::Preset;
+use crate::plan::parse_number;
+use crate::tuning::search::Strategy;
+
+/// `lanescope tune`
+#[derive(Clone, Debug, Args)]
+pub struct Tune {
+    /// The shader: GLSL, or SPIR-V of either byte order; a literal workgroup size is made specializable
+    #[arg(required_unless_present = "manifest")]
+    pub shader: Option<PathBuf>,
+
+    /// Take flags from this TOML file, whose keys they are (paths count from its folder); those of the command line win
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+
+    /// What rows call it, behind `tune/` (default: the shader's file name)
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// The problem's size: elements of buffers, invocations, and `n` in expressions
+    #[arg(short, long, value_name = "NUMBER", value_parser = number, default_value = "2^20")]
+    pub n: u64,
+
+    /// Values of an axis: local_size_x=32..1024:*2, or a specialization constant by its name or id, as in TILE=8,16,32
+    #[arg(short, long, value_name = "NAME=VALUES")]
+    pub axis: Vec<String>,
+
+    /// Give a specialization constant one value in every configuration, by its name or its constant_id
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub constant: Vec<String>,
+
+    /// Give an array in shared memory other lengths than the numbers that the shader says, as in tile=local_size_x or
+    /// tile=local_size_y,local_size_x + 1
+    #[arg(long, value_name = "NAME=LENGTH[,LENGTH...]")]
+    pub shared: Vec<String>,
+
+    /// Define a macro for GLSL (NAME alone is 1); several values, as in UNROLL=1,2,4, are an axis
+    #[arg(short = 'D', long, value_name = "NAME[=VALUES]")]
+    pub define: Vec<String>,
+
+    /// Allow only configurations where this holds, as in `TILE * local_size_y <= 256`
+    #[arg(long, value_name = "EXPRESSION")]
+    pub restrict: Vec<String>,
+
+    /// A buffer by its name or binding: its type, count and fill (random, zero, iota, constant=VALUE, file=PATH), as in
+    /// data=float[n * 4]:random or 2=:zero; the type of a texel buffer is a format, as in texels=r32f (default: rgba32f)
+    #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
+    pub buffer: Vec<String>,
+
+    /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
+    /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
+    /// direction)
+    #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL")]
+    pub image: Vec<String>,
+
+    /// How an image is sampled, by the name or binding of a sampler or of an image combined with one: linear or nearest; clamp,
+    /// repeat or mirror; unnormalized (default: linear, but nearest for whole numbers, and clamp)
+    #[arg(long, value_name = "PLACE=FILTER[,ADDRESS][,unnormalized]")]
+    pub sampler: Vec<String>,
+
+    /// A push constant, or a member of a uniform block: NAME=EXPRESSION, several for vectors; of structs and arrays as in
+    /// light.position=1,2,3 and weights[3]=0.5 (default: counts are n, vectors called size or alike the --threads, floats 1)
+    #[arg(long, value_name = "NAME=EXPRESSION")]
+    pub push: Vec<String>,
+
+    /// Invocations in x, y and z, as in `n` or `width, height`: rounded up to whole workgroups (default: n in all, as many in
+    /// each direction that the shader has)
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub threads: Option<String>,
+
+    /// Workgroups in x, y and z instead, as in `ceil_div(n, local_size_x * 4)`
+    #[arg(long, value_name = "X[,Y[,Z]]", conflicts_with = "threads")]
+    pub groups: Option<String>,
+
+    /// Useful bytes that a pass moves, for GB/s
+    #[arg(long, value_name = "EXPRESSION")]
+    pub bytes: Option<String>,
+
+    /// Floating-point operations of a pass, for GFLOP/s
+    #[arg(long, value_name = "EXPRESSION")]
+    pub flops: Option<String>,
+
+    /// What outputs are compared with: a configuration (local_size_x=64,TILE=8), another shader, or files with what buffers and
+    /// images must hold (FILE, or NAME=FILE,NAME=FILE) (default: the shader as it is written)
+    #[arg(long, value_name = "CONFIGURATION|SHADER|FILE")]
+    pub reference: Option<String>,
+
+    /// How far floats may be from the reference's, in their own unit (default: 1e-6 for float, a step for texels of 0 to 1)
+    #[arg(long, value_name = "VALUE", value_parser = tolerance)]
+    pub absolute_tolerance: Option<f64>,
+
+    /// How far floats may be from the reference's, as a share (default: 1e-4 for float)
+    #[arg(long, value_name = "SHARE", value_parser = tolerance)]
+    pub relative_tolerance: Option<f64>,
+
+    /// What of a buffer or an image must be the reference's: every element at its place, the sum of what was written (partial sums,
+    /// one for each workgroup), the elements that were written in any order (a list to which invocations append), or nothing
+    /// (default: elements)
+    #[arg(long, value_name = "PLACE=elements|sum|set|none")]
+    pub check: Vec<String>,
+
+    /// A buffer or an image that holds no result, such as room to work in: the same as --check PLACE=none
+    #[arg(long, value_name = "PLACE")]
+    pub ignore: Vec<String>,
+
+    /// A pass that reads what it writes may follow itself all the same: no buffer is restored between passes
+    #[arg(long)]
+    pub idempotent: bool,
+
+    /// How to search (default: exhaustive up to 512 configurations, else hill-climbing)
+    #[arg(long, value_enum)]
+    pub strategy: Option<Strategy>,
+
+    /// What the search may spend: a time such as 60s, or a number of configurations (default: all of an exhaustive or a random
+    /// search, else 256 or a twentieth)
+    #[arg(long, value_name = "TIME|COUNT", value_parser = budget)]
+    pub budget: Option<Budget>,
+
+    /// Measure every configuration as precisely as the best: takes longer
+    #[arg(long)]
+    pub no_race: bool,
+
+    /// GLSL that is put behind the shader's #version, or in front of a shader that has none
+    #[arg(long, value_name = "FILE")]
+    pub preamble: Option<PathBuf>,
+
+    /// Where #include looks after the including file's own folder
+    #[arg(short = 'I', long, value_name = "FOLDER")]
+    pub include: Vec<PathBuf>,
+
+    /// What to compile GLSL for
+    #[arg(long, value_enum, default_value_t = TargetEnv::Vulkan1_1, value_name = "VERSION")]
+    pub target_env: TargetEnv,
+
+    /// The entry point, where the module has several
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+
+    /// Device by index, part of its name, or UUID, as `devices` shows them; `mock` simulates one
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Option<String>,
+
+    /// Add the best configuration to this tuning table (JSON), which `lanescope::tuning::Table` reads
+    #[arg(long, value_name = "FILE")]
+    pub save_table: Option<PathBuf>,
+
+    /// Write all results as Kernel Tuner's T4 JSON
+    #[arg(long, value_name = "FILE")]
+    pub t4: Option<PathBuf>,
+
+    /// How precisely the best are measured
+    #[arg(long, value_enum, default_value_t = Preset::Default)]
+    pub preset: Preset,
+
+    /// Deal each configuration's rounds over so many processes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
+    pub processes: u32,
+
+    /// Where, how precisely and how safely it measures, and where rows go.
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+/// The least that a search spends which isn't to look at everything.
+const FEW: usize = 256;
+
+impl Budget {
+    /// What a search of so many configurations spends where nothing is said.
+    pub fn usual(strategy: Strategy, configurations: usize) -> Self {
+        match strategy {
+            Strategy::Exhaustive | Strategy::Random => Self::Count(configurations),
+            _ => Self::Count(configurations.min(FEW.max(configurations / 20))),
+        }
+    }
+}
+
+/// What a search may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// So long.
+    Time(Duration),
+    /// So many configurations.
+    Count(usize),
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    match parse_number(text).and_then(|count| usize::try_from(count).ok()) {
+        Some(0) => Err("nothing could be measured".to_owned()),
+        Some(count) => Ok(Budget::Count(count)),
+        None => duration(text)
+            .map(Budget::Time)
+            .map_err(|_| "a time such as 60s or a number of configurations is needed".to_owned()),
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| *value >= 0.0 && value.is_finite());
+    value.ok_or_else(|| "a number from 0 is needed, such as 1e-5".to_owned())
+}

@@ -1,0 +1,241 @@
+//! What a measuring command was told, resolved: plain data, which alone goes on to the rest of the command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::args::measuring::Measuring;
+use super::args::run::Run;
+use super::args::tune::Tune;
+use super::host::last_level_cache;
+use crate::experiments::calibration::evict;
+use crate::model::{Cache, DeviceInfo, DeviceKind, PipelineDetail, Preset};
+use crate::output::{Format, Mode};
+use crate::plan::Shard;
+use crate::worker::{Deadlines, Identity, Opening, Place};
+
+/// What all commands share that measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which devices, and how they are used.
+    pub devices: DeviceChoice,
+    /// How long worker processes may be silent; `None` where all is done in this one.
+    pub isolation: Option<Deadlines>,
+    /// Over how many processes the rounds of a device are dealt.
+    pub processes: usize,
+    /// How much is measured.
+    pub preset: Preset,
+    /// Noise that is precise enough, as a share, where the preset's isn't meant.
+    pub max_noise: Option<f64>,
+    /// The time that a case may be timed, where the preset's isn't meant.
+    pub max_time: Option<Duration>,
+    /// Selects test data and the order of visits.
+    pub seed: u64,
+    /// What drivers are asked about pipelines.
+    pub detail: PipelineDetail,
+    /// What is evicted from caches before every sample; `None` where they stay warm.
+    pub evict: Option<Evict>,
+    /// Where rows go.
+    pub rows: RowFiles,
+    /// Whether other runs are kept off the devices.
+    pub is_locking: bool,
+    /// How much is said.
+    pub mode: Mode,
+}
+
+/// Which devices are meant, and how they are used.
+#[derive(Clone, Debug)]
+pub struct DeviceChoice {
+    /// As typed; none for the one that is best.
+    pub asked: Vec<String>,
+    /// Whether one that is named twice is used twice.
+    pub may_repeat: bool,
+    /// The queue family; `None` for the device's default.
+    pub queue: Option<u32>,
+    /// Whether the validation layer is on.
+    pub validation: bool,
+    /// Whether buffers are accessed robustly.
+    pub is_robust: bool,
+}
+
+/// How much is evicted from caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evict {
+    /// As much as the device needs.
+    Usual,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// Where rows go.
+#[derive(Clone, Debug)]
+pub struct RowFiles {
+    /// Files, in the order in which they were named.
+    pub files: Vec<PathBuf>,
+    /// The format of standard output, and of files whose ending doesn't tell.
+    pub format: Option<Format>,
+    /// The file of what was interrupted and goes on.
+    pub resume: Option<PathBuf>,
+    /// Whether files bear temporary names until all is written.
+    pub are_staged: bool,
+}
+
+/// What `run` was told beside.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    /// What all measuring commands share.
+    pub common: Settings,
+    /// Globs over names; none for all.
+    pub filters: Vec<String>,
+    /// Values of axes, as typed.
+    pub axes: Vec<String>,
+    /// The file that lists what is measured, where that isn't all.
+    pub cases: Option<PathBuf>,
+    /// Whether cases are measured in pairs.
+    pub is_paired: bool,
+    /// Whether the plan is written, and nothing measured.
+    pub is_dry: bool,
+    /// The part of the plan that is measured.
+    pub shard: Option<Shard>,
+    /// Where every sample goes.
+    pub samples: Option<PathBuf>,
+    /// The folder for the code that drivers show.
+    pub isa: Option<PathBuf>,
+    /// How many devices are measured on at a time.
+    pub jobs: usize,
+}
+
+impl Settings {
+    /// The flags that all measuring commands share, with what each of them takes in its own way: device, preset and processes.
+    fn new(flags: Measuring, asked: Vec<String>, preset: Preset, processes: usize) -> Self {
+        let mode = match (flags.quiet, flags.verbose) {
+            (true, _) => Mode::Quiet,
+            (_, true) => Mode::Verbose,
+            _ => Mode::Normal,
+        };
+        Self {
+            devices: DeviceChoice {
+                asked,
+                may_repeat: false,
+                queue: flags.queue,
+                validation: flags.validation,
+                is_robust: flags.robust,
+            },
+            isolation: (!flags.no_isolate).then_some(Deadlines { first: flags.first_timeout, usual: flags.timeout }),
+            processes,
+            preset,
+            max_noise: flags.max_noise,
+            max_time: flags.max_time,
+            seed: flags.seed,
+            detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
+            evict: None,
+            rows: RowFiles { files: flags.output, format: flags.format, resume: flags.resume, are_staged: false },
+            is_locking: !flags.no_lock,
+            mode,
+        }
+    }
+
+    /// The noise that is precise enough: half the 95 % interval over the median.
+    pub fn max_noise(&self) -> f64 {
+        self.max_noise.unwrap_or(match self.preset {
+            Preset::Quick => 0.05,
+            Preset::Default => 0.01,
+            Preset::Thorough => 0.005,
+        })
+    }
+
+    /// The time that a case may be timed: in a quick run it depends on the command.
+    pub fn max_time(&self, quick: Duration) -> Duration {
+        self.max_time.unwrap_or(match self.preset {
+            Preset::Quick => quick,
+            Preset::Default => Duration::from_secs(2),
+            Preset::Thorough => Duration::from_secs(10),
+        })
+    }
+
+    /// What caches hold when a sample begins.
+    pub fn cache(&self) -> Cache {
+        if self.evict.is_some() { Cache::Cold } else { Cache::Warm }
+    }
+
+    /// With how many bytes a device's caches are evicted, where they are.
+    pub fn evict_bytes(&self, device: &DeviceInfo) -> Option<u64> {
+        self.evict.map(|evict| match evict {
+            Evict::Bytes(bytes) => bytes,
+            Evict::Usual => {
+                // A processor's caches are the host's; those of a GPU nothing tells.
+                let cache = (device.kind == DeviceKind::Cpu).then(last_level_cache).flatten();
+                evict::default_bytes(cache, device.local_heap_bytes())
+            }
+        })
+    }
+
+    /// How long a submission may take before the device counts as hung: late enough that it is the supervisor that loses patience.
+    pub fn submission_deadline(&self) -> Option<Duration> {
+        self.isolation.map(|deadlines| (deadlines.first + deadlines.usual) * 2)
+    }
+
+    /// How a device is opened whose cases may be timed so long, for the catalogue, in the first process.
+    pub fn opening(&self, place: &Place, max_time: Duration) -> Opening {
+        Opening {
+            device: Identity::of(&place.info, place.index),
+            queue: self.devices.queue,
+            detail: self.detail,
+            is_robust: self.devices.is_robust,
+            compile_threads: 0,
+            seed: self.seed,
+            preset: self.preset,
+            evict_bytes: self.evict_bytes(&place.info),
+            warm_up: warm_up(&place.info),
+            max_time,
+            deadline: self.submission_deadline(),
+            timer: None,
+            process: 1,
+            subject: None,
+        }
+    }
+}
+
+impl RunSettings {
+    /// What `run` was told.
+    pub fn new(typed: Run) -> Self {
+        let preset = typed.preset.unwrap_or(if typed.filters.is_empty() { Preset::Quick } else { Preset::Default });
+        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { 3 };
+        let processes = typed.processes.map_or(usual, |processes| processes as usize);
+        let one_by_one = typed.measuring.no_isolate || typed.paired || typed.dry_run;
+        let mut common = Settings::new(typed.measuring, typed.device, preset, processes);
+        // A device may be paired with itself.
+        common.devices.may_repeat = typed.paired;
+        common.evict = typed.cold.then(|| typed.evict_bytes.map_or(Evict::Usual, Evict::Bytes));
+        // A part of a file looks whole.
+        common.rows.are_staged = typed.shard.is_some() && !typed.dry_run;
+        common.is_locking &= !typed.dry_run;
+        if typed.isa.is_some() {
+            common.detail = PipelineDetail::Code;
+        }
+        let asked = typed.jobs.map_or(usize::MAX, |jobs| jobs as usize);
+        Self {
+            common,
+            filters: typed.filters,
+            axes: typed.axis,
+            cases: typed.cases,
+            is_paired: typed.paired,
+            is_dry: typed.dry_run,
+            shard: typed.shard,
+            samples: typed.samples,
+            isa: typed.isa,
+            jobs: if one_by_one { 1 } else { asked },
+        }
+    }
+}
+
+impl From<&Tune> for Settings {
+    fn from(typed: &Tune) -> Self {
+        let asked = typed.device.iter().cloned().collect();
+        Self::new(typed.measuring.clone(), asked, typed.preset, typed.processes as usize)
+    }
+}
+
+/// Clocks take 200 to 450 ms to rise on a GPU; a processor's rise within milliseconds.
+fn warm_up(device: &DeviceInfo) -> Duration {
+    Duration::from_millis(if device.is_cpu() { 50 } else { 450 })
+}

@@ -1,0 +1,209 @@
+//! What a manifest says: `lanescope tune`'s flags, whose keys they are.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use clap::Parser;
+use toml::{Table, Value};
+
+use crate::cli::args::tune::Tune;
+use crate::error::Error;
+
+/// The command line once more, for flags of which a manifest has a part.
+#[derive(Parser)]
+#[command(name = "lanescope tune", args_override_self = true)]
+struct Whole {
+    #[command(flatten)]
+    tune: Tune,
+}
+
+/// Flags with what their manifest says; the command line's own win.
+///
+/// # Errors
+/// A manifest that can't be read, and keys that are no flags.
+pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Result<Tune, Error> {
+    check_repeats(&given)?;
+    let Some(path) = &given.manifest else { return Ok(given) };
+    let usage = |words: String| Error::Usage(format!("{}: {words}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+    let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let said = flags(&table, folder, given.shader.is_none()).map_err(usage)?;
+    let all = std::iter::once(OsString::from("tune")).chain(said.into_iter().map(OsString::from)).chain(typed);
+    Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
+}
+
+/// Of two lists of one axis's values the latter would count without a word. Of macros and members the last counts, as with compilers.
+fn check_repeats(given: &Tune) -> Result<(), Error> {
+    let parts = |text: &'_ str| text.split_once('=').map(|(name, values)| (name.trim().to_owned(), values.trim().to_owned()));
+    let axes: Vec<(String, String)> = given.axis.iter().filter_map(|text| parts(text)).collect();
+    for (i, (name, values)) in axes.iter().enumerate() {
+        if let Some((_, earlier)) = axes[..i].iter().find(|(other, _)| other == name) {
+            return Err(Error::Usage(format!(
+                "--axis gives `{name}` twice: give all its values at once, as in {name}={earlier},{values}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The first line of what clap says, without its own prefix.
+fn said_by(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+/// Keys whose values are paths that count from the manifest's folder.
+const PATHS: [&str; 7] = ["shader", "include", "preamble", "output", "resume", "save-table", "t4"];
+/// Keys of flags that come as `NAME=VALUES`, which a table may hold.
+const NAMED: [&str; 9] = ["axis", "constant", "shared", "define", "buffer", "image", "sampler", "push", "check"];
+
+/// A manifest as flags. `wants_shader`: whether its shader counts.
+fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {
+    let mut flags = Vec::new();
+    for (key, value) in table {
+        let place = |text: String| {
+            // `-` is standard output.
+            let is_path = PATHS.contains(&key.replace('_', "-").as_str()) && text != "-";
+            if is_path { folder.join(&text).to_string_lossy().into_owned() } else { text }
+        };
+        if key == "manifest" {
+            return Err("a manifest can't name another one".to_owned());
+        }
+        if key == "shader" {
+            let Value::String(shader) = value else { return Err("`shader` is a path".to_owned()) };
+            if wants_shader {
+                flags.push(place(shader.clone()));
+            }
+            continue;
+        }
+        let flag = format!("--{}", key.replace('_', "-"));
+        for text in texts(key, value)? {
+            match text {
+                Some(text) => flags.push(format!("{flag}={}", in_folder(key, &place(text), folder))),
+                None => flags.push(flag.clone()),
+            }
+        }
+    }
+    Ok(flags)
+}
+
+/// What a fill or a reference says of files counts from the manifest's folder as well.
+fn in_folder(key: &str, text: &str, folder: &Path) -> String {
+    let joined = |path: &str| folder.join(path).to_string_lossy().into_owned();
+    match key {
+        "buffer" | "image" => match text.split_once(":file=") {
+            Some((head, path)) => format!("{head}:file={}", joined(path)),
+            None => text.to_owned(),
+        },
+        "reference" if folder.join(text).is_file() => joined(text),
+        "reference" => {
+            let one = |pair: &str| match pair.split_once('=') {
+                Some((name, path)) if folder.join(path.trim()).is_file() => format!("{name}={}", joined(path.trim())),
+                _ => pair.to_owned(),
+            };
+            text.split(',').map(one).collect::<Vec<_>>().join(",")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// The values of a key: one for each time that its flag is to come, none of which is a value where the flag has none.
+fn texts(key: &str, value: &Value) -> Result<Vec<Option<String>>, String> {
+    match value {
+        Value::Boolean(true) => Ok(vec![None]),
+        Value::Boolean(false) => Ok(Vec::new()),
+        Value::Table(table) if NAMED.contains(&key) => {
+            table.iter().map(|(name, value)| Ok(Some(format!("{name}={}", joined(value)?)))).collect()
+        }
+        Value::Table(_) => Err(format!("`{key}` takes no table")),
+        Value::Array(values) if NAMED.contains(&key) || matches!(key, "restrict" | "include" | "output" | "ignore") => {
+            values.iter().map(|value| text(value).map(Some)).collect()
+        }
+        value => Ok(vec![Some(joined(value)?)]),
+    }
+}
+
+/// A value, or several separated by commas.
+fn joined(value: &Value) -> Result<String, String> {
+    match value {
+        Value::Array(values) => Ok(values.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(",")),
+        value => text(value),
+    }
+}
+
+fn text(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        Value::Boolean(truth) => Ok(truth.to_string()),
+        other => Err(format!("a {} is neither a text nor a number", other.type_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::tune::Budget;
+
+    fn manifested(manifest: &str, typed: &[&str]) -> Result<Tune, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel.toml");
+        fs::write(&path, manifest).unwrap();
+        let typed: Vec<OsString> = ["--manifest", path.to_str().unwrap()].iter().chain(typed).map(OsString::from).collect();
+        let first = Whole::try_parse_from(std::iter::once(OsString::from("tune")).chain(typed.clone())).unwrap().tune;
+        let tune = with_manifest(first, typed.into_iter()).map_err(|error| error.to_string())?;
+        assert!(tune.shader.as_ref().is_some_and(|shader| shader.parent().is_some()));
+        Ok(tune)
+    }
+
+    #[test]
+    fn every_flag_has_its_key_and_the_command_line_wins() {
+        let manifest = "
+            shader = \"a.comp\"
+            n = 4096
+            threads = [\"n / 4\", 1]
+            restrict = [\"TILE > 1\", \"n > TILE\"]
+            max-noise = \"2%\"
+            budget = 200
+            idempotent = true
+            validation = false
+            axis = { TILE = [8, 16], local_size_x = \"32..1024:*2\" }
+            buffer = [\"data=float[n]:random\"]
+            image = { picture = \"rgba8[n, 4]\", other = \":file=texels.bin\" }
+            sampler = { picture = [\"nearest\", \"repeat\"] }
+            [define]
+            UNROLL = [1, 2]
+        ";
+        let tune = manifested(manifest, &["--n", "64", "--axis", "WIDTH=1"]).unwrap();
+        assert_eq!((tune.n, tune.budget, tune.measuring.max_noise), (64, Some(Budget::Count(200)), Some(0.02)));
+        assert_eq!(tune.threads.as_deref(), Some("n / 4,1"));
+        assert_eq!(tune.restrict, ["TILE > 1", "n > TILE"]);
+        assert_eq!(tune.axis, ["TILE=8,16", "local_size_x=32..1024:*2", "WIDTH=1"]);
+        assert_eq!(
+            (&tune.define[..], &tune.buffer[..]),
+            (&["UNROLL=1,2".to_owned()][..], &["data=float[n]:random".to_owned()][..])
+        );
+        assert_eq!((tune.image[1].as_str(), tune.sampler[0].as_str()), ("picture=rgba8[n, 4]", "picture=nearest,repeat"));
+        assert!(tune.image[0].starts_with("other=:file=") && tune.image[0].ends_with("/texels.bin"), "{}", tune.image[0]);
+        assert!(tune.idempotent && !tune.measuring.validation && tune.shader.is_some_and(|shader| shader.ends_with("a.comp")));
+    }
+
+    #[test]
+    fn what_is_no_flag_is_named() {
+        for (manifest, part) in [
+            ("shader = \"a.comp\"\ntile = 3", "--tile"),
+            ("shader = 3", "is a path"),
+            ("shader = \"a\"\nn = { a = 1 }", "takes no table"),
+            ("shader = \"a\"\nn = \"many\"", "2^20"),
+            ("shader = ", "shader"),
+            ("manifest = \"b\"", "another one"),
+        ] {
+            let error = manifested(manifest, &[]).unwrap_err();
+            assert!(error.contains("kernel.toml") && error.contains(part), "{manifest}: {error}");
+        }
+    }
+}
