@@ -12,12 +12,12 @@ use super::sink::Sink;
 use super::target::Targets;
 use super::voice::Voice;
 use crate::measure::{
-    BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, Outcome, PairBase, Pool, Rule, Session, Task,
+    BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, PairBase, Pool, Rule, Session, Task,
 };
 use crate::model::{Case, DeviceInfo, Failure, Feature, Measurand, PipelineDetail};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
-use crate::record::{Record, Standing};
+use crate::record::{Described, Fate, Record, Standing};
 use crate::units::Bytes;
 use crate::worker::{Opening, Place};
 
@@ -152,12 +152,7 @@ impl<'r> DeviceRun<'r> {
         self.progress().note(&format!("{name} can't be measured on: {status}: {reason}"));
         for planned in pending {
             self.bar.advance(1);
-            let mut row = self.template.clone();
-            row.describe_case(&planned, &self.place.info);
-            if planned.case.is_ok() {
-                row.not_run(failure);
-            }
-            self.sink.write(row)?;
+            self.sink.write(self.row(&planned, Fate::NotRun(failure)))?;
             if !self.goes_on() {
                 break;
             }
@@ -224,19 +219,21 @@ impl<'r> DeviceRun<'r> {
         let mut rows = Vec::new();
         let mut measured = HashMap::new();
         for planned in block {
-            let mut row = self.template.clone();
-            row.describe_case(planned, &self.place.info);
-            if planned.case.is_ok() {
-                match (outcomes.next().flatten(), given_up) {
-                    (Some(outcome), _) => {
-                        let filled = self.fill_in(planned, outcome, &mut row);
-                        measured.extend(filled.map(|measured| (row.case_id.clone(), measured)));
+            let row = match (planned.case.is_ok().then(|| outcomes.next().flatten()).flatten(), given_up) {
+                (Some(outcome), _) => {
+                    let mut row = self.row(planned, Fate::Tried(&outcome));
+                    if let Ok(of_case) = outcome.result {
+                        self.relations.judge(&planned.work, &mut row);
+                        self.describe_pair(planned, &of_case, &mut row);
+                        measured.insert(row.case_id.clone(), of_case);
                     }
-                    (None, Some(failure)) => row.not_run(failure),
-                    // The run is about to end.
-                    (None, None) => continue,
+                    row
                 }
-            }
+                (None, _) if planned.case.is_err() => self.row(planned, Fate::Planned),
+                (None, Some(failure)) => self.row(planned, Fate::NotRun(failure)),
+                // The run is about to end.
+                (None, None) => continue,
+            };
             rows.push((planned, row));
         }
         for (planned, row) in &rows {
@@ -263,26 +260,8 @@ impl<'r> DeviceRun<'r> {
         Ok(())
     }
 
-    /// Takes what came of a case into its row. Gives what was measured.
-    fn fill_in(&mut self, planned: &Planned, outcome: Outcome, row: &mut Record) -> Option<Measured> {
-        if let Some(shader) = &outcome.shader {
-            row.describe_shader(shader);
-            if self.targets.are_mock() {
-                row.compile_ms = None; // the one figure that the simulation doesn't simulate
-            }
-        }
-        match (outcome.result, &planned.case) {
-            (Ok(measured), Ok(case)) => {
-                row.measure(case, &measured);
-                self.relations.judge(&planned.work, row);
-                self.describe_pair(planned, &measured, row);
-                return Some(measured);
-            }
-            (Err(failure), Ok(case)) => row.fail_case(case, &failure),
-            (Err(failure), Err(_)) => row.fail(&failure),
-            (Ok(_), Err(_)) => {}
-        }
-        None
+    fn row(&self, planned: &Planned, fate: Fate) -> Record {
+        Record::assembled(self.template, &Described::planned(planned), &self.place.info, fate)
     }
 
     /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
-use crate::record::{Header, Reader, Record, Recovery, SCHEMA_VERSION, Standing};
+use crate::record::{Described, Fate, Header, Reader, Record, Recovery, SCHEMA_VERSION, Standing};
 use crate::shader::{Compiler, Library, ModuleKey};
 
 /// Kept rows, by device of the run.
@@ -301,8 +301,8 @@ impl<'r> Judge<'r> {
                 "it was measured by another plan: give the same filters, axes, preset and seed, or a new file".to_owned()
             );
         };
-        let mut expected = self.templates[device].clone();
-        expected.describe_case(&planned, &self.targets.device(device).info);
+        let info = &self.targets.device(device).info;
+        let expected = Record::assembled(&self.templates[device], &Described::planned(&planned), info, Fate::Planned);
         if let Some((column, why)) = row.departure(&expected).or_else(|| row.flaw()) {
             return Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"));
         }

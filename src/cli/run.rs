@@ -20,7 +20,7 @@ use crate::experiments::Setting;
 use crate::model::DeviceInfo;
 use crate::output::{self, CodeFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
-use crate::record::{Header, Record};
+use crate::record::{Described, Fate, Header, Record};
 use crate::shader::glsl_compiler;
 use crate::worker::check_evictor;
 
@@ -245,9 +245,8 @@ pub(super) fn device_row(mut row: Record, settings: &Settings, targets: &Targets
 
 fn dry_run(share: &DeviceRun) -> anyhow::Result<()> {
     for planned in share.plan.iter().filter(share.is_wanted) {
-        let mut row = share.template.clone();
-        row.describe_case(&planned, &share.place.info);
-        share.sink.write(row)?;
+        let of = Described::planned(&planned);
+        share.sink.write(Record::assembled(share.template, &of, &share.place.info, Fate::Planned))?;
         share.bar.advance(1);
         if share.sink.is_closed() || interrupt::is_asked() {
             break;

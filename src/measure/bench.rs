@@ -221,14 +221,15 @@ pub struct ShaderFacts {
     pub spirv_hash: String,
     /// Workgroup memory of that kernel of a pass that has the most.
     pub shared_bytes: u64,
-    /// GLSL to SPIR-V, all kernels together.
-    pub compile_time: Duration,
+    /// GLSL to SPIR-V, all kernels together; nothing where times are simulated, as this one isn't.
+    pub compile_time: Option<Duration>,
 }
 
 impl ShaderFacts {
     /// Of a compiled case; `None` for one without kernels.
-    pub fn of(prepared: &Prepared) -> Option<Self> {
+    pub fn of(prepared: &Prepared, is_simulated: bool) -> Option<Self> {
         prepared.kernels.first()?;
+        let compile_time = prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum();
         let timed = prepared.case.timed_kernels().into_iter().filter_map(|kernel| prepared.kernels.get(kernel));
         let hash =
             |of: fn(&Module) -> &String| digest::joint(prepared.kernels.iter().map(|kernel| of(&kernel.module).as_str()));
@@ -236,7 +237,7 @@ impl ShaderFacts {
             source_hash: hash(|module| &module.source_hash),
             spirv_hash: hash(|module| &module.spirv_hash),
             shared_bytes: timed.map(|kernel| kernel.shared_bytes).max().unwrap_or(0),
-            compile_time: prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum(),
+            compile_time: (!is_simulated).then_some(compile_time),
         })
     }
 }

@@ -13,6 +13,11 @@ pub trait Dispatcher {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
+    /// Whether its times are made up.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
     /// How the queue's timestamps become durations; `None` where it has no usable ones.
     fn tick_scale(&self) -> Option<TickScale>;
 

@@ -344,6 +344,10 @@ impl Dispatcher for Mock {
         &self.info
     }
 
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
     fn tick_scale(&self) -> Option<TickScale> {
         (self.options.bits > 0).then_some(TickScale { valid_bits: self.options.bits, period: self.info.timestamp_period })
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::mem;
 
-use crate::measure::{Measured, Rounds, ShaderFacts};
+use crate::measure::{Measured, Outcome, Rounds, ShaderFacts};
 use crate::model::{
     Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Status,
 };
@@ -26,7 +26,7 @@ pub(super) const NOT_RUN: &str = "not run:";
 const QUIRK: &str = "quirk:";
 
 /// What is known of a case before anything is compiled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Described<'a> {
     /// What it is one of, `family/name`.
     pub experiment: &'a str,
@@ -40,11 +40,59 @@ pub struct Described<'a> {
     pub case_id: &'a str,
     /// Its place in the plan.
     pub index: Option<u64>,
-    /// The case, or why the device can't run it.
-    pub case: Result<&'a Case, &'a Skip>,
+    /// The case, or why there is none.
+    pub case: Result<&'a Case, Failure>,
+    /// Reasons to doubt whatever is measured, beside the device's known faults.
+    pub flags: Vec<String>,
+}
+
+impl<'a> Described<'a> {
+    /// Of a planned case.
+    pub fn planned(planned: &'a Planned) -> Self {
+        let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
+        let case = case.as_ref().map_err(|Skip { reason }| Failure::new(Status::Skipped, reason.clone()));
+        Self { experiment: experiment.name(), variant, point, cache: *cache, case_id, index: *index, case, flags: Vec::new() }
+    }
+}
+
+/// The flag of a known driver fault.
+pub fn quirk_flag(quirk: &Quirk) -> String {
+    format!("{QUIRK}{}", quirk.name)
+}
+
+/// What came of a case.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate<'o> {
+    /// Nothing: it is planned.
+    Planned,
+    /// It was never tried, since the device couldn't be opened or calibrated.
+    NotRun(&'o Failure),
+    /// It was tried.
+    Tried(&'o Outcome),
 }
 
 impl Record {
+    /// The row of a case: what all rows of its device have in common, what is known of the case, and what came of it.
+    #[must_use]
+    pub fn assembled(template: &Self, of: &Described, device: &DeviceInfo, fate: Fate) -> Self {
+        let mut row = template.clone();
+        row.describe(of, device);
+        match (fate, &of.case) {
+            (Fate::Planned, _) | (Fate::NotRun(_), Err(_)) => {}
+            (Fate::NotRun(failure), Ok(_)) => row.not_run(failure),
+            (Fate::Tried(Outcome { shader, result }), case) => {
+                shader.iter().for_each(|shader| row.describe_shader(shader));
+                match (result, case) {
+                    (Ok(measured), Ok(case)) => row.measure(case, measured),
+                    (Err(failure), Ok(case)) => row.fail_case(case, failure),
+                    (Err(failure), Err(_)) => row.fail(failure),
+                    (Ok(_), Err(_)) => {}
+                }
+            }
+        }
+        row
+    }
+
     /// Fills the columns that identify the device and its driver.
     pub fn describe_device(&mut self, device: &DeviceInfo) {
         self.device_name = device.name.clone();
@@ -61,15 +109,8 @@ impl Record {
         self.loader_version = tagged(&device.driver.loader_version);
     }
 
-    /// Fills the columns that are known of a planned case before anything is compiled.
-    pub fn describe_case(&mut self, planned: &Planned, device: &DeviceInfo) {
-        let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
-        let (experiment, index) = (experiment.name(), *index);
-        self.describe(&Described { experiment, variant, point, cache: *cache, case_id, index, case: case.as_ref() }, device);
-    }
-
-    /// The same of a case that is no experiment's.
-    pub fn describe(&mut self, of: &Described, device: &DeviceInfo) {
+    /// Fills the columns that are known of a case before anything is compiled.
+    fn describe(&mut self, of: &Described, device: &DeviceInfo) {
         self.row_kind = MEASURED.to_owned();
         self.experiment = of.experiment.to_owned();
         self.variant = of.variant.to_owned();
@@ -77,17 +118,14 @@ impl Record {
         self.plan_index = of.index;
         self.cache = of.cache.as_str().to_owned();
         self.set_axes(of.point);
-        match of.case {
+        match &of.case {
             Ok(case) => {
                 self.status = Status::Planned.to_string();
                 self.describe_work(case, device);
-                let faults = device.quirks.iter().filter(|quirk| quirk.affects(case));
-                self.add_flags(&faults.map(|quirk| format!("{QUIRK}{}", quirk.name)).collect::<Vec<_>>());
+                let faults = device.quirks.iter().filter(|quirk| quirk.affects(case)).map(quirk_flag);
+                self.add_flags(&of.flags.iter().cloned().chain(faults).collect::<Vec<_>>());
             }
-            Err(skip) => {
-                self.status = Status::Skipped.to_string();
-                self.reason.clone_from(&skip.reason);
-            }
+            Err(failure) => self.fail(failure),
         }
     }
 
@@ -109,11 +147,11 @@ impl Record {
     }
 
     /// Fills the columns that compiling tells.
-    pub fn describe_shader(&mut self, shader: &ShaderFacts) {
+    fn describe_shader(&mut self, shader: &ShaderFacts) {
         self.source_hash.clone_from(&shader.source_hash);
         self.spirv_hash.clone_from(&shader.spirv_hash);
         self.shared_bytes = Some(shader.shared_bytes);
-        self.compile_ms = Some(shader.compile_time.as_secs_f64() * 1e3);
+        self.compile_ms = shader.compile_time.map(|time| time.as_secs_f64() * 1e3);
     }
 
     /// Takes what was measured alternately with this base.
@@ -241,7 +279,7 @@ impl Record {
     }
 
     /// Takes a failure of a case: it has no figures.
-    pub fn fail_case(&mut self, case: &Case, failure: &Failure) {
+    fn fail_case(&mut self, case: &Case, failure: &Failure) {
         self.fail(failure);
         if failure.status == Status::WrongResult {
             self.describe_check(&case.check);
@@ -249,7 +287,7 @@ impl Record {
     }
 
     /// Takes a failure: it has no figures.
-    pub fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &Failure) {
         self.status = failure.status.to_string();
         self.reason.clone_from(&failure.reason);
         if failure.status == Status::WrongResult {
@@ -264,7 +302,7 @@ impl Record {
     }
 
     /// Says that it was never tried, for this reason.
-    pub fn not_run(&mut self, failure: &Failure) {
+    fn not_run(&mut self, failure: &Failure) {
         self.status = Status::Error.to_string();
         self.reason = format!("{NOT_RUN} {}: {}", failure.status, failure.reason);
     }
@@ -280,7 +318,7 @@ impl Record {
     }
 
     /// Takes what was measured.
-    pub fn measure(&mut self, case: &Case, measured: &Measured) {
+    fn measure(&mut self, case: &Case, measured: &Measured) {
         self.status = Status::Ok.to_string();
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
@@ -301,16 +339,6 @@ impl Record {
             self.describe_time(measured, figure, interval);
             self.describe_rates(case, figure, interval);
         }
-    }
-
-    /// Says that a known fault of the driver's can show in it, beside those that its case tells.
-    pub fn add_quirk(&mut self, quirk: &Quirk) {
-        self.add_flags(&[format!("{QUIRK}{}", quirk.name)]);
-    }
-
-    /// Adds a reason to doubt it that is known before it is measured.
-    pub fn add_flag(&mut self, flag: Flag) {
-        self.add_flags(&[flag]);
     }
 
     /// Adds flags to those that the plan gave it.

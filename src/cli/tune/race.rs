@@ -16,10 +16,10 @@ use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
 use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Quirk, Skip, Status};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Quirk, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
-use crate::record::{Described, Record, Standing};
+use crate::record::{Described, Fate, Record, Standing, quirk_flag};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
 use crate::tuning::{Doubt, Subject, UserKernel};
@@ -400,7 +400,7 @@ impl<'r> Race<'r> {
         let case = match self.kernel.describe(&trial.point) {
             Ok(case) => case,
             Err(failure) => {
-                let row = self.row(configuration, &trial.point, Err(&failure));
+                let row = self.row(configuration, &trial, Err(&failure), Fate::Planned);
                 return Trial { row: Some(row), failure: Some(failure), ..trial };
             }
         };
@@ -409,10 +409,10 @@ impl<'r> Race<'r> {
         let Seen { excluded, leaves, quirk } = self.looker.look(&trial.point, &next);
         let Some(reason) = excluded else { return Trial { case: Some(case), leaves, quirk, ..trial } };
         let failure = Failure::new(Status::Skipped, reason);
-        let mut row = self.row(configuration, &trial.point, Ok(&case));
-        row.fail(&failure);
-        row.add_flag(Flag::OutOfBounds);
-        Trial { row: Some(row), failure: Some(failure), ..trial }
+        let outcome = Outcome { shader: None, result: Err(failure.clone()) };
+        let left = Trial { leaves: true, ..trial };
+        let row = self.row(configuration, &left, Ok(&case), Fate::Tried(&outcome));
+        Trial { row: Some(row), failure: Some(failure), leaves: false, ..left }
     }
 
     /// A row says what size its time is for.
@@ -425,12 +425,13 @@ impl<'r> Race<'r> {
         case_id(&self.kernel.name(), &self.kernel.problem(), &[], &self.with_size(point), Cache::Warm)
     }
 
-    /// A row before anything is measured.
-    fn row(&self, configuration: usize, point: &Point, case: Result<&Case, &Failure>) -> Record {
+    /// The row of a configuration, as far as anything came of it.
+    fn row(&self, configuration: usize, trial: &Trial, case: Result<&Case, &Failure>, fate: Fate) -> Record {
         let name = self.kernel.name();
-        let point = &self.with_size(point);
+        let point = &self.with_size(&trial.point);
         let case_id = case_id(&name, &self.kernel.problem(), &[], point, Cache::Warm);
-        let skip = case.err().map(|failure| Skip::new(failure.reason.clone()));
+        let seen = trial.quirk.iter().map(quirk_flag).chain(trial.leaves.then(|| Flag::OutOfBounds.to_string()));
+        let doubted = self.doubts.iter().rev().map(|doubt| quirk_flag(&doubt.quirk));
         let described = Described {
             experiment: &name,
             variant: "",
@@ -438,18 +439,10 @@ impl<'r> Race<'r> {
             cache: Cache::Warm,
             case_id: &case_id,
             index: Some(configuration as u64),
-            case: match (case, &skip) {
-                (Ok(case), _) => Ok(case),
-                (Err(_), skip) => Err(skip.as_ref().unwrap_or(&NO_REASON)),
-            },
+            case: case.map_err(Clone::clone),
+            flags: seen.chain(doubted).collect(),
         };
-        let mut row = self.template.clone();
-        row.describe(&described, &self.targets.device(0).info);
-        match case {
-            Ok(_) => self.doubts.iter().for_each(|doubt| row.add_quirk(&doubt.quirk)),
-            Err(failure) => row.fail(failure),
-        }
-        row
+        Record::assembled(self.template, &described, &self.targets.device(0).info, fate)
     }
 
     fn measure(&mut self, session: &mut Session, those: &[usize]) {
@@ -501,7 +494,8 @@ impl<'r> Race<'r> {
     }
 
     /// Takes what came of a configuration, unless more is known of it. Tells whether it did.
-    fn take(&mut self, configuration: usize, case: &Case, Outcome { shader, result }: &Outcome, when: SystemTime) -> bool {
+    fn take(&mut self, configuration: usize, case: &Case, outcome: &Outcome, when: SystemTime) -> bool {
+        let Outcome { result, .. } = outcome;
         let Some(known) = self.trials.get(&configuration) else { return false };
         // The best so far was measured before: a try that failed is no reason to doubt that, unless it was wrong.
         if let (Some(_), Err(failure)) = (&known.measured, result) {
@@ -513,30 +507,16 @@ impl<'r> Race<'r> {
         if known.is_finalist() && result.as_ref().is_ok_and(|measured| measured.stop == Stop::BrokenOff) {
             return false;
         }
-        let mut row = self.row(configuration, &known.point, Ok(case));
-        if known.leaves {
-            row.add_flag(Flag::OutOfBounds);
-        }
-        known.quirk.iter().for_each(|quirk| row.add_quirk(quirk));
-        if let Some(shader) = shader {
-            row.describe_shader(shader);
-            if self.targets.are_mock() {
-                row.compile_ms = None; // the one figure that the simulation doesn't simulate
-            }
-        }
-        let (measured, failure) = match result {
+        let mut row = self.row(configuration, known, Ok(case), Fate::Tried(outcome));
+        let (measured, failure) = match &outcome.result {
             Ok(measured) => {
                 self.samples += measured.samples();
-                row.measure(case, measured);
                 if self.is_unchecked {
                     row.leave_unchecked("the reference writes nothing");
                 }
                 (Some(measured.clone()), None)
             }
-            Err(failure) => {
-                row.fail(failure);
-                (None, Some(failure.clone()))
-            }
+            Err(failure) => (None, Some(failure.clone())),
         };
         if let Some(trial) = self.trials.get_mut(&configuration) {
             (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, when);
@@ -657,6 +637,3 @@ fn at_once(Loss(failure): Loss) -> Loss {
         None => Loss(failure),
     }
 }
-
-/// Why a configuration isn't measured that nothing was said of.
-static NO_REASON: Skip = Skip { reason: String::new() };

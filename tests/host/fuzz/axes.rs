@@ -3,7 +3,7 @@
 use lanescope::experiments::Setting;
 use lanescope::model::{Axis, AxisKind, DeviceInfo, Preset};
 use lanescope::plan::{Plan, Planned, Request, parse_number, parse_values};
-use lanescope::record::Record;
+use lanescope::record::{Described, Fate, Record};
 
 use super::rows::check_rows;
 
@@ -56,6 +56,5 @@ fn check_plan(text: &str) -> bool {
 fn row(planned: &Planned, device: &DeviceInfo) -> Record {
     let mut row = Record::new();
     row.describe_device(device);
-    row.describe_case(planned, device);
-    row
+    Record::assembled(&row, &Described::planned(planned), device, Fate::Planned)
 }
