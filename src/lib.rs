@@ -12,6 +12,7 @@
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
+//!   -> analysis (which rows belong together, and what follows from them)
 //!   -> output  (CSV, JSON lines, table, markdown)
 //! ```
 //!
@@ -27,6 +28,7 @@ pub mod stats;
 pub mod units;
 pub mod validate;
 
+pub mod analysis;
 pub mod experiments;
 pub mod gpu;
 pub mod measure;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::interrupt;
 use super::journal::Journal;
-use super::relations::Relations;
 use super::settings::{RunSettings, Settings};
 use super::sink::Sink;
 use super::target::Targets;
 use super::voice::Voice;
+use crate::analysis::Relations;
 use crate::measure::{
     BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, PairBase, Pool, Rule, Session, Task,
 };

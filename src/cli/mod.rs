@@ -16,7 +16,6 @@ mod merge;
 mod outputs;
 mod packaging;
 mod prose;
-mod relations;
 mod resume;
 mod run;
 mod schema;

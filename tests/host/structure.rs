@@ -17,7 +17,7 @@ use lanescope::shader::Library;
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: [&str; 7] = ["model", "units", "error", "digest", "staged", "stats", "validate"];
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 8] = ["experiments", "plan", "shader", "tuning", "gpu", "measure", "record", "output"];
+const STAGES: [&str; 9] = ["experiments", "plan", "shader", "tuning", "gpu", "measure", "record", "analysis", "output"];
 /// What composes the stages, and may import them all.
 const ROOTS: [&str; 4] = ["cli", "worker", "main", "lib"];
 

@@ -1,12 +1,11 @@
 //! Which cases of a plan no file has.
 
-use crate::record::Standing;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use super::counted;
-use super::place::{abridged, case_name};
-use super::rows::{Group, Position, Rows, indented};
+use super::rows::{Group, Position, Rows};
+use super::words::{abridged, case_name, counted, indented};
+use crate::record::Standing;
 
 /// Lines that name missing cases of one plan.
 const SHOWN: usize = 20;

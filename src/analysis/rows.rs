@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::place::{Place, abridged, case_name};
-use super::{counted, shown};
+use super::words::{abridged, case_name, counted, indented, shown};
 use crate::error::Error;
 use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
@@ -13,11 +12,22 @@ use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
 
+/// Where a row stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    /// The file's place among those given.
+    file: usize,
+    /// The line.
+    line: u64,
+}
+
 /// A row that stands for its case.
 pub struct Row {
+    /// The row.
     pub packed: Packed,
+    /// How far its case got.
     pub standing: Standing,
-    /// The block and the group that it belongs to.
+    /// The group that it belongs to.
     pub group: usize,
     /// Its place in the plan.
     pub index: Option<u64>,
@@ -39,6 +49,7 @@ pub struct DeviceRows {
 
 /// The rows of one plan on one device; without a plan, those of one run.
 pub struct Group {
+    /// The device, as a place among [`Rows::blocks`].
     pub block: usize,
     /// The plan's id; empty where rows name none.
     pub plan: String,
@@ -51,7 +62,9 @@ pub struct Group {
 /// A row's case, at its place in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
+    /// The plan, as a place among [`Rows::groups`].
     pub group: usize,
+    /// The place in that plan.
     pub index: u64,
     /// The place of the row among all.
     pub row: usize,
@@ -61,7 +74,9 @@ pub struct Position {
 #[derive(Default)]
 pub struct Rows {
     files: Vec<PathBuf>,
+    /// Devices, in the order in which they first come.
     pub blocks: Vec<DeviceRows>,
+    /// Plans, in the order in which they first come.
     pub groups: Vec<Group>,
     rows: Vec<Row>,
     /// Every place in a plan that any row takes.
@@ -278,11 +293,6 @@ impl Rows {
     fn shown_place(&self, place: Place) -> String {
         format!("{}, line {}", shown(&self.files[place.file]), place.line)
     }
-}
-
-/// Lines below a heading.
-pub fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
-    lines.into_iter().map(|line| format!("  {line}"))
 }
 
 fn device_key(record: &Record) -> String {

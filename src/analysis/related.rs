@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::relations::Relations;
 use super::rows::{DeviceRows, Row, Rows};
-use crate::cli::relations::Relations;
 use crate::experiments::{self, Experiment, Setting};
 use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
 use crate::plan::{Amount, amounts};
@@ -21,23 +21,23 @@ pub fn each(rows: &Rows, take: &mut Take) -> anyhow::Result<()> {
     let in_order = rows.in_order();
     for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
         let block = rows.groups[of_block[0].group].block;
-        let mut caches: BTreeMap<String, Derivation> = BTreeMap::new();
+        let mut caches: BTreeMap<String, Drawn> = BTreeMap::new();
         for of_group in of_block.chunk_by(|one, two| one.group == two.group) {
             // Only rows on equal terms make each other implausible.
             let mut judged = Relations::default();
             for row in of_group {
                 let mut record = row.packed.record();
                 judged.judge(&experiments.work(&record), &mut record);
-                let derivation = caches.entry(record.cache.clone()).or_default();
-                derivation.keep(row, &record, experiments.source(&record));
-                compare(rows, block, &derivation.relations, &mut record);
+                let drawn = caches.entry(record.cache.clone()).or_default();
+                drawn.keep(row, &record, experiments.source(&record));
+                compare(rows, block, &drawn.relations, &mut record);
                 if !take(&record)? {
                     return Ok(());
                 }
             }
         }
-        for (cache, derivation) in caches {
-            for record in derivation.derive(&cache, &rows.blocks[block]) {
+        for (cache, drawn) in caches {
+            for record in drawn.derive(&cache, &rows.blocks[block]) {
                 if !take(&record)? {
                     return Ok(());
                 }
@@ -61,7 +61,7 @@ fn compare(rows: &Rows, block: usize, relations: &Relations, record: &mut Record
 
 /// What is drawn from the rows of a device with the caches in one state.
 #[derive(Default)]
-struct Derivation {
+struct Drawn {
     relations: Relations,
     /// What all of its rows share, with the latest timestamp.
     common: Option<Record>,
@@ -69,7 +69,7 @@ struct Derivation {
     is_tried: bool,
 }
 
-impl Derivation {
+impl Drawn {
     fn keep(&mut self, row: &Row, record: &Record, source: Record) {
         let mut own = record.of_run();
         match &mut self.common {

@@ -1,19 +1,14 @@
 //! `lanescope merge`: the files of a run's shards become the one file that the run would have written.
 
-mod gaps;
-mod place;
-mod relate;
-mod rows;
-
 use std::path::Path;
 
 use super::args::Merge;
 use super::outputs;
+use crate::analysis::{Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
 use crate::model::Status;
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
-use rows::Rows;
 
 /// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
@@ -63,7 +58,7 @@ fn write(rows: &Rows, targets: Vec<(Target, Format)>) -> anyhow::Result<Summary>
 
 fn fill(rows: &Rows, mut outputs: Outputs) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
-    relate::each(rows, &mut |row| {
+    related::each(rows, &mut |row| {
         summary.count(row);
         Ok(outputs.write(row)? == WriteOutcome::Written)
     })?;
@@ -107,13 +102,4 @@ impl std::fmt::Display for Summary {
         let more = [(self.planned, "planned"), (self.derived, "derived")];
         more.into_iter().filter(|(count, _)| *count > 0).try_for_each(|(count, what)| write!(f, ", {count} {what}"))
     }
-}
-
-/// `1 case`, `2 cases`.
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

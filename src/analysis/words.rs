@@ -1,15 +1,8 @@
-//! Where rows come from, and how they are named to a person.
+//! How rows are named to a person.
+
+use std::path::Path;
 
 use crate::record::{Packed, Record};
-
-/// Where a row stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file's place among those given.
-    pub file: usize,
-    /// The line.
-    pub line: u64,
-}
 
 /// Experiment, variant and axes.
 pub fn case_name(row: &Packed) -> String {
@@ -25,6 +18,21 @@ pub fn abridged(mut lines: Vec<String>, most: usize) -> Vec<String> {
         lines.push(format!("and {left_out} more"));
     }
     lines
+}
+
+/// Lines below a heading.
+pub fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
+    lines.into_iter().map(|line| format!("  {line}"))
+}
+
+/// `1 case`, `2 cases`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A file's name.
+pub fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 #[cfg(test)]

@@ -1,0 +1,153 @@
+//! Which rows of an earlier run are a run's own: measured on the same devices by the same plan, with the same sources.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::Read;
+
+use crate::digest;
+use crate::model::{Case, DeviceInfo, Kernel, Status};
+use crate::plan::{Plan, Planned};
+use crate::record::{Described, Fate, Header, Record, Recovery, SCHEMA_VERSION, Standing};
+use crate::shader::{CompileError, Compiler, Library, ModuleKey};
+
+/// Tells which rows of an earlier run are a run's own.
+pub struct Judge<'r> {
+    devices: Vec<&'r DeviceInfo>,
+    plans: &'r [Plan<'r>],
+    /// What the new rows of each device begin with.
+    templates: &'r [Record],
+    is_paired: bool,
+    compiler: Compiler,
+    hashes: HashMap<ModuleKey, Option<String>>,
+}
+
+impl<'r> Judge<'r> {
+    /// For a run of these plans on these devices, whose new rows begin with these templates.
+    ///
+    /// # Errors
+    /// Where the compiler can't be had.
+    pub fn new(
+        devices: Vec<&'r DeviceInfo>,
+        plans: &'r [Plan<'r>],
+        templates: &'r [Record],
+        is_paired: bool,
+    ) -> Result<Self, CompileError> {
+        let compiler = Compiler::new(Library::embedded())?;
+        Ok(Self { devices, plans, templates, is_paired, compiler, hashes: HashMap::new() })
+    }
+
+    /// The device that a row is of, and its case; nothing for a case that has to be measured again. `is_kept` tells of a device and a
+    /// place in its plan whether that has a row already.
+    ///
+    /// # Errors
+    /// Why the row isn't one of this run.
+    pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Option<(usize, Planned)>, String> {
+        if row.schema != SCHEMA_VERSION {
+            return Err(format!("its rows are of schema {}, this lanescope writes {SCHEMA_VERSION}", row.schema));
+        }
+        let is_it = |info: &&DeviceInfo| info.device_uuid.to_string() == row.device_uuid;
+        let place = row.plan_index.unwrap_or(u64::MAX);
+        // One device may have several drivers.
+        let of_driver = self.devices.iter().position(|info| is_it(info) && info.driver.uuid.to_string() == row.driver_uuid);
+        let Some(device) = of_driver.or_else(|| self.devices.iter().position(is_it)) else {
+            return Err(format!(
+                "it holds rows of {} ({}), which this run doesn't measure on",
+                row.device_name, row.device_uuid
+            ));
+        };
+        if !self.is_paired && !row.pair_base.is_empty() {
+            return Err("it was measured in pairs: give --paired and the same devices, or a new file".to_owned());
+        }
+        let differs = differences(&identity(&self.templates[device]), &identity(row));
+        if !differs.is_empty() {
+            return Err(format!("it was measured on another driver or otherwise: {}", differs.join(", ")));
+        }
+        let planned = self.plans[device].get(place).filter(|planned| planned.case_id == row.case_id);
+        let Some(planned) = planned.filter(|_| row.plan_id == self.plans[device].id()) else {
+            return Err(
+                "it was measured by another plan: give the same filters, axes, preset and seed, or a new file".to_owned()
+            );
+        };
+        let info = self.devices[device];
+        let expected = Record::assembled(&self.templates[device], &Described::planned(&planned), info, Fate::Planned);
+        if let Some((column, why)) = row.departure(&expected).or_else(|| row.flaw()) {
+            return Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"));
+        }
+        let is_new = !is_kept(device, place);
+        let is_kept = Standing::of(row) == Standing::Finished && is_new && self.is_current(row, &planned);
+        Ok(is_kept.then_some((device, planned)))
+    }
+
+    /// The plan of a device.
+    pub fn plan(&self, device: usize) -> &Plan<'r> {
+        &self.plans[device]
+    }
+
+    /// Whether a row was measured with the sources that this run has.
+    fn is_current(&mut self, row: &Record, planned: &Planned) -> bool {
+        match &planned.case {
+            Ok(case) if row.status != Status::Skipped.as_str() => self.source_hash(case) == Some(row.source_hash.clone()),
+            Ok(_) => true,
+            Err(skip) => row.reason == skip.reason,
+        }
+    }
+
+    /// The hash of a case's kernels; an empty one for a case without kernels, none for one that doesn't compile.
+    fn source_hash(&mut self, case: &Case) -> Option<String> {
+        let hashes: Option<Vec<String>> = case.kernels.iter().map(|kernel| self.module_hash(kernel)).collect();
+        Some(digest::joint(hashes?.iter().map(String::as_str)))
+    }
+
+    fn module_hash(&mut self, kernel: &Kernel) -> Option<String> {
+        let Kernel { source, macros, target, .. } = kernel;
+        let subject = ModuleKey { path: source.to_string(), macros: macros.clone(), target: *target };
+        let compiler = &mut self.compiler;
+        let hash = self.hashes.entry(subject).or_insert_with(|| {
+            let module = compiler.compile(source, macros, *target);
+            module.ok().map(|module| module.source_hash.clone())
+        });
+        hash.clone()
+    }
+}
+
+/// Demands that a file to be resumed has the columns that its new rows have.
+///
+/// # Errors
+/// Which are too many, or missing.
+pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
+    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
+    let own: Vec<&str> = there.difference(&wanted).copied().collect();
+    if !own.is_empty() {
+        return Err(format!(
+            "this run has no column {}: take it out, since new rows would have nothing there, or name a new file",
+            listed(&own)
+        ));
+    }
+    let missing: Vec<&str> = wanted.difference(&there).copied().collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("it lacks the column {}: put it back, or name a new file", listed(&missing)))
+    }
+}
+
+/// What must be alike for figures to be of one run.
+pub fn identity(row: &Record) -> Vec<(&'static str, String)> {
+    let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    let word = |is_on: Option<bool>| is_on.map_or_else(String::new, |is_on| is_on.to_string());
+    vec![
+        ("device_name", row.device_name.clone()),
+        ("driver_uuid", row.driver_uuid.clone()),
+        ("driver_id", row.driver_id.clone()),
+        ("driver_info", row.driver_info.clone()),
+        ("driver_version", row.driver_version.clone()),
+        ("queue_family", number(row.queue_family)),
+        ("validation", word(row.validation)),
+        ("robustness", word(row.robustness)),
+    ]
+}
+
+fn differences(now: &[(&str, String)], then: &[(&str, String)]) -> Vec<String> {
+    let pairs = now.iter().zip(then).filter(|((_, now), (_, then))| now != then);
+    pairs.map(|((name, now), (_, then))| format!("{name} was `{then}` and is `{now}`")).collect()
+}

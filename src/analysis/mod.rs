@@ -1,0 +1,21 @@
+//! What follows from rows: which of them belong together, what is missing and what contradicts, figures relative to others and
+//! derived ones. Works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
+//!
+//! ```text
+//! relations    what the rows of one device say of each other, as they come
+//! rows         the rows of several files: each case once, in the order of one run; what contradicts
+//! gaps         the cases of a plan that no row has
+//! related      the rows of files, their relations renewed, and what follows from them
+//! earlier      which rows of an earlier run are a run's own
+//! ```
+
+pub mod earlier;
+pub mod gaps;
+pub mod related;
+mod relations;
+mod rows;
+mod words;
+
+pub use relations::Relations;
+pub use rows::{DeviceRows, Group, Position, Row, Rows};
+pub use words::counted;
