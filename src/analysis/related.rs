@@ -9,14 +9,12 @@ use crate::model::{Axis, AxisValue, Cache, DeviceInfo, Point, Preset};
 use crate::plan::{Amount, amounts};
 use crate::record::Record;
 
-/// Takes a row; `false` where no more are wanted.
-pub type Take<'t> = dyn FnMut(&Record) -> anyhow::Result<bool> + 't;
-
-/// Gives every row in order, its relations renewed, and after those of a device what follows from them.
+/// Gives every row in order, its relations renewed, and after those of a device what follows from them. The taker says `false` where
+/// it wants no more.
 ///
 /// # Errors
 /// What the taker says.
-pub fn each(rows: &Rows, take: &mut Take) -> anyhow::Result<()> {
+pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(&Record) -> Result<bool, E>) -> Result<(), E> {
     let mut experiments = Experiments::default();
     let in_order = rows.in_order();
     for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {

@@ -3,7 +3,7 @@
 pub mod measuring;
 pub mod run;
 pub mod tune;
-mod values;
+pub mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::model::{PipelineDetail, SpirvTarget};
+use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::worker::Platform;
 use run::Run;
 use tune::Tune;
-use values::duration;
+use values::{TargetEnv, duration};
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
@@ -167,31 +167,6 @@ impl Inspect {
     /// What to ask drivers about the pipeline.
     pub fn detail(&self) -> PipelineDetail {
         if self.isa.is_some() { PipelineDetail::Code } else { PipelineDetail::Statistics }
-    }
-}
-
-/// What GLSL is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TargetEnv {
-    /// SPIR-V 1.3
-    #[value(name = "vulkan1.1")]
-    Vulkan1_1,
-    /// SPIR-V 1.5
-    #[value(name = "vulkan1.2")]
-    Vulkan1_2,
-    /// SPIR-V 1.6
-    #[value(name = "vulkan1.3")]
-    Vulkan1_3,
-}
-
-impl TargetEnv {
-    /// As the compiler calls it.
-    pub fn target(self) -> SpirvTarget {
-        match self {
-            Self::Vulkan1_1 => SpirvTarget::Vulkan1_1,
-            Self::Vulkan1_2 => SpirvTarget::Vulkan1_2,
-            Self::Vulkan1_3 => SpirvTarget::Vulkan1_3,
-        }
     }
 }
 

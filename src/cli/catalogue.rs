@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::args::{Describe, List};
-use super::print;
 use super::prose::{rendered, wrapped};
+use super::stdout::print;
 use crate::experiments::{self, CATALOGUE, DERIVATIONS, Derivation, Experiment, Setting, Text, derived_with};
 use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
 use crate::plan;

@@ -2,6 +2,8 @@
 
 mod constants;
 mod devices;
+mod line;
+mod part;
 mod sizes;
 mod table;
 
@@ -10,9 +12,12 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use self::constants::{title, values};
-use self::devices::{DevicePart, Devices};
+use self::line::line;
+use self::part::DevicePart;
+use self::table::Devices;
 use super::args::{Inspect, InspectFormat};
-use super::{defines, print};
+use super::defines;
+use super::stdout::print;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
 use crate::shader::{
@@ -196,10 +201,6 @@ impl fmt::Display for Inspection<'_> {
         self.entry_points.iter().try_for_each(|entry| entry.fmt(f))?;
         self.devices.as_deref().map_or(Ok(()), |devices| Devices(devices).fmt(f))
     }
-}
-
-fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
-    writeln!(f, "    {name:12} {value}")
 }
 
 impl Inspection<'_> {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use fs4::fs_std::FileExt;
 
+use super::settings::Settings;
+use super::target::Targets;
 use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind};
 
@@ -75,6 +77,23 @@ fn let_others_read(file: &File) {
     }
     #[cfg(not(unix))]
     let _ = file;
+}
+
+/// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock.
+///
+/// # Errors
+/// As [`Lock::take`].
+pub fn take_all(settings: &Settings, targets: &Targets) -> Result<Vec<Lock>, Error> {
+    if !settings.is_locking || targets.are_mock() {
+        return Ok(Vec::new());
+    }
+    let mut locks: Vec<Lock> = Vec::new();
+    for device in targets.devices() {
+        if !locks.iter().any(|lock| lock.is_of(device)) {
+            locks.push(Lock::take(device)?);
+        }
+    }
+    Ok(locks)
 }
 
 #[cfg(test)]

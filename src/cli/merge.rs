@@ -60,7 +60,7 @@ fn fill(rows: &Rows, mut outputs: Outputs) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     related::each(rows, &mut |row| {
         summary.count(row);
-        Ok(outputs.write(row)? == WriteOutcome::Written)
+        outputs.write(row).map(|outcome| outcome == WriteOutcome::Written)
     })?;
     let _ = outputs.finish()?;
     Ok(summary)

@@ -21,7 +21,9 @@ mod run;
 mod schema;
 mod settings;
 mod sink;
+mod stdout;
 mod target;
+mod template;
 mod tune;
 mod voice;
 
@@ -68,12 +70,4 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     };
     error.chain().any(is_closed)
-}
-
-/// Prints a command's text whole.
-fn print(text: &str) -> anyhow::Result<u8> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(EXIT_OK)
 }

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::args::Arguments;
-use super::print;
+use super::stdout::print;
 use crate::error::{EXIT_OK, Error};
 
 /// Prints a completion script.

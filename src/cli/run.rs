@@ -6,23 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use super::args::run::Run;
 use super::cases::Cases;
 use super::device_run::{DeviceRun, Pairing};
-use super::host::{describe_host, describe_mock_host};
 use super::journal::{Journal, Journals};
-use super::lock::Lock;
 use super::resume::{Kept, output_targets};
 use super::settings::{RunSettings, Settings};
 use super::sink::{Beside, Sink};
 use super::target::Targets;
+use super::template::{device_row, in_common, run_row};
 use super::voice::Voice;
-use super::{interrupt, lanes, merge, outputs};
-use crate::analysis::earlier::identity;
+use super::{interrupt, lanes, lock, merge, outputs};
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::DeviceInfo;
 use crate::output::{self, CodeFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
-use crate::shader::glsl_compiler;
 use crate::worker::check_evictor;
 
 /// Runs experiments on devices and writes rows.
@@ -40,7 +37,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names));
-    let _locks = locks(&settings.common, &targets)?;
+    let _locks = lock::take_all(&settings.common, &targets)?;
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
@@ -86,12 +83,6 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// What the rows of a device have in common as far as visits of another run count for them.
-pub(super) fn in_common(template: &Record) -> Vec<(&'static str, String)> {
-    let own = [("tool_version", template.tool_version.clone()), ("plan_id", template.plan_id.clone())];
-    own.into_iter().chain(identity(template)).collect()
-}
-
 /// Samples need a file of their own.
 fn check_samples(settings: &RunSettings) -> Result<(), Error> {
     let Some(samples) = &settings.samples else { return Ok(()) };
@@ -123,20 +114,6 @@ fn check_pairs(plans: &[Plan]) -> Result<(), Error> {
     let message = "nothing to pair: none of the selected experiments compares its cases with one of them; \
                    name two devices, or one device twice";
     Err(Error::Usage(message.to_owned()))
-}
-
-/// Keeps other runs off the devices. Software devices share the processor, and with it one lock.
-pub(super) fn locks(settings: &Settings, targets: &Targets) -> Result<Vec<Lock>, Error> {
-    if !settings.is_locking || targets.are_mock() {
-        return Ok(Vec::new());
-    }
-    let mut locks: Vec<Lock> = Vec::new();
-    for device in targets.devices() {
-        if !locks.iter().any(|lock| lock.is_of(device)) {
-            locks.push(Lock::take(device)?);
-        }
-    }
-    Ok(locks)
 }
 
 /// What the devices of a run share.
@@ -216,32 +193,6 @@ fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Reco
         ..device_row(run.clone(), settings, targets, device)
     };
     targets.devices().zip(plans).map(of_plan).collect()
-}
-
-/// A row with all that is the same in a run's rows.
-pub(super) fn run_row(targets: &Targets) -> Record {
-    let mut run = Record {
-        tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
-        glsl_compiler: glsl_compiler(),
-        ..Record::new()
-    };
-    if targets.are_mock() {
-        describe_mock_host(&mut run);
-    } else {
-        describe_host(&mut run);
-    }
-    run
-}
-
-/// The same with what a device's rows have in common.
-pub(super) fn device_row(mut row: Record, settings: &Settings, targets: &Targets, device: &DeviceInfo) -> Record {
-    row.describe_device(device);
-    row.layers = targets.layers();
-    row.queue_family = settings.devices.queue.or_else(|| device.default_queue().map(|family| family.index)).map(u64::from);
-    row.validation = Some(settings.devices.validation);
-    row.robustness = Some(settings.devices.is_robust);
-    row.seed = Some(settings.seed);
-    row
 }
 
 fn dry_run(share: &DeviceRun) -> anyhow::Result<()> {

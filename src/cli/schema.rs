@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::args::Schema;
-use super::print;
+use super::stdout::print;
 use crate::record::{COLUMNS, SCHEMA_VERSION};
 
 /// Prints the fixed columns.

@@ -309,6 +309,103 @@ fn what_follows_a_literal_or_a_test_is_still_read() {
     }
 }
 
+// ---- circles --------------------------------------------------------------------------------------------------------------
+
+/// The paths of a use tree, each as its names: `a::{b, c::d}` has `a b` and `a c d`.
+fn paths(tree: &str) -> Vec<Vec<String>> {
+    let tree = tree.trim();
+    let Some(open) = tree.find('{') else {
+        let names = tree.split(" as ").next().unwrap_or_default().split("::").map(|name| name.trim().to_owned());
+        return vec![names.filter(|name| !name.is_empty()).collect()];
+    };
+    let head: Vec<String> = tree[..open].split("::").map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect();
+    let (mut depth, mut start, mut parts) = (0, open + 1, Vec::new());
+    for (i, c) in tree.char_indices().skip_while(|(i, _)| *i <= open) {
+        match c {
+            '{' => depth += 1,
+            ',' if depth == 0 => {
+                parts.push(&tree[start..i]);
+                start = i + 1;
+            }
+            '}' if depth == 0 => {
+                parts.push(&tree[start..i]);
+                break;
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    let of_part = |part: &str| paths(part).into_iter().map(|path| [head.clone(), path].concat()).collect::<Vec<_>>();
+    parts.into_iter().filter(|part| !part.trim().is_empty()).flat_map(of_part).collect()
+}
+
+/// A file's module, as names from the crate's root: `cli/tune/mod.rs` is `cli tune`.
+fn module_names(source: &Source) -> Vec<String> {
+    let names = source.path.with_extension("");
+    let names = names.iter().map(|name| name.to_string_lossy().into_owned());
+    names.filter(|name| name != "mod").collect()
+}
+
+/// The files below a folder that import each other in a circle, each with one of those that lead back to it. A file needs those of the
+/// modules that it declares.
+fn circles(sources: &[Source], folder: &str) -> Vec<String> {
+    let below: Vec<&Source> = sources.iter().filter(|source| source.module() == folder).collect();
+    let modules: Vec<Vec<String>> = below.iter().map(|source| module_names(source)).collect();
+    // The file that a path leads into.
+    let file_of = |path: &[String]| (1..=path.len()).rev().find_map(|end| modules.iter().position(|own| *own == path[..end]));
+    let imports = |(file, source): (usize, &&Source)| -> BTreeSet<usize> {
+        let own = &modules[file];
+        let uses = source.code.split(';').filter_map(|item| item.rsplit_once("use ").map(|(_, tree)| tree));
+        let absolute = uses.flat_map(paths).map(|path| {
+            let above = path.iter().take_while(|name| *name == "super").count();
+            match path.first().map(String::as_str) {
+                Some("crate") => path[1..].to_vec(),
+                Some("self") => [own, &path[1..]].concat(),
+                _ if above > 0 => [&own[..own.len().saturating_sub(above)], &path[above..]].concat(),
+                _ => [own, &path[..]].concat(),
+            }
+        });
+        let declared =
+            source.code.split(';').filter_map(|item| item.rsplit_once("mod ").map(|(_, name)| name.trim().to_owned()));
+        let declared = declared.filter(|name| name.chars().all(is_name)).map(|name| [&own[..], &[name]].concat());
+        let found: BTreeSet<usize> = absolute.chain(declared).filter_map(|path| file_of(&path)).collect();
+        found.into_iter().filter(|imported| *imported != file).collect()
+    };
+    let edges: Vec<BTreeSet<usize>> = below.iter().enumerate().map(imports).collect();
+    let reached = |from: usize| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(file) = next.pop() {
+            next.extend(edges[file].iter().filter(|imported| seen.insert(**imported)));
+        }
+        seen
+    };
+    let name = |file: usize| modules[file].join("::");
+    let back = |file: usize| edges[file].iter().copied().find(|imported| reached(*imported).contains(&file));
+    (0..below.len()).filter_map(|file| Some(format!("{} needs {}, and that needs it", name(file), name(back(file)?)))).collect()
+}
+
+#[test]
+fn no_files_of_cli_need_each_other() {
+    assert_eq!(circles(&tree(), "cli"), Vec::<String>::new());
+}
+
+#[test]
+fn a_circle_is_found() {
+    let found = |files: &[(&str, &str)]| {
+        circles(&files.iter().map(|(path, text)| Source::new(path, text)).collect::<Vec<_>>(), "cli").len()
+    };
+    let root = ("cli/mod.rs", "mod a;\nmod b;\nmod c;");
+    assert_eq!(found(&[root, ("cli/a.rs", "use super::b::{self, B};"), ("cli/b.rs", "use crate::model::A;")]), 0);
+    assert_eq!(found(&[root, ("cli/a.rs", "use super::b::B;"), ("cli/b.rs", "use crate::{cli::a::A, model};")]), 2);
+    assert_eq!(found(&[root, ("cli/a.rs", "pub use super::{c, b::B};"), ("cli/b.rs", ""), ("cli/c.rs", "use super::a;")]), 2);
+    assert_eq!(found(&[root, ("cli/a.rs", "use super::print;")]), 2, "what the parent has");
+    assert_eq!(found(&[("cli/a/mod.rs", "mod b;"), ("cli/a/b.rs", "use super::super::a::A;")]), 2);
+    assert_eq!(
+        found(&[root, ("cli/a.rs", "#[cfg(test)]\nmod tests { use super::super::b; }"), ("cli/b.rs", "use super::a;")]),
+        0
+    );
+}
+
 // ---- unsafe, Vulkan's types, printing -------------------------------------------------------------------------------------
 
 /// Where Vulkan is called: the crate's one stage for it, and the layer that tests put below it.

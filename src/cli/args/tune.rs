@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::TargetEnv;
 use super::measuring::Measuring;
-use super::values::duration;
+use super::values::{TargetEnv, duration};
 use crate::model::Preset;
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;

@@ -2,7 +2,35 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
+
+use crate::model::SpirvTarget;
 use crate::plan::parse_number;
+
+/// What GLSL is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TargetEnv {
+    /// SPIR-V 1.3
+    #[value(name = "vulkan1.1")]
+    Vulkan1_1,
+    /// SPIR-V 1.5
+    #[value(name = "vulkan1.2")]
+    Vulkan1_2,
+    /// SPIR-V 1.6
+    #[value(name = "vulkan1.3")]
+    Vulkan1_3,
+}
+
+impl TargetEnv {
+    /// As the compiler calls it.
+    pub fn target(self) -> SpirvTarget {
+        match self {
+            Self::Vulkan1_1 => SpirvTarget::Vulkan1_1,
+            Self::Vulkan1_2 => SpirvTarget::Vulkan1_2,
+            Self::Vulkan1_3 => SpirvTarget::Vulkan1_3,
+        }
+    }
+}
 
 /// A share: `1%` or `0.01`.
 ///

@@ -1,66 +1,24 @@
 //! What devices make of a shader: the workgroup sizes that they allow, what they lack, and what their compilers tell.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::constants::title;
-use super::{line, sizes, table};
+use super::part::{DevicePart, Told};
+use super::sizes;
 use crate::cli::args::Inspect;
 use crate::cli::target::for_compiling;
 use crate::cli::voice::Voice;
 use crate::digest::label;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status, Uuid};
+use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
 use crate::output::{CodeFolder, Mode};
-use crate::record::{Figures, statistics_object};
+use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
 use crate::worker::{Deadlines, Identity, Inquiry, Isolated, Listener, Place};
-
-/// What one device makes of the shader.
-#[derive(Debug, Serialize)]
-pub(super) struct DevicePart {
-    pub(super) index: usize,
-    name: String,
-    /// The driver's description of its build, or its name.
-    driver: String,
-    driver_id: String,
-    device_uuid: Uuid,
-    driver_uuid: Uuid,
-    /// Why nothing can be run on it, if so.
-    unusable: Option<String>,
-    #[serde(flatten)]
-    needs: Needs,
-    workgroup: WorkgroupFit,
-    /// `ok` where a pipeline was made, `skipped` where the device lacks something or a limit is in the way; else how it failed.
-    status: Status,
-    reason: String,
-    pub(super) registers: Option<u64>,
-    pub(super) spill_bytes: Option<u64>,
-    /// Of Workgroup memory, as the module declares it.
-    pub(super) shared_bytes: u64,
-    pub(super) code_bytes: Option<u64>,
-    /// What the driver made; nothing where it tells nothing.
-    pub(super) executables: Option<Vec<Told>>,
-    /// The file of its code, where that was asked for and the driver shows any.
-    isa: Option<PathBuf>,
-    #[serde(skip)]
-    is_code_asked: bool,
-}
-
-/// What a driver tells of an executable.
-#[derive(Debug, Serialize)]
-pub(super) struct Told {
-    pub(super) name: String,
-    pub(super) subgroup_size: u32,
-    /// By the driver's own names.
-    pub(super) statistics: Map<String, Value>,
-}
 
 /// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
 pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
@@ -177,60 +135,4 @@ fn obstacle(module: &Module, needs: &Needs, workgroup: &WorkgroupFit) -> Option<
     let stops = workgroup.stopped_by.iter().map(sizes::stop);
     let all: Vec<String> = unknown.chain(lacking).chain(stops).collect();
     (!all.is_empty()).then(|| all.join("; "))
-}
-
-impl Told {
-    fn of(executable: &crate::model::Executable) -> Self {
-        let (name, subgroup_size) = (executable.name.clone(), executable.subgroup_size);
-        Self { name, subgroup_size, statistics: statistics_object(executable) }
-    }
-}
-
-impl DevicePart {
-    /// Whether its driver failed, for which the command fails.
-    pub(super) fn has_failed(&self) -> bool {
-        self.status.is_failure()
-    }
-}
-
-// ---- for people -----------------------------------------------------------------------------------------------------------
-
-/// All devices: each by itself, then their statistics side by side.
-pub(super) struct Devices<'a>(pub(super) &'a [DevicePart]);
-
-impl fmt::Display for Devices<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|part| part.fmt(f))?;
-        table::show(f, self.0)
-    }
-}
-
-impl fmt::Display for DevicePart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\ndevice {}: {} ({})", self.index, self.name, self.driver)?;
-        if let Some(reason) = &self.unusable {
-            line(f, "runs nothing", reason)?;
-        }
-        for Lack { need, missing, .. } in &self.needs.lacking {
-            line(f, "lacks", &format!("{missing}, for {need}"))?;
-        }
-        if !self.needs.unknown.is_empty() {
-            let why = "Lanescope doesn't know whether the device has what they need";
-            line(f, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")))?;
-        }
-        sizes::show(f, &self.workgroup)?;
-        match (self.status, &self.executables) {
-            (Status::Ok, None) => {
-                line(f, "compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)")?;
-            }
-            (Status::Ok, Some(_)) => line(f, "compiled", "by its driver, which tells of it below")?,
-            (Status::Skipped, _) => line(f, "not compiled", &self.reason)?,
-            (status, _) => line(f, "FAILED", &format!("{status}: {}", self.reason))?,
-        }
-        match &self.isa {
-            Some(path) => line(f, "code", &path.display().to_string()),
-            None if self.is_code_asked && self.status == Status::Ok => line(f, "code", "its driver shows none"),
-            None => Ok(()),
-        }
-    }
 }

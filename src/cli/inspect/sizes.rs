@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::line;
+use super::line::line;
 use crate::shader::{Reach, Stop, WorkgroupFit};
 
 /// A line for the present size, and one for how far each direction goes.

@@ -4,13 +4,23 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::devices::{DevicePart, Told};
+use super::part::{DevicePart, Told};
 
 /// What an empty cell shows.
 const NOTHING: &str = "-";
 
+/// All devices: each by itself, then their statistics side by side.
+pub(super) struct Devices<'a>(pub(super) &'a [DevicePart]);
+
+impl fmt::Display for Devices<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| part.fmt(f))?;
+        show(f, self.0)
+    }
+}
+
 /// The table, if any driver tells anything.
-pub(super) fn show(f: &mut fmt::Formatter<'_>, parts: &[DevicePart]) -> fmt::Result {
+fn show(f: &mut fmt::Formatter<'_>, parts: &[DevicePart]) -> fmt::Result {
     let parts: Vec<&DevicePart> = parts.iter().filter(|part| part.executables.is_some()).collect();
     if parts.is_empty() {
         return Ok(());

@@ -18,8 +18,9 @@ use super::resume::Kept;
 use super::settings::Settings;
 use super::sink::{Beside, Sink};
 use super::target::Targets;
+use super::template::{device_row, in_common, run_row};
 use super::voice::Voice;
-use super::{interrupt, resume, run};
+use super::{interrupt, lock, resume};
 use crate::digest::label;
 use crate::error::{EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Error};
 use crate::model::{DeviceInfo, Failure, Point};
@@ -64,11 +65,11 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     kernel.reference().map_err(|failure| usage(&failure))?;
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
-    let _locks = run::locks(&settings, &targets)?;
+    let _locks = lock::take_all(&settings, &targets)?;
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let template = template(&settings, &targets, &kernel, &space);
     let hash = kernel.hash().map_err(|failure| usage(&failure))?;
-    let common = [in_common((&arguments, &settings), &template, &subject, &hash)?];
+    let common = [alike((&arguments, &settings), &template, &subject, &hash)?];
     let note = rows.resume.as_deref().map(|file| resume::check_search(file, &template, &header, journals.left(&common)));
     note.transpose()?.flatten().into_iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let (output_targets, _) = resume::output_targets(rows, &Kept::nothing(1))?;
@@ -214,7 +215,7 @@ fn introduce(arguments: &Tune, voice: &Voice, kernel: &mut UserKernel, space: &S
 }
 
 /// What two searches have in common that may go on from one another: the same shader and problem, on the same device, and as precise.
-fn in_common(
+fn alike(
     (arguments, settings): (&Tune, &Settings),
     template: &Record,
     subject: &Subject,
@@ -223,7 +224,7 @@ fn in_common(
     let subject = label('s', Sha256::new_with_prefix(serde_json::to_vec(subject)?));
     let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.max_time);
     let own = [("shader", hash.to_owned()), ("subject", subject), ("precision", precision)];
-    Ok(run::in_common(template).into_iter().chain(own).collect())
+    Ok(in_common(template).into_iter().chain(own).collect())
 }
 
 /// A row with all that is the same in this device's rows.
@@ -236,6 +237,6 @@ fn template(settings: &Settings, targets: &Targets, kernel: &UserKernel, space: 
     Record {
         plan_id: label('p', plan),
         plan_cases: Some(space.len() as u64),
-        ..run::device_row(run::run_row(targets), settings, targets, device)
+        ..device_row(run_row(targets), settings, targets, device)
     }
 }

@@ -1,0 +1,99 @@
+//! What one device makes of a shader, as data and for people.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::line::line;
+use super::sizes;
+use crate::model::{Status, Uuid};
+use crate::record::statistics_object;
+use crate::shader::{Lack, Needs, WorkgroupFit};
+
+/// What one device makes of the shader.
+#[derive(Debug, Serialize)]
+pub(super) struct DevicePart {
+    pub(super) index: usize,
+    pub(super) name: String,
+    /// The driver's description of its build, or its name.
+    pub(super) driver: String,
+    pub(super) driver_id: String,
+    pub(super) device_uuid: Uuid,
+    pub(super) driver_uuid: Uuid,
+    /// Why nothing can be run on it, if so.
+    pub(super) unusable: Option<String>,
+    #[serde(flatten)]
+    pub(super) needs: Needs,
+    pub(super) workgroup: WorkgroupFit,
+    /// `ok` where a pipeline was made, `skipped` where the device lacks something or a limit is in the way; else how it failed.
+    pub(super) status: Status,
+    pub(super) reason: String,
+    pub(super) registers: Option<u64>,
+    pub(super) spill_bytes: Option<u64>,
+    /// Of Workgroup memory, as the module declares it.
+    pub(super) shared_bytes: u64,
+    pub(super) code_bytes: Option<u64>,
+    /// What the driver made; nothing where it tells nothing.
+    pub(super) executables: Option<Vec<Told>>,
+    /// The file of its code, where that was asked for and the driver shows any.
+    pub(super) isa: Option<PathBuf>,
+    #[serde(skip)]
+    pub(super) is_code_asked: bool,
+}
+
+/// What a driver tells of an executable.
+#[derive(Debug, Serialize)]
+pub(super) struct Told {
+    pub(super) name: String,
+    pub(super) subgroup_size: u32,
+    /// By the driver's own names.
+    pub(super) statistics: Map<String, Value>,
+}
+
+impl Told {
+    pub(super) fn of(executable: &crate::model::Executable) -> Self {
+        let (name, subgroup_size) = (executable.name.clone(), executable.subgroup_size);
+        Self { name, subgroup_size, statistics: statistics_object(executable) }
+    }
+}
+
+impl DevicePart {
+    /// Whether its driver failed, for which the command fails.
+    pub(super) fn has_failed(&self) -> bool {
+        self.status.is_failure()
+    }
+}
+
+// ---- for people -----------------------------------------------------------------------------------------------------------
+
+impl fmt::Display for DevicePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\ndevice {}: {} ({})", self.index, self.name, self.driver)?;
+        if let Some(reason) = &self.unusable {
+            line(f, "runs nothing", reason)?;
+        }
+        for Lack { need, missing, .. } in &self.needs.lacking {
+            line(f, "lacks", &format!("{missing}, for {need}"))?;
+        }
+        if !self.needs.unknown.is_empty() {
+            let why = "Lanescope doesn't know whether the device has what they need";
+            line(f, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")))?;
+        }
+        sizes::show(f, &self.workgroup)?;
+        match (self.status, &self.executables) {
+            (Status::Ok, None) => {
+                line(f, "compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)")?;
+            }
+            (Status::Ok, Some(_)) => line(f, "compiled", "by its driver, which tells of it below")?,
+            (Status::Skipped, _) => line(f, "not compiled", &self.reason)?,
+            (status, _) => line(f, "FAILED", &format!("{status}: {}", self.reason))?,
+        }
+        match &self.isa {
+            Some(path) => line(f, "code", &path.display().to_string()),
+            None if self.is_code_asked && self.status == Status::Ok => line(f, "code", "its driver shows none"),
+            None => Ok(()),
+        }
+    }
+}
