@@ -8,7 +8,8 @@
 //! ```text
 //! arguments -> experiments x axes x device limits = plan (cases)
 //!   -> shader  (GLSL -> SPIR-V, reflect, specialize)
-//!   -> tuning  (a user's own shader: which configurations to measure, and what follows)
+//!   -> subject (a user's own shader: its configurations as cases, its results beside a reference's)
+//!   -> tuning  (which of its configurations to measure, and what follows)
 //!   -> gpu     (resources, pipelines, commands, timestamps)
 //!   -> measure (calibrate, rounds of samples, stop, validate)
 //!   -> record  (one row)
@@ -36,6 +37,7 @@ pub mod output;
 pub mod plan;
 pub mod record;
 pub mod shader;
+pub mod subject;
 pub mod tuning;
 
 pub mod cli;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer::Trial;
-use super::{LOCAL_SIZE_AXES, Reference};
 use crate::model::{AxisValue, Failure, Point, Status};
+use crate::subject::{LOCAL_SIZE_AXES, Reference};
 
 /// What the results of a search suggest, in sentences for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]

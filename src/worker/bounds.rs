@@ -10,7 +10,7 @@ use crate::gpu::{MessageLog, Slot};
 use crate::measure::Dispatcher;
 use crate::model::{Failure, Point};
 use crate::shader::{Home, Noting, Overrun, Prepared};
-use crate::tuning::{Subject, UserKernel};
+use crate::subject::{Subject, UserKernel};
 
 /// Which kernel is to be tried, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
 use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
-use crate::tuning::{Subject, UserKernel};
+use crate::subject::{Subject, UserKernel};
 use crate::validate::Expected;
 
 /// What a process says of itself once its drivers are loaded.

@@ -6,7 +6,7 @@ use crate::measure::{CaseKey, CaseSource, ToolCases};
 use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
 use crate::plan::check_limits;
 use crate::shader::{self, Compiler, Library, Prepared};
-use crate::tuning::UserKernel;
+use crate::subject::UserKernel;
 use crate::validate::{Learned, Outputs, Verdict};
 
 /// Makes the catalogue's cases for a device.

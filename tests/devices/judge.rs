@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Point, SpirvTarget};
 use lanescope::shader::Prepared;
-use lanescope::tuning::{BufferSpec, ImageSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance, UserKernel};
+use lanescope::subject::{BufferSpec, ImageSpec, LOCAL_SIZE_AXES, Reference, SamplerSpec, Subject, Tolerance, UserKernel};
 use lanescope::validate::{Outputs, Verdict};
 
 /// A shader under `tune`'s flags, of which this knows those that describe a problem.

@@ -5,7 +5,8 @@ use std::fs;
 
 use lanescope::model::{DeviceInfo, Point};
 use lanescope::record::Record;
-use lanescope::tuning::{Quality, Query, Reference, Subject, Table, UserKernel};
+use lanescope::subject::{Reference, Subject, UserKernel};
+use lanescope::tuning::{Quality, Query, Table};
 use lanescope::validate::Outputs;
 use serde_json::Value;
 

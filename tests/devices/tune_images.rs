@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use lanescope::tuning::{Reference, Subject};
+use lanescope::subject::{Reference, Subject};
 
 use crate::judge::{on_each_device, subject, verdicts};
 use crate::support::tunings::{BLUR, found, tuned};

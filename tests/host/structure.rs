@@ -17,7 +17,8 @@ use lanescope::shader::Library;
 /// Modules that every stage may import, and that import only each other.
 const LEAVES: [&str; 7] = ["model", "units", "error", "digest", "staged", "stats", "validate"];
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 9] = ["experiments", "plan", "shader", "tuning", "gpu", "measure", "record", "analysis", "output"];
+const STAGES: [&str; 10] =
+    ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output"];
 /// What composes the stages, and may import them all.
 const ROOTS: [&str; 4] = ["cli", "worker", "main", "lib"];
 
@@ -276,6 +277,10 @@ fn an_import_from_the_right_is_found() {
     assert_eq!(faults("model/case.rs", "fn f() -> crate::plan::Plan { todo!() }").len(), 1, "a path in an expression");
     assert_eq!(faults("shader/reflect/index.rs", "use super::super::super::measure;").len(), 1, "by way of the root");
     assert_eq!(faults("plan/mod.rs", "use super::output;").len(), 1);
+    assert_eq!(
+        faults("subject/kernel.rs", "use crate::tuning::space::Space;"),
+        ["src/subject/kernel.rs:1: `subject` may not import `tuning`"]
+    );
     assert_eq!(faults("error.rs", "use super::output;").len(), 1);
     assert_eq!(faults("novelty/mod.rs", "").len(), 1, "a module without a place");
     for (path, text) in [
@@ -284,6 +289,7 @@ fn an_import_from_the_right_is_found() {
         ("plan/mod.rs", "const A: &str = r#\"crate::gpu \" \"#; const B: char = '\"'; fn f<'a>(_: &'a str) {}"),
         ("plan/mod.rs", "#[cfg(test)]\nmod tests { use crate::gpu::Device; fn f() { if true {} } }\nfn g() {}"),
         ("output/mod.rs", "#[cfg(test)]\nmod testing;\nuse crate::record::Record;"),
+        ("tuning/diagnosis.rs", "use super::super::subject::Reference;\nuse crate::subject::LOCAL_SIZE_AXES;"),
         ("cli/run.rs", "use crate::output;"),
     ] {
         assert_eq!(faults(path, text), Vec::<String>::new(), "{text}");

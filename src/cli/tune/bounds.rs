@@ -11,8 +11,8 @@ use crate::cli::voice::Voice;
 use crate::gpu::compile_threads;
 use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
+use crate::subject::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use crate::tuning::space::Space;
-use crate::tuning::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
 
 /// How many looks may fail before the others are left out.

@@ -20,9 +20,9 @@ use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Qui
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Fate, Record, Standing, quirk_flag};
+use crate::subject::{Doubt, Subject, UserKernel};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::tuning::{Doubt, Subject, UserKernel};
 use crate::worker::{AT_REFERENCE, Opening};
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.

@@ -10,11 +10,11 @@ use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point, Status};
 use crate::plan::{parse_number, parse_values};
 use crate::shader::size_macros;
-use crate::tuning::space::{Dimension, Space};
-use crate::tuning::{
+use crate::subject::{
     BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
     UserKernel, listed,
 };
+use crate::tuning::space::{Dimension, Space};
 
 /// What flags say of the kernel itself.
 ///

@@ -2,7 +2,7 @@
 
 use super::names::without_element;
 use super::sized::Sized;
-use super::subject::BufferSpec;
+use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, TypeLayout};

@@ -34,7 +34,7 @@ pub use value::Value;
 /// count is wanted is an error where `n` is 10, and `ceil_div(n, 4)` is 3.
 ///
 /// ```
-/// use lanescope::tuning::{Expression, Value};
+/// use lanescope::subject::{Expression, Value};
 ///
 /// let groups = Expression::parse("ceil_div(n, local_size_x) * 2^4")?;
 /// let values = |name: &str| match name {
@@ -47,7 +47,7 @@ pub use value::Value;
 ///
 /// let error = Expression::parse("n / (tile + ").unwrap_err();
 /// assert_eq!(error.to_string(), "expected a value, but the expression ends\n  n / (tile + \n              ^");
-/// # Ok::<(), lanescope::tuning::ExpressionError>(())
+/// # Ok::<(), lanescope::subject::ExpressionError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Expression {

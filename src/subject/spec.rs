@@ -1,4 +1,4 @@
-//! What is tuned, as data: a shader of the user's, what it works on, and what its results are compared with.
+//! What is run, as data: a shader of the user's, what it works on, and what its results are compared with.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
 use crate::model::{Point, SpirvTarget};
 
-/// A kernel to be tuned. Every process that measures it makes the same cases of it. Expressions are texts here: see
+/// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// [`Expression`](super::Expression) for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subject {

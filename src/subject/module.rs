@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::subject::Subject;
+use super::spec::Subject;
 use crate::error::nearest;
 use crate::model::{Failure, Status};
 use crate::shader::{

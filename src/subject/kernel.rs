@@ -15,7 +15,7 @@ use super::members::Unsaid;
 use super::module::{self, UserModule};
 use super::resources::{Bound, Output, Unfilled, World};
 use super::sized::{Layout, Sized};
-use super::subject::{Reference, Subject};
+use super::spec::{Reference, Subject};
 use super::variables::Variables;
 use super::written::Written;
 use super::{buffers, members, names};
@@ -92,7 +92,7 @@ impl UserKernel {
         self.subject.reference = reference;
     }
 
-    /// What is tuned.
+    /// What is run.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }

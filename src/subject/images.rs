@@ -10,7 +10,7 @@ use super::fill::Fill;
 use super::kernel::{even_threads, said, skipped};
 use super::resources::World;
 use super::sized::Sized;
-use super::subject::{BufferSpec, Parts};
+use super::spec::{BufferSpec, Parts};
 use super::texels::Texels;
 use crate::error::{nearest, suggestion};
 use crate::model::{Dimension, FACES, Failure, Format, ImageRole, Numbers, Shape};

@@ -6,10 +6,10 @@ use super::{CONSTANT_AXIS, LOCAL_SIZE_AXES, MACRO_AXIS, Unsaid, UserKernel, said
 use crate::model::{AxisValue, Failure, Point};
 use crate::plan::parse_number;
 use crate::shader::ScalarType;
-use crate::tuning::doubts::{Doubt, doubts};
-use crate::tuning::module;
-use crate::tuning::subject::Subject;
-use crate::tuning::variables::Variables;
+use crate::subject::doubts::{Doubt, doubts};
+use crate::subject::module;
+use crate::subject::spec::Subject;
+use crate::subject::variables::Variables;
 
 /// A specialization constant that may be an axis.
 #[derive(Clone, Debug, PartialEq)]

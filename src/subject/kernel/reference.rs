@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use super::{Made, UserKernel, said};
 use crate::model::{Case, Failure, Point};
 use crate::shader::{Noting, Prepared};
-use crate::tuning::compare::{Compared, Comparison, compare, unwritten};
-use crate::tuning::images::ImageSpec;
-use crate::tuning::resources::Output;
-use crate::tuning::samplers::SamplerSpec;
-use crate::tuning::subject::{BufferSpec, Reference, Subject};
-use crate::tuning::written::Written;
-use crate::tuning::{buffers, names};
+use crate::subject::compare::{Compared, Comparison, compare, unwritten};
+use crate::subject::images::ImageSpec;
+use crate::subject::resources::Output;
+use crate::subject::samplers::SamplerSpec;
+use crate::subject::spec::{BufferSpec, Reference, Subject};
+use crate::subject::written::Written;
+use crate::subject::{buffers, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
 
 /// First passes of cases that are kept: no fewer than cases are loaded at a time.

@@ -3,7 +3,7 @@
 use super::buffers::{called, is_meant};
 use super::kernel::said;
 use super::members;
-use super::subject::Subject;
+use super::spec::Subject;
 use crate::model::Failure;
 use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace};
 

@@ -9,7 +9,7 @@ use super::images;
 use super::kernel::{said, skipped};
 use super::samplers;
 use super::sized::{Layout, Sized};
-use super::subject::Subject;
+use super::spec::Subject;
 use super::variables::Variables;
 use crate::model::{Binding, Contents, Failure, POISON, Resource, Shape, Step};
 use crate::shader::{Access, BindingInfo, BindingKind, BlockInfo};

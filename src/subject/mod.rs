@@ -1,0 +1,38 @@
+//! A user's own shader as cases: what it is and what it works on as data, a case of each of its configurations, and its results
+//! beside those of a reference. Knows neither Vulkan nor which configurations are wanted, or why.
+//!
+//! ```text
+//! spec         what is run, as data              kernel   a configuration of it as a case (module, variables, names, members)
+//! resources    what the case binds (buffers, scalars, images, texels, samplers, sized, fill)
+//! compare      its results (written), beside those of a reference     doubts   what makes both doubtful
+//! expression   what users say of counts, sizes and restrictions
+//! ```
+
+mod buffers;
+mod compare;
+mod doubts;
+mod expression;
+mod fill;
+mod images;
+mod kernel;
+mod members;
+mod module;
+mod names;
+mod resources;
+mod samplers;
+mod scalars;
+mod sized;
+mod spec;
+mod texels;
+mod variables;
+mod written;
+
+pub use compare::{Comparison, Tolerance};
+pub use doubts::Doubt;
+pub use expression::{Expression, ExpressionError, Value, listed};
+pub use fill::Fill;
+pub use images::ImageSpec;
+pub use kernel::{CONSTANT_AXIS, Constant, LOCAL_SIZE_AXES, MACRO_AXIS, Refusal, UserKernel};
+pub use members::Unsaid;
+pub use samplers::SamplerSpec;
+pub use spec::{BufferSpec, Reference, Subject};
