@@ -14,7 +14,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::ValueEnum;
 use lanescope::stats;
 use lanescope::tuning::search::Strategy;
 use recorded::{Recorded, models, rows};
@@ -40,7 +39,7 @@ impl Request {
                 request.seeds = number(seeds)?.into();
             } else if let Some(batch) = argument.strip_prefix("batch=") {
                 request.batch = number(batch)? as usize;
-            } else if let Ok(strategy) = Strategy::from_str(&argument, false) {
+            } else if let Some(strategy) = Strategy::ALL.into_iter().find(|strategy| strategy.as_str() == argument) {
                 request.strategies.push(strategy);
             } else if Path::new(&argument).extension().is_some_and(|ending| ending == "csv") {
                 request.files.push(argument);

@@ -1,17 +1,16 @@
 //! How much a run measures.
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// How many values the axes have by default, and how long and how precisely each case is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed
+    /// A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed.
     Quick,
-    /// The whole default sweep: up to 2 s a case, 1 % of noise allowed
+    /// The whole default sweep: up to 2 s a case, 1 % of noise allowed.
     #[default]
     Default,
-    /// The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed
+    /// The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed.
     Thorough,
 }

@@ -3,19 +3,18 @@
 //! All outputs are opened before anything is measured, and every row reaches all of them at once and whole (a table's rows once
 //! their experiment is complete).
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use clap::ValueEnum;
+use std::sync::PoisonError;
 
 use crate::error::Error;
 use crate::record::{Header, Record};
+use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
 mod code;
 mod csv;
+mod files;
 mod jsonl;
 mod progress;
 mod samples;
@@ -28,6 +27,7 @@ pub use crate::staged::Staged;
 
 pub use code::CodeFolder;
 pub use csv::Csv;
+pub use files::{free_name, is_at, is_same_file, stop_writing};
 pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
@@ -49,15 +49,15 @@ pub trait Writer {
 }
 
 /// How rows are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated values, every column
+    /// Comma-separated values, every column.
     Csv,
-    /// One JSON object per row, every column that isn't empty
+    /// One JSON object per row, every column that isn't empty.
     Jsonl,
-    /// For people: the columns that matter
+    /// For people: the columns that matter.
     Table,
-    /// The same as Markdown
+    /// The same as Markdown.
     Markdown,
 }
 
@@ -133,19 +133,6 @@ impl Target {
             Self::File(path) | Self::Continued(path) => path.display().to_string(),
         }
     }
-}
-
-/// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let is_special = std::fs::metadata(one).is_ok_and(|metadata| !metadata.is_file());
-    !is_special && place(one) == place(other)
-}
-
-/// A path without detours.
-fn place(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let in_folder = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// What became of a row.
@@ -248,7 +235,7 @@ impl<'t> Reserved<'t> {
                         Target::File(path) | Target::Continued(path) => Some(path.clone()),
                         Target::Stdout => None,
                     };
-                    let can_be_cut = file.as_ref().is_some_and(|file| file.lock().length.is_some());
+                    let can_be_cut = file.as_ref().is_some_and(|file| file.lock().can_be_cut());
                     let has_lines = can_be_cut && format.has_a_line_for_each();
                     outputs.sinks.push(Sink { name: target.name(), path, is_continued, writer, file, has_lines });
                 }
@@ -266,187 +253,6 @@ impl Drop for Reserved<'_> {
         self.files.clear();
         self.made.iter().for_each(|path| drop(std::fs::remove_file(path)));
     }
-}
-
-/// The file, and whether it was made just now.
-fn open_file(path: &Path) -> io::Result<(File, bool)> {
-    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-        // Created nevertheless where a link leads nowhere yet.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
-            // What is read is only what was written, and only to save it.
-            let opened = options.clone().read(is_file).open(path).or_else(|_| options.open(path));
-            Ok((opened?, false))
-        }
-        made => Ok((made?, true)),
-    }
-}
-
-/// Held while a row is written.
-static WHOLE: Mutex<()> = Mutex::new(());
-
-/// Does something while no row is half written.
-fn between_rows<T>(act: impl FnOnce() -> T) -> T {
-    let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
-    act()
-}
-
-/// Keeps rows from being written from now on, once none is half written; but doesn't wait for a pipe that nobody empties.
-pub fn stop_writing() {
-    let until = Instant::now() + Duration::from_secs(1);
-    while Instant::now() < until {
-        if let Ok(whole) = WHOLE.try_lock() {
-            std::mem::forget(whole);
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// A file that holds whole lines only: what was written of one that couldn't be written whole, as on a full disk, goes again.
-struct WholeLines {
-    file: File,
-    /// Bytes of whole lines; `None` where it is no file that can be cut.
-    length: Option<u64>,
-    /// Where those begin that hold until something is written for good.
-    held_from: Option<u64>,
-    /// Such lines on their way to the file, which takes them all at once.
-    gathered: Option<Vec<u8>>,
-    /// How many bytes it had, and how many it was found to have, once something else had changed it.
-    changed: Option<(u64, u64)>,
-}
-
-impl WholeLines {
-    fn new(file: File) -> Self {
-        let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
-        Self { file, length, held_from: None, gathered: None, changed: None }
-    }
-
-    /// What is written from now on is to hold until it is dropped.
-    fn gather(&mut self) {
-        self.gathered = Some(Vec::new());
-    }
-
-    /// Lets what was written since hold for now, in the place of what did so before.
-    fn hold(&mut self) -> io::Result<()> {
-        let lines = self.gathered.take().unwrap_or_default();
-        self.drop_held()?;
-        self.held_from = self.length;
-        self.write_all(&lines)
-    }
-
-    /// Takes back what held for now.
-    fn drop_held(&mut self) -> io::Result<()> {
-        if let Some(length) = self.held_from.take() {
-            self.file.set_len(length)?;
-            self.file.seek(SeekFrom::Start(length))?;
-            self.length = Some(length);
-        }
-        Ok(())
-    }
-
-    /// Goes on at the end of a file.
-    fn at_end(mut file: File) -> io::Result<Self> {
-        if file.metadata()?.is_file() {
-            file.seek(SeekFrom::End(0))?;
-        }
-        Ok(Self::new(file))
-    }
-
-    /// Keeps the whole lines that it holds, or nothing.
-    fn keep(&mut self, lines: bool) -> io::Result<()> {
-        if let Some(length) = &mut self.length {
-            *length = if lines { whole_lines(&mut self.file, *length)? } else { 0 };
-            self.file.set_len(*length)?;
-            self.file.seek(SeekFrom::Start(*length))?;
-        }
-        Ok(())
-    }
-
-    /// Looks whether it has what was written, and nothing else.
-    fn look(&mut self) {
-        if let (Some(length), Ok(metadata), None) = (self.length, self.file.metadata(), self.changed) {
-            self.changed = (metadata.len() != length).then_some((length, metadata.len()));
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.length.is_none_or(|length| length == 0)
-    }
-}
-
-/// The bytes of a file up to its last line end.
-fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
-    let mut end = length;
-    let mut piece = vec![0; 64 << 10];
-    while end > 0 {
-        let start = end.saturating_sub(piece.len() as u64);
-        file.seek(SeekFrom::Start(start))?;
-        let mut tail = Read::by_ref(file).take(end - start);
-        piece.clear();
-        tail.read_to_end(&mut piece)?;
-        if let Some(place) = piece.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(start + place as u64 + 1);
-        }
-        end = start;
-        piece.resize(64 << 10, 0);
-    }
-    Ok(0)
-}
-
-impl Write for WholeLines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if let Some(lines) = &mut self.gathered {
-            lines.extend_from_slice(line);
-            return Ok(line.len());
-        }
-        // What is cut now and written to later has its length again, with a hole in it.
-        self.look();
-        let written = self.file.write_all(line);
-        if let Some(length) = &mut self.length {
-            match &written {
-                Ok(()) => *length += line.len() as u64,
-                // Where it can't be cut either, the error says enough.
-                Err(_) => drop(self.file.set_len(*length).and_then(|()| self.file.seek(SeekFrom::Start(*length)))),
-            }
-        }
-        written.map(|()| line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-/// A file that its writer has, and whoever takes back what was written.
-#[derive(Clone)]
-struct Shared(Arc<Mutex<WholeLines>>);
-
-impl Shared {
-    fn new(file: WholeLines) -> Self {
-        Self(Arc::new(Mutex::new(file)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WholeLines> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.lock().write(line)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.lock().flush()
-    }
-}
-
-/// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
-fn empty(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 impl Outputs {
@@ -534,92 +340,8 @@ impl Sink {
     /// Looks whether its file is still where it was, with all that was written. What bears no name any more is saved.
     fn find_again(&self) -> io::Result<()> {
         let (Some(path), Some(file)) = (&self.path, &self.file) else { return Ok(()) };
-        let mut file = file.lock();
-        if file.length.is_none() {
-            return Ok(());
-        }
-        file.look();
-        if let Some((length, there)) = file.changed {
-            let how = format!("it had {length} bytes, and has {there}: something else has changed it; its rows are not whole");
-            return Err(io::Error::other(how));
-        }
-        // Some file systems give one file several numbers.
-        if is_at(path, &file.file) || has_same_bytes(path, &mut file.file).unwrap_or(false) {
-            return Ok(());
-        }
-        let saved = free_name(path, ".saved");
-        let copied = file.file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file.file, &mut File::create_new(&saved)?));
-        Err(io::Error::other(match copied {
-            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.display()),
-            Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
-        }))
+        file.lock().find_again(path)
     }
-}
-
-/// Whether a file still bears this name.
-pub fn is_at(path: &Path, file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
-        let (named, own) = (std::fs::metadata(path).ok().map(place), file.metadata().ok().map(place));
-        named.is_some() && named == own
-    }
-    #[cfg(not(unix))]
-    {
-        // What is open keeps its name there, unless it was opened to be deleted.
-        let length = |metadata: Metadata| metadata.len();
-        std::fs::metadata(path).ok().map(length) == file.metadata().ok().map(length)
-    }
-}
-
-/// Whether what bears this name now holds what an open file does.
-fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
-    let mut named = File::open(path)?;
-    if named.metadata()?.len() != file.metadata()?.len() {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::Start(0))?;
-    let (mut one, mut other) = (Vec::new(), Vec::new());
-    loop {
-        one.clear();
-        other.clear();
-        Read::by_ref(&mut named).take(64 << 10).read_to_end(&mut one)?;
-        Read::by_ref(file).take(64 << 10).read_to_end(&mut other)?;
-        if one != other || one.is_empty() {
-            return Ok(one == other);
-        }
-    }
-}
-
-/// A name beside a file that nothing bears: with this ending, or one that is numbered.
-pub fn free_name(file: &Path, ending: &str) -> PathBuf {
-    let named = |number: u32| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(ending);
-        if number > 1 {
-            name.push(number.to_string());
-        }
-        PathBuf::from(name)
-    };
-    (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1))
-}
-
-/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
-/// well, as nobody does who means it.
-fn is_stdout_closed() -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
-        let stdout = io::stdout();
-        let is_null = fstat(&stdout)
-            .ok()
-            .zip(stat("/dev/null").ok())
-            .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
-        is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
-    }
-    #[cfg(not(unix))]
-    false
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{WholeLines, between_rows};
+use super::files::{WholeLines, between_rows};
 use crate::error::Error;
 use crate::record::Record;
 

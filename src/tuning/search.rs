@@ -10,7 +10,6 @@ mod genetic;
 mod hill_climbing;
 mod random;
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
@@ -21,18 +20,18 @@ use hill_climbing::HillClimbing;
 use random::Random;
 
 /// How to look for the fastest configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Every configuration, in order
+    /// Every configuration, in order.
     Exhaustive,
-    /// Configurations by chance: the yardstick for the others
+    /// Configurations by chance: the yardstick for the others.
     Random,
-    /// From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)
+    /// From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search).
     HillClimbing,
-    /// Steps to neighbours, also worse ones, ever more rarely (simulated annealing)
+    /// Steps to neighbours, also worse ones, ever more rarely (simulated annealing).
     Annealing,
-    /// The best are crossed and mutated
+    /// The best are crossed and mutated.
     Genetic,
 }
 

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
-use crate::model::SpirvTarget;
+use crate::model::{Preset, SpirvTarget};
+use crate::output::Format;
 use crate::plan::parse_number;
+use crate::tuning::search::Strategy;
 
 /// What GLSL is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,6 +34,44 @@ impl TargetEnv {
         }
     }
 }
+
+/// A type of another stage as flags take it: its values, each with its word and what `--help` says of it.
+macro_rules! flag_values {
+    ($type:ty { $($value:ident: $word:literal, $help:literal;)* }) => {
+        impl ValueEnum for $type {
+            fn value_variants<'a>() -> &'a [Self] {
+                &[$(Self::$value),*]
+            }
+
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                Some(match self {
+                    $(Self::$value => PossibleValue::new($word).help($help),)*
+                })
+            }
+        }
+    };
+}
+
+flag_values!(Preset {
+    Quick: "quick", "A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed";
+    Default: "default", "The whole default sweep: up to 2 s a case, 1 % of noise allowed";
+    Thorough: "thorough", "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed";
+});
+
+flag_values!(Format {
+    Csv: "csv", "Comma-separated values, every column";
+    Jsonl: "jsonl", "One JSON object per row, every column that isn't empty";
+    Table: "table", "For people: the columns that matter";
+    Markdown: "markdown", "The same as Markdown";
+});
+
+flag_values!(Strategy {
+    Exhaustive: "exhaustive", "Every configuration, in order";
+    Random: "random", "Configurations by chance: the yardstick for the others";
+    HillClimbing: "hill-climbing", "From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)";
+    Annealing: "annealing", "Steps to neighbours, also worse ones, ever more rarely (simulated annealing)";
+    Genetic: "genetic", "The best are crossed and mutated";
+});
 
 /// A share: `1%` or `0.01`.
 ///
@@ -66,6 +107,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strategies_have_the_words_that_rows_have() {
+        for strategy in Strategy::ALL {
+            assert_eq!(strategy.to_possible_value().unwrap().get_name(), strategy.as_str());
+        }
+        assert_eq!(Strategy::value_variants(), Strategy::ALL);
+    }
 
     #[test]
     fn a_share_is_a_percentage_or_a_ratio() {

@@ -1,0 +1,297 @@
+//! Files that hold whole lines, whatever happens: killed processes, full disks, other programs.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let is_special = std::fs::metadata(one).is_ok_and(|metadata| !metadata.is_file());
+    !is_special && place(one) == place(other)
+}
+
+/// A path without detours.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let in_folder = || Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
+}
+
+/// The file, and whether it was made just now.
+pub fn open_file(path: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+        // Created nevertheless where a link leads nowhere yet.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            // What is read is only what was written, and only to save it.
+            let opened = options.clone().read(is_file).open(path).or_else(|_| options.open(path));
+            Ok((opened?, false))
+        }
+        made => Ok((made?, true)),
+    }
+}
+
+/// Held while a row is written.
+pub static WHOLE: Mutex<()> = Mutex::new(());
+
+/// Does something while no row is half written.
+pub fn between_rows<T>(act: impl FnOnce() -> T) -> T {
+    let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    act()
+}
+
+/// Keeps rows from being written from now on, once none is half written; but doesn't wait for a pipe that nobody empties.
+pub fn stop_writing() {
+    let until = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < until {
+        if let Ok(whole) = WHOLE.try_lock() {
+            std::mem::forget(whole);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A file that holds whole lines only: what was written of one that couldn't be written whole, as on a full disk, goes again.
+pub struct WholeLines {
+    file: File,
+    /// Bytes of whole lines; `None` where it is no file that can be cut.
+    length: Option<u64>,
+    /// Where those begin that hold until something is written for good.
+    held_from: Option<u64>,
+    /// Such lines on their way to the file, which takes them all at once.
+    gathered: Option<Vec<u8>>,
+    /// How many bytes it had, and how many it was found to have, once something else had changed it.
+    changed: Option<(u64, u64)>,
+}
+
+impl WholeLines {
+    pub fn new(file: File) -> Self {
+        let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+        Self { file, length, held_from: None, gathered: None, changed: None }
+    }
+
+    /// What is written from now on is to hold until it is dropped.
+    pub fn gather(&mut self) {
+        self.gathered = Some(Vec::new());
+    }
+
+    /// Lets what was written since hold for now, in the place of what did so before.
+    pub fn hold(&mut self) -> io::Result<()> {
+        let lines = self.gathered.take().unwrap_or_default();
+        self.drop_held()?;
+        self.held_from = self.length;
+        self.write_all(&lines)
+    }
+
+    /// Takes back what held for now.
+    pub fn drop_held(&mut self) -> io::Result<()> {
+        if let Some(length) = self.held_from.take() {
+            self.file.set_len(length)?;
+            self.file.seek(SeekFrom::Start(length))?;
+            self.length = Some(length);
+        }
+        Ok(())
+    }
+
+    /// Goes on at the end of a file.
+    pub fn at_end(mut file: File) -> io::Result<Self> {
+        if file.metadata()?.is_file() {
+            file.seek(SeekFrom::End(0))?;
+        }
+        Ok(Self::new(file))
+    }
+
+    /// Keeps the whole lines that it holds, or nothing.
+    pub fn keep(&mut self, lines: bool) -> io::Result<()> {
+        if let Some(length) = &mut self.length {
+            *length = if lines { whole_lines(&mut self.file, *length)? } else { 0 };
+            self.file.set_len(*length)?;
+            self.file.seek(SeekFrom::Start(*length))?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether the file is still where it was, with all that was written. What bears no name any more is saved.
+    ///
+    /// # Errors
+    /// Where it isn't where it was, or was changed: then where its rows are.
+    pub fn find_again(&mut self, path: &Path) -> io::Result<()> {
+        if self.length.is_none() {
+            return Ok(());
+        }
+        self.look();
+        if let Some((length, there)) = self.changed {
+            let how = format!("it had {length} bytes, and has {there}: something else has changed it; its rows are not whole");
+            return Err(io::Error::other(how));
+        }
+        // Some file systems give one file several numbers.
+        if is_at(path, &self.file) || has_same_bytes(path, &mut self.file).unwrap_or(false) {
+            return Ok(());
+        }
+        let saved = free_name(path, ".saved");
+        let copied = self.file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut self.file, &mut File::create_new(&saved)?));
+        Err(io::Error::other(match copied {
+            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.display()),
+            Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
+        }))
+    }
+
+    /// Whether it can be cut.
+    pub fn can_be_cut(&self) -> bool {
+        self.length.is_some()
+    }
+
+    /// Looks whether it has what was written, and nothing else.
+    pub fn look(&mut self) {
+        if let (Some(length), Ok(metadata), None) = (self.length, self.file.metadata(), self.changed) {
+            self.changed = (metadata.len() != length).then_some((length, metadata.len()));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length.is_none_or(|length| length == 0)
+    }
+}
+
+/// The bytes of a file up to its last line end.
+fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
+    let mut end = length;
+    let mut piece = vec![0; 64 << 10];
+    while end > 0 {
+        let start = end.saturating_sub(piece.len() as u64);
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Read::by_ref(file).take(end - start);
+        piece.clear();
+        tail.read_to_end(&mut piece)?;
+        if let Some(place) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + place as u64 + 1);
+        }
+        end = start;
+        piece.resize(64 << 10, 0);
+    }
+    Ok(0)
+}
+
+impl Write for WholeLines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Some(lines) = &mut self.gathered {
+            lines.extend_from_slice(line);
+            return Ok(line.len());
+        }
+        // What is cut now and written to later has its length again, with a hole in it.
+        self.look();
+        let written = self.file.write_all(line);
+        if let Some(length) = &mut self.length {
+            match &written {
+                Ok(()) => *length += line.len() as u64,
+                // Where it can't be cut either, the error says enough.
+                Err(_) => drop(self.file.set_len(*length).and_then(|()| self.file.seek(SeekFrom::Start(*length)))),
+            }
+        }
+        written.map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file that its writer has, and whoever takes back what was written.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<WholeLines>>);
+
+impl Shared {
+    pub fn new(file: WholeLines) -> Self {
+        Self(Arc::new(Mutex::new(file)))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, WholeLines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.lock().write(line)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lock().flush()
+    }
+}
+
+/// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
+pub fn empty(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
+}
+
+/// Whether a file still bears this name.
+pub fn is_at(path: &Path, file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let (named, own) = (std::fs::metadata(path).ok().map(place), file.metadata().ok().map(place));
+        named.is_some() && named == own
+    }
+    #[cfg(not(unix))]
+    {
+        // What is open keeps its name there, unless it was opened to be deleted.
+        let length = |metadata: Metadata| metadata.len();
+        std::fs::metadata(path).ok().map(length) == file.metadata().ok().map(length)
+    }
+}
+
+/// Whether what bears this name now holds what an open file does.
+fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
+    let mut named = File::open(path)?;
+    if named.metadata()?.len() != file.metadata()?.len() {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    loop {
+        one.clear();
+        other.clear();
+        Read::by_ref(&mut named).take(64 << 10).read_to_end(&mut one)?;
+        Read::by_ref(file).take(64 << 10).read_to_end(&mut other)?;
+        if one != other || one.is_empty() {
+            return Ok(one == other);
+        }
+    }
+}
+
+/// A name beside a file that nothing bears: with this ending, or one that is numbered.
+pub fn free_name(file: &Path, ending: &str) -> PathBuf {
+    let named = |number: u32| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        if number > 1 {
+            name.push(number.to_string());
+        }
+        PathBuf::from(name)
+    };
+    (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1))
+}
+
+/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
+/// well, as nobody does who means it.
+pub fn is_stdout_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
+        let stdout = io::stdout();
+        let is_null = fstat(&stdout)
+            .ok()
+            .zip(stat("/dev/null").ok())
+            .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
+        is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+    }
+    #[cfg(not(unix))]
+    false
+}
