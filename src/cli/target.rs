@@ -8,7 +8,8 @@ use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Feature};
-use crate::worker::{self, BoundsCheck, BoundsChecker, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
+use crate::worker::questions::{Kept, Respondent};
+use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
 /// The devices that a run works on, resolved from what the user typed.
 pub struct Targets {
@@ -108,19 +109,16 @@ impl Targets {
             }
         }
     }
-}
 
-impl Targets {
-    /// Opens one of the devices for passes of a kernel that note how far they index.
+    /// Who answers questions on one of the devices.
     ///
     /// # Errors
-    /// What the driver refused, or that it took its process down.
-    pub fn bounds_checker(&self, device: &Place, check: BoundsCheck) -> Result<Box<dyn BoundsChecker>, Failure> {
+    /// Why no process could be started for it.
+    pub fn respondent(&self, device: &Place) -> Result<Respondent<'_>, Failure> {
         match &self.access {
-            Access::Here(host) => host.bounds_checker(check),
+            Access::Here(host) => Ok(Respondent::Here(host, Kept::default())),
             Access::Apart { deadlines, listener, .. } => {
-                let worker = Isolated::start(&device.platform, *deadlines, listener)?;
-                Ok(Box::new(worker.bounds_checker(check)?))
+                Ok(Respondent::Apart(Box::new(Isolated::start(&device.platform, *deadlines, listener)?)))
             }
         }
     }

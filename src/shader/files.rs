@@ -17,8 +17,8 @@ use crate::model::SpirvTarget;
 /// SPIR-V's first word, in this machine's byte order.
 const MAGIC: u32 = 0x0723_0203;
 
-/// The largest file that is read, of several times the size of the largest modules: the validator takes 30 bytes for each of its own.
-const MOST_BYTES: u64 = 32 << 20;
+/// The largest file that is read, in bytes: several times the largest modules, of which the validator takes 30 bytes for each.
+pub const LARGEST_FILE: u64 = 32 << 20;
 
 /// The line with which a compute shader of the engine Godot begins.
 const GODOTS_KIND: &str = "#[compute]";
@@ -252,12 +252,12 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     let metadata = fs::metadata(path).map_err(failed)?;
     // What is no file, such as a pipe, has no size to tell; it is read as far as a shader may go.
-    if metadata.is_file() && metadata.len() > MOST_BYTES {
+    if metadata.is_file() && metadata.len() > LARGEST_FILE {
         return Err(FileError::Size { path: path.to_owned(), bytes: metadata.len() });
     }
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(failed)?;
-    io::Read::read_to_end(&mut io::Read::take(file, MOST_BYTES), &mut bytes).map_err(failed)?;
+    io::Read::read_to_end(&mut io::Read::take(file, LARGEST_FILE), &mut bytes).map_err(failed)?;
     Ok(bytes)
 }
 

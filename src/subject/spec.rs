@@ -14,6 +14,7 @@ use crate::model::{Point, SpirvTarget};
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// [`Expression`](super::Expression) for what they may say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(Default))]
 pub struct Subject {
     /// What rows call it, behind `tune/`.
     pub name: String,

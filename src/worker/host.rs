@@ -5,14 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Platform;
-use super::bounds::{BoundsCheck, BoundsChecker, LocalChecker};
-use super::inquiry::Inquiry;
 use super::source::{Catalogue, Tuned};
 use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, PipelineStatistics, Preset, Status, Uuid};
+use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Status, Uuid};
 use crate::subject::{Subject, UserKernel};
 use crate::validate::Expected;
 
@@ -130,7 +128,7 @@ impl Host {
     /// # Errors
     /// What the driver refused, or that there is no such device.
     pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
-        let device = find(&self.hello().devices, &opening.device)?;
+        let device = self.device(&opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
@@ -145,42 +143,19 @@ impl Host {
         Ok(bench)
     }
 
-    /// Compiles a module, given by its words, and says what the driver tells of it. Nothing is run.
+    /// The device that is meant: that of the same identity, at the same place if several have it.
     ///
     /// # Errors
-    /// What the driver refused, or that there is no such device.
-    pub fn inquire(&self, inquiry: &Inquiry, words: Vec<u32>) -> Result<Option<PipelineStatistics>, Failure> {
-        let device = find(&self.hello().devices, &inquiry.device)?;
-        let specialized = inquiry.specialized(words)?;
-        match self {
-            Self::Mock(_) => Ok((inquiry.detail > PipelineDetail::None).then(|| Mock::statistics(inquiry.detail))),
-            Self::Vulkan(instance) => {
-                let told = instance.kernel_statistics(device.index, &specialized, inquiry.detail);
-                told.map_err(|error| Failure::new(error.status(), error.to_string()))
-            }
-        }
-    }
-
-    /// Opens a device for passes of a kernel that note how far they index, with robust buffer access.
-    ///
-    /// # Errors
-    /// What the driver refused, or that there is no such device.
-    pub fn bounds_checker(&self, check: BoundsCheck) -> Result<Box<dyn BoundsChecker>, Failure> {
-        let device = find(&self.hello().devices, &check.device)?;
-        let opened = match self {
-            Self::Mock(_) => None,
-            Self::Vulkan(instance) => {
-                let options = DeviceOptions {
-                    queue_family: check.queue,
-                    is_robust: true,
-                    compile_threads: check.compile_threads,
-                    ..DeviceOptions::default()
-                };
-                let opened: Box<dyn Dispatcher> = Box::new(opened(instance, &device, options, check.deadline)?);
-                Some((opened, instance.message_log()))
-            }
-        };
-        Ok(Box::new(LocalChecker::new(UserKernel::new(*check.subject, device), opened)))
+    /// There is none.
+    pub(super) fn device(&self, identity: &Identity) -> Result<DeviceInfo, Failure> {
+        let devices = self.hello().devices;
+        let is_it =
+            |device: &&DeviceInfo| device.device_uuid == identity.device_uuid && device.driver.uuid == identity.driver_uuid;
+        let at_place = devices.iter().find(|device| device.index == identity.index && is_it(device));
+        at_place.or_else(|| devices.iter().find(is_it)).cloned().ok_or_else(|| {
+            let reason = format!("the device {} is no longer there", identity.device_uuid);
+            Failure::new(Status::DeviceLost, reason)
+        })
     }
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {
@@ -202,7 +177,8 @@ impl Host {
     }
 }
 
-fn opened(
+/// Opens a device; a submission that takes longer than this takes it for hung.
+pub(super) fn opened(
     instance: &Instance,
     device: &DeviceInfo,
     options: DeviceOptions,
@@ -222,16 +198,6 @@ pub const AT_REFERENCE: &str = "the reference: ";
 /// A failure that the reference met.
 pub(super) fn at_reference(failure: Failure) -> Failure {
     Failure::new(failure.status, format!("{AT_REFERENCE}{}", failure.reason))
-}
-
-/// The device that is meant: that of the same identity, at the same place if several have it.
-fn find(devices: &[DeviceInfo], identity: &Identity) -> Result<DeviceInfo, Failure> {
-    let is_it = |device: &&DeviceInfo| device.device_uuid == identity.device_uuid && device.driver.uuid == identity.driver_uuid;
-    let at_place = devices.iter().find(|device| device.index == identity.index && is_it(device));
-    at_place.or_else(|| devices.iter().find(is_it)).cloned().ok_or_else(|| {
-        let reason = format!("the device {} is no longer there", identity.device_uuid);
-        Failure::new(Status::DeviceLost, reason)
-    })
 }
 
 /// What a right device writes is what the twin says.

@@ -8,16 +8,14 @@
 //! ```text
 //! host      the devices of the installed drivers, or the mock's, in this process     source   the catalogue's cases, compiled
 //! protocol  what supervisor and worker say to each other        serve   the worker's side    child, remote   the supervisor's
-//! inquiry   what a driver makes of a user's shader               bounds  whether it indexes beyond its arrays
-//! find      all devices, drivers that crash when they are asked included
+//! questions what else a process is asked, a file for each        find    all devices, drivers that crash when asked included
 //! ```
 
-mod bounds;
 mod child;
 mod find;
 mod host;
-mod inquiry;
 pub mod protocol;
+pub mod questions;
 mod remote;
 mod serve;
 mod source;
@@ -25,13 +23,11 @@ mod source;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use bounds::{Bounds, BoundsCheck, BoundsChecker, Pass};
 pub use child::Listener;
 pub use find::{Found, Place, find};
 pub use host::{AT_REFERENCE, Hello, Host, Identity, Opening};
-pub use inquiry::Inquiry;
 pub use protocol::{Reply, Request};
-pub use remote::{Isolated, NoDrivers, RemoteBench, RemoteChecker};
+pub use remote::{Isolated, NoDrivers, RemoteBench};
 pub use serve::serve;
 pub use source::check_evictor;
 

@@ -7,16 +7,18 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::bounds::{Bounds, BoundsCheck, Pass};
 use super::host::{Hello, Opening};
-use super::inquiry::Inquiry;
+use super::questions::AnyQuestion;
 use crate::measure::{Answer, Instrument, Order};
-use crate::model::{Failure, PipelineStatistics};
+use crate::model::Failure;
+use crate::shader::LARGEST_FILE;
 use crate::validate::Learned;
 
-/// The longest line that is read: far longer than any that is written.
-const LONGEST_LINE: u64 = 16 << 20;
+/// The longest line that is read, in bytes, and longer than any that is written: a module's word has four bytes, and takes up to
+/// eleven as digits. Of GLSL, the module may be larger than its file.
+const LONGEST_LINE: u64 = 8 * LARGEST_FILE;
 
 /// From the supervisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,14 +30,8 @@ pub enum Request {
     Order(Order),
     /// Leave out the rest of the order under way.
     Halt,
-    /// A part of a module's words, for the inquiry to come. Not answered.
-    Words(Vec<u32>),
-    /// Compile the module, and say what the driver tells of it. Answered by [`Reply::Told`].
-    Inquire(Box<Inquiry>),
-    /// Open a device for passes of a kernel that note how far they index. Answered by [`Reply::Ready`] or [`Reply::Refused`].
-    OpenBounds(Box<BoundsCheck>),
-    /// Run such a pass, and compile those that come next meanwhile. Answered by [`Reply::Bounds`].
-    CheckBounds(Box<Pass>, Vec<Pass>),
+    /// Answer this. Answered by [`Reply::Answered`].
+    Ask(AnyQuestion),
     /// Close the device and end. Answered by [`Reply::Closed`].
     Close,
 }
@@ -60,12 +56,8 @@ pub enum Reply {
     Done,
     /// The device is lost, or hangs: the worker ends without touching it again.
     Lost(Failure),
-    /// What the driver tells of a pipeline, if anything, or why it made none.
-    Told(Result<Option<PipelineStatistics>, Failure>),
-    /// The device is open for such passes.
-    Ready,
-    /// What the pass did with the ends of arrays, or why it didn't run.
-    Bounds(Result<Bounds, Failure>),
+    /// To the question, in JSON of its own, or why there is no answer.
+    Answered(Result<Value, Failure>),
     /// The device is closed. What the validation layer had to say about that.
     Closed(Vec<String>),
 }
@@ -163,5 +155,13 @@ mod tests {
         write(&mut pipe, &request).unwrap();
         assert_eq!(read(&mut pipe.as_slice()).unwrap(), Some(Line::Message(request)));
         assert_eq!(read::<Request>(&mut "\n\n".as_bytes()).unwrap(), None);
+    }
+
+    #[test]
+    fn the_largest_module_fits_into_a_line() {
+        let words = vec![u32::MAX; 1000];
+        let mut line = Vec::new();
+        write(&mut line, &words).unwrap();
+        assert!(line.len() as u64 * (LARGEST_FILE / 4000) < LONGEST_LINE);
     }
 }

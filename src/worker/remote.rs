@@ -1,16 +1,16 @@
 //! A bench whose device another process owns.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bounds::{Bounds, BoundsCheck, BoundsChecker, Pass};
 use super::child::{Listener, Silence, Worker};
 use super::host::{Hello, Opening, at_reference};
-use super::inquiry::Inquiry;
 use super::protocol::{Reply, Request};
+use super::questions::Question;
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
-use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
+use crate::model::{DeviceInfo, Failure, Status};
 use crate::validate::Learned;
 
 /// A worker whose drivers are loaded.
@@ -98,58 +98,19 @@ impl Isolated {
             }
         }
     }
-}
 
-impl Isolated {
-    /// Asks what a driver makes of a module. The process ends with it: what a compiler did to it is nothing for others.
+    /// Asks something, which may take as long as a case's first dispatch: whatever is asked compiles.
     ///
     /// # Errors
-    /// What the driver refused, or that the worker died of it or didn't answer within `first` of its deadlines.
-    pub fn inquire(mut self, inquiry: Inquiry, words: &[u32]) -> Result<Option<PipelineStatistics>, Failure> {
+    /// Why it can't be answered, or that the worker died of it or didn't answer within its deadlines.
+    pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
         self.worker.turn_the_page();
-        inquiry.requests(words).for_each(|request| self.worker.say(&request));
-        let waited = self.deadlines.first;
-        match self.worker.hear(waited) {
-            Ok(Reply::Told(told)) => told,
-            Ok(other) => Err(out_of_turn(&other)),
-            Err(silence) => Err(self.worker.failure(&silence, waited)),
-        }
-    }
-}
-
-impl Isolated {
-    /// Opens a device for passes of a kernel that note how far they index.
-    ///
-    /// # Errors
-    /// What the driver refused, or that the worker died of it or didn't answer within its deadlines.
-    pub fn bounds_checker(mut self, check: BoundsCheck) -> Result<RemoteChecker, Failure> {
-        self.worker.turn_the_page();
-        self.worker.say(&Request::OpenBounds(Box::new(check)));
+        self.worker.say(&Request::Ask(question.into()));
         let waited = self.deadlines.first + self.deadlines.usual;
         match self.worker.hear(waited) {
-            Ok(Reply::Ready) => Ok(RemoteChecker { worker: self.worker, waited }),
-            Ok(Reply::Refused(failure)) => Err(failure),
+            Ok(Reply::Answered(answer)) => serde_json::from_value(answer?).map_err(|error| out_of_turn(&error)),
             Ok(other) => Err(out_of_turn(&other)),
             Err(silence) => Err(self.worker.failure(&silence, waited)),
-        }
-    }
-}
-
-/// A device of another process, for passes that note how far they index.
-pub struct RemoteChecker {
-    worker: Worker,
-    /// How long a pass may take.
-    waited: Duration,
-}
-
-impl BoundsChecker for RemoteChecker {
-    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
-        self.worker.turn_the_page();
-        self.worker.say(&Request::CheckBounds(Box::new(pass.clone()), next.to_vec()));
-        match self.worker.hear(self.waited) {
-            Ok(Reply::Bounds(bounds)) => bounds,
-            Ok(other) => Err(out_of_turn(&other)),
-            Err(silence) => Err(self.worker.failure(&silence, self.waited)),
         }
     }
 }
@@ -273,6 +234,6 @@ impl Drop for RemoteBench {
     }
 }
 
-fn out_of_turn(reply: &Reply) -> Failure {
+fn out_of_turn(reply: &impl Debug) -> Failure {
     Failure::new(Status::Error, format!("a worker process said something out of turn: {reply:?}"))
 }

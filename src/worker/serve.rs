@@ -10,8 +10,8 @@ use std::thread;
 use super::Platform;
 use super::host::Host;
 use super::protocol::{self, Line, Reply, Request};
+use super::questions::Kept;
 use crate::measure::{Bench, LocalBench, Loss, Order};
-use crate::model::{Failure, Status};
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
 ///
@@ -29,8 +29,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
     };
     say(&Reply::Hello(Box::new(host.hello())))?;
     let mut bench: Option<LocalBench> = None;
-    let mut checker = None;
-    let (mut orders, mut words) = (0, Vec::new());
+    let (mut orders, mut kept) = (0, Kept::default());
     for request in requests {
         match request {
             // Where nobody hears it, nobody hears the next reply either.
@@ -51,21 +50,9 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
                 say(&Reply::Done)?;
             }
             Request::Halt => {}
-            Request::Words(part) => words.extend(part),
-            Request::Inquire(inquiry) => say(&Reply::Told(host.inquire(&inquiry, std::mem::take(&mut words))))?,
-            Request::OpenBounds(check) => match host.bounds_checker(*check) {
-                Ok(opened) => {
-                    say(&Reply::Ready)?;
-                    checker = Some(opened);
-                }
-                Err(failure) => say(&Reply::Refused(failure))?,
-            },
-            Request::CheckBounds(pass, next) => {
-                let unopened = || Err(Failure::new(Status::Error, "no device is open for that"));
-                say(&Reply::Bounds(checker.as_mut().map_or_else(unopened, |checker| checker.check(&pass, &next))))?;
-            }
+            Request::Ask(question) => say(&Reply::Answered(question.answer(&host, &mut kept)))?,
             Request::Close => {
-                drop((bench.take(), checker.take()));
+                drop((bench.take(), std::mem::take(&mut kept)));
                 say(&Reply::Closed(host.messages()))?;
                 break;
             }
@@ -97,12 +84,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
             match request {
                 Request::Order(_) => orders += 1,
                 Request::Halt => shared.store(orders, Ordering::Relaxed),
-                Request::Open(_)
-                | Request::Words(_)
-                | Request::Inquire(_)
-                | Request::OpenBounds(_)
-                | Request::CheckBounds(..)
-                | Request::Close => {}
+                Request::Open(_) | Request::Ask(_) | Request::Close => {}
             }
             if sender.send(request).is_err() {
                 return;

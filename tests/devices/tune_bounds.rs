@@ -8,7 +8,9 @@ use std::process::Stdio;
 
 use lanescope::model::{AxisValue, Point};
 use lanescope::record::Record;
-use lanescope::worker::{Bounds, BoundsCheck, Host, Identity, Pass, Platform};
+use lanescope::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
+use lanescope::worker::questions::{Kept, Respondent};
+use lanescope::worker::{Host, Identity, Platform};
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -66,18 +68,21 @@ void main() {
     let passes: Vec<Pass> = std::iter::once(Pass::Reference).chain(points.into_iter().map(Pass::Configuration)).collect();
     for device in host.hello().devices.iter().filter(|device| device.unusable.is_none()) {
         let noted = |compile_threads| -> Vec<Bounds> {
-            let check = BoundsCheck {
+            let opening = OpenBounds {
                 device: Identity::of(device, device.index),
                 queue: None,
                 deadline: None,
                 compile_threads,
-                subject: Box::new(subject(&shader, &["-n", "4096"])),
+                subject: subject(&shader, &["-n", "4096"]),
             };
-            let mut checker = host.bounds_checker(check).unwrap_or_else(|failure| panic!("{}", failure.reason));
+            let mut checker = Respondent::Here(&host, Kept::default());
+            checker.ask(opening).unwrap_or_else(|failure| panic!("{}", failure.reason));
             // Some of what is announced never comes.
             let next = |i: usize| if i % 3 == 2 { &passes[..2] } else { &passes[i + 1..] };
-            let noted =
-                |(i, pass): (usize, &Pass)| checker.check(pass, next(i)).unwrap_or_else(|failure| panic!("{}", failure.reason));
+            let noted = |(i, pass): (usize, &Pass)| {
+                let question = CheckBounds { pass: pass.clone(), next: next(i).to_vec() };
+                checker.ask(question).unwrap_or_else(|failure| panic!("{}", failure.reason))
+            };
             passes.iter().enumerate().map(noted).collect()
         };
         let (alone, ahead) = (noted(0), noted(2));

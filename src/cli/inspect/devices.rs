@@ -18,7 +18,8 @@ use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
 use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
-use crate::worker::{Deadlines, Identity, Inquiry, Isolated, Listener, Place};
+use crate::worker::questions::compile::Compile;
+use crate::worker::{Deadlines, Identity, Isolated, Listener, Place};
 
 /// Asks the devices that are named, each in a process of its own, about the entry point that is meant.
 pub(super) fn ask(arguments: &Inspect, module: &Arc<Module>, values: &SpecValues) -> anyhow::Result<Vec<DevicePart>> {
@@ -59,7 +60,7 @@ impl Asking<'_> {
         let needs = Needs::of(self.module, self.entry, device);
         let told = match obstacle(self.module, &needs, &workgroup) {
             Some(reason) => Err(Failure::new(Status::Skipped, reason)),
-            None => self.inquire(place),
+            None => self.compile(place),
         };
         let (told, status, reason) = match told {
             Ok(told) => (told, Status::Ok, String::new()),
@@ -91,14 +92,16 @@ impl Asking<'_> {
         })
     }
 
-    fn inquire(&self, place: &Place) -> Result<Option<PipelineStatistics>, Failure> {
-        let inquiry = Inquiry {
+    /// The process ends with the answer: what a compiler did to it is nothing for others.
+    fn compile(&self, place: &Place) -> Result<Option<PipelineStatistics>, Failure> {
+        let question = Compile {
             device: Identity::of(&place.info, place.index),
+            words: self.module.words.clone(),
             entry: self.entry.name.clone(),
             values: self.values.iter().map(|(id, bits)| (*id, *bits)).collect(),
             detail: self.arguments.detail(),
         };
-        Isolated::start(&place.platform, self.deadlines, &self.listener)?.inquire(inquiry, &self.module.words)
+        Isolated::start(&place.platform, self.deadlines, &self.listener)?.ask(question)
     }
 
     /// The file is named after the shader, the entry point and a digest of the module and its constants, so that no other overwrites it.

@@ -13,7 +13,9 @@ use crate::model::{Failure, Point, Quirk, Status};
 use crate::shader::{Home, NotedArray, Overrun};
 use crate::subject::{LOCAL_SIZE_AXES, Reference, Subject, UserKernel};
 use crate::tuning::space::Space;
-use crate::worker::{Bounds, BoundsCheck, BoundsChecker, Identity, Pass};
+use crate::worker::Identity;
+use crate::worker::questions::Respondent;
+use crate::worker::questions::bounds::{Bounds, CheckBounds, OpenBounds, Pass};
 
 /// How many looks may fail before the others are left out.
 const MOST_LOST: u32 = 3;
@@ -38,7 +40,7 @@ pub struct Looker<'r> {
     targets: &'r Targets,
     subject: &'r Subject,
     voice: &'r Voice,
-    checker: Option<Box<dyn BoundsChecker>>,
+    checker: Option<Respondent<'r>>,
     /// The buffers that the reference leaves; nothing where it couldn't be looked at.
     reference: Option<BTreeSet<Home>>,
     /// The arrays of which the user knows.
@@ -223,7 +225,7 @@ impl<'r> Looker<'r> {
             Some(checker) => checker,
             None => self.open()?,
         };
-        let bounds = checker.check(pass, next);
+        let bounds = checker.ask(CheckBounds { pass: pass.clone(), next: next.to_vec() });
         if !bounds.as_ref().is_err_and(is_gone) {
             self.checker = Some(checker);
         }
@@ -239,16 +241,17 @@ impl<'r> Looker<'r> {
         Ok(bounds)
     }
 
-    fn open(&self) -> Result<Box<dyn BoundsChecker>, Failure> {
+    fn open(&self) -> Result<Respondent<'r>, Failure> {
         let place = self.targets.device(0);
-        let check = BoundsCheck {
+        let mut checker = self.targets.respondent(place)?;
+        checker.ask(OpenBounds {
             device: Identity::of(&place.info, place.index),
             queue: self.settings.devices.queue,
             deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),
-            subject: Box::new(self.subject.clone()),
-        };
-        self.targets.bounds_checker(place, check)
+            subject: self.subject.clone(),
+        })?;
+        Ok(checker)
     }
 
     /// A device that was lost isn't used again. What a configuration lacks, its own row says.

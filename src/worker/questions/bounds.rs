@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::host::Identity;
-use crate::gpu::{MessageLog, Slot};
-use crate::measure::Dispatcher;
-use crate::model::{Failure, Point};
+use super::{Kept, Question};
+use crate::gpu::{DeviceOptions, MessageLog, Slot};
+use crate::measure::{Dispatcher, Vulkan};
+use crate::model::{Failure, Point, Status};
 use crate::shader::{Home, Noting, Overrun, Prepared};
 use crate::subject::{Subject, UserKernel};
+use crate::worker::host::{Host, Identity, opened};
 
-/// Which kernel is to be tried, and where.
+/// Which kernel is to be tried, and where: the device is opened with robust buffer access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BoundsCheck {
+pub struct OpenBounds {
     /// The device.
     pub device: Identity,
     /// The queue family; `None` for the device's default.
@@ -24,10 +25,19 @@ pub struct BoundsCheck {
     /// On how many threads passes are compiled before they run; 0 to compile each when it runs.
     pub compile_threads: usize,
     /// The kernel.
-    pub subject: Box<Subject>,
+    pub subject: Subject,
 }
 
-/// Which pass of it.
+/// A pass of that kernel that is to note how far it indexes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckBounds {
+    /// The pass.
+    pub pass: Pass,
+    /// Those that come next. Some are compiled meanwhile, where the device has threads for that; the process may die of it.
+    pub next: Vec<Pass>,
+}
+
+/// Which pass it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
@@ -50,21 +60,56 @@ pub struct Bounds {
     pub messages: Vec<String>,
 }
 
-/// Tries one pass after another.
-pub trait BoundsChecker {
-    /// Runs a pass that notes how far it indexes. Some of those that come next are compiled meanwhile, where the device has threads
-    /// for that.
-    ///
-    /// # Errors
-    /// Why it couldn't run, or that its process died of it, or of compiling one that comes next.
-    fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure>;
+impl Question for OpenBounds {
+    type Answer = ();
+
+    fn answer(self, host: &Host, kept: &mut Kept) -> Result<(), Failure> {
+        let device = host.device(&self.device)?;
+        let opened = match host {
+            Host::Mock(_) => None,
+            Host::Vulkan(instance) => {
+                let (queue_family, compile_threads) = (self.queue, self.compile_threads);
+                let options = DeviceOptions { queue_family, is_robust: true, compile_threads, ..DeviceOptions::default() };
+                Some((opened(instance, &device, options, self.deadline)?, instance.message_log()))
+            }
+        };
+        let kernel = UserKernel::new(self.subject, device);
+        kept.bounds = Some(Box::new(Checker { kernel, device: opened, foreseen: Vec::new(), last: None }));
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, ()) {
+        let device = Identity::of(&crate::model::DeviceInfo::mock(), 1);
+        let deadline = Some(Duration::from_millis(1500));
+        (Self { device, queue: Some(2), deadline, compile_threads: 3, subject: Subject::default() }, ())
+    }
 }
 
-/// A device of this process, with robust buffer access.
-pub(super) struct LocalChecker {
+impl Question for CheckBounds {
+    type Answer = Bounds;
+
+    fn answer(self, _: &Host, kept: &mut Kept) -> Result<Bounds, Failure> {
+        let unopened = || Failure::new(Status::Error, "no device is open for that");
+        kept.bounds.as_mut().ok_or_else(unopened)?.check(&self.pass, &self.next)
+    }
+
+    #[cfg(test)]
+    fn example() -> (Self, Bounds) {
+        let point = Point::new([("n".into(), 4_u64.into()), ("op".into(), "copy".into())]);
+        let array = r#"{"home":{"buffer":{"set":0,"binding":1}},"path":"to","is_runtime":true,"is_signed":false}"#;
+        let overrun = Overrun { array: serde_json::from_str(array).unwrap(), index: i64::MIN, length: u32::MAX };
+        let bounds =
+            Bounds { overruns: vec![overrun], loops_too_often: true, unfollowed: 1, messages: vec!["two\nlines".to_owned()] };
+        (Self { pass: Pass::Configuration(point), next: vec![Pass::Reference] }, bounds)
+    }
+}
+
+/// A kernel whose passes note how far they index, and the device that they run on.
+pub(super) struct Checker {
     kernel: UserKernel,
     /// A simulated device indexes nothing.
-    device: Option<(Box<dyn Dispatcher>, MessageLog)>,
+    device: Option<(Vulkan, MessageLog)>,
     /// Passes that are compiled ahead.
     foreseen: Vec<(Pass, Noted)>,
     /// The last pass that ran: the next one may share its resources.
@@ -74,11 +119,7 @@ pub(super) struct LocalChecker {
 /// A pass that notes how far it indexes, where it indexes anything.
 type Noted = Result<Option<(Prepared, Noting)>, Failure>;
 
-impl LocalChecker {
-    pub(super) fn new(kernel: UserKernel, device: Option<(Box<dyn Dispatcher>, MessageLog)>) -> Self {
-        Self { kernel, device, foreseen: Vec::new(), last: None }
-    }
-
+impl Checker {
     fn prepare(&mut self, pass: &Pass) -> Noted {
         match pass {
             Pass::Reference => self.kernel.noting_reference(),
@@ -111,9 +152,7 @@ impl LocalChecker {
             }
         }
     }
-}
 
-impl BoundsChecker for LocalChecker {
     fn check(&mut self, pass: &Pass, next: &[Pass]) -> Result<Bounds, Failure> {
         let noted = self.prepared(pass);
         self.look_ahead(next);

@@ -1,0 +1,117 @@
+//! What a process that has the drivers is asked besides to measure. A question, its answer and who finds it are a file here; a line
+//! in the list below has it sent, heard and tested.
+
+pub mod bounds;
+pub mod compile;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Host, Isolated};
+use crate::model::{Failure, Status};
+
+/// Something to be asked.
+pub trait Question: Into<AnyQuestion> {
+    /// What is told.
+    type Answer: Serialize + DeserializeOwned;
+
+    /// Answers it where the drivers are.
+    ///
+    /// # Errors
+    /// Why it can't be answered.
+    fn answer(self, host: &Host, kept: &mut Kept) -> Result<Self::Answer, Failure>;
+
+    /// A question and an answer with something in every part: they must arrive as they were sent.
+    #[cfg(test)]
+    fn example() -> (Self, Self::Answer);
+}
+
+/// What is known of every question: how it is sent, who answers it, and that it arrives.
+macro_rules! questions {
+    ($($name:ident($question:ty)),+ $(,)?) => {
+        /// Any question.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum AnyQuestion {
+            $(#[doc = concat!("A [`", stringify!($question), "`].")] $name(Box<$question>),)+
+        }
+
+        $(impl From<$question> for AnyQuestion {
+            fn from(question: $question) -> Self {
+                Self::$name(Box::new(question))
+            }
+        })+
+
+        impl AnyQuestion {
+            /// Answers it, in whatever form its answer is sent.
+            pub(super) fn answer(self, host: &Host, kept: &mut Kept) -> Result<Value, Failure> {
+                match self {
+                    $(Self::$name(question) => question.answer(host, kept).and_then(sent),)+
+                }
+            }
+        }
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            #[test]
+            fn every_question_and_its_answer_arrive_as_they_were_sent() {
+                $(arrives::<$question>();)+
+            }
+        }
+    };
+}
+
+// All of them: what messages call each, and its type.
+questions! {
+    Compile(compile::Compile),
+    OpenBounds(bounds::OpenBounds),
+    CheckBounds(bounds::CheckBounds),
+}
+
+/// What questions leave behind in a process, for those that come next.
+#[derive(Default)]
+pub struct Kept {
+    bounds: Option<Box<bounds::Checker>>,
+}
+
+/// Who is asked.
+pub enum Respondent<'h> {
+    /// This process.
+    Here(&'h Host, Kept),
+    /// A worker.
+    Apart(Box<Isolated>),
+}
+
+impl Respondent<'_> {
+    /// Asks something.
+    ///
+    /// # Errors
+    /// Why it can't be answered, or that the worker died of it.
+    pub fn ask<Q: Question>(&mut self, question: Q) -> Result<Q::Answer, Failure> {
+        match self {
+            Self::Here(host, kept) => question.answer(host, kept),
+            Self::Apart(worker) => worker.ask(question),
+        }
+    }
+}
+
+/// An answer as it is sent.
+fn sent(answer: impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(answer).map_err(|error| Failure::new(Status::Error, error.to_string()))
+}
+
+#[cfg(test)]
+fn arrives<Q: Question<Answer: PartialEq + std::fmt::Debug>>() {
+    use super::protocol::{Line, Reply, Request, read, write};
+    let (question, answer) = Q::example();
+    let (request, mut pipe) = (Request::Ask(question.into()), Vec::new());
+    write(&mut pipe, &request).unwrap();
+    write(&mut pipe, &Reply::Answered(sent(&answer))).unwrap();
+    let mut input = pipe.as_slice();
+    assert_eq!(read(&mut input).unwrap(), Some(Line::Message(request)));
+    let Some(Line::Message(Reply::Answered(Ok(heard)))) = read(&mut input).unwrap() else { panic!("no answer to a question") };
+    assert_eq!(serde_json::from_value::<Q::Answer>(heard).unwrap(), answer);
+}
