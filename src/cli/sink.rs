@@ -92,7 +92,7 @@ impl Sink {
     pub fn write_with(&self, mut row: Record, measured: Option<(&Case, &Measured)>) -> anyhow::Result<()> {
         row.timestamp = self.now();
         let status = Status::named(&row.status);
-        if status.is_some_and(Status::is_failure) && !row.is_not_run() {
+        if status.is_some_and(Status::is_failure) && row.untried.is_none() {
             let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
             let case = case.collect::<Vec<_>>().join(" ");
             let count = {
@@ -111,8 +111,9 @@ impl Sink {
                 Some(Status::Skipped) => state.skipped += 1,
                 Some(status) if status.is_failure() => {
                     state.failed += 1;
-                    state.not_run += u64::from(row.is_not_run());
-                    state.retryable |= row.is_not_run() && !row.is_refused();
+                    state.not_run += u64::from(row.untried.is_some());
+                    // What the driver, or this program, refused in words, it will refuse again.
+                    state.retryable |= row.untried.is_some_and(|status| status != Status::Error);
                 }
                 _ => {}
             }

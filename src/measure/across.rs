@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::bench::{Answer, Call, Job, Loss, Order, Visited};
-use super::block::{Block, not_run};
+use super::block::Block;
 use super::entry::Entry;
 use super::flags;
 use super::local::REPEATS;
 use super::pair::{is_base_first, joined, pairs};
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::rig::Conditions;
 use super::session::Event;
 use super::visit::{Sizes, Visit, finish};
-use crate::model::{Failure, Status};
+use crate::model::{Failure, Stage, Status};
 
 /// Both devices work by turns while a round lasts, so that both have their clocks up in the next one.
 const TURN: Duration = Duration::from_millis(1);
@@ -49,7 +49,7 @@ impl Block<'_, '_, '_> {
                 return;
             }
             if let Err(failure) = pool.bench(slot) {
-                return wanted.iter().for_each(|&i| entries[i].part_from_base(not_run(&failure)));
+                return wanted.iter().for_each(|&i| entries[i].part_from_base(failure.clone().before_any_case()));
             }
             let (mut done, mut is_ready, mut unready) = (0, false, None);
             let process = pool.process(slot);

@@ -9,12 +9,11 @@ use rand::seq::SliceRandom;
 
 use super::bench::{Answer, Call, CaseKey, Job, Loss, Order};
 use super::entry::Entry;
-use super::pool::Stage;
 use super::racing::FirstVisits;
 use super::rig::IDLE;
 use super::session::{Event, Observer, Options, Outcome, PairBase, Rule, Session, Task};
 use super::stop::{self, LAST_ROUND, Progress, Stop};
-use crate::model::{Case, Failure, Status};
+use crate::model::{Case, Failure, Stage, Status};
 use crate::stats;
 use crate::units::Nanos;
 
@@ -112,7 +111,7 @@ impl Block<'_, '_, '_> {
                 return;
             }
             if let Err(failure) = self.session.pool.bench(slot) {
-                return wanted.iter().for_each(|&i| self.fail(&mut entries[i], not_run(&failure)));
+                return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone().before_any_case()));
             }
             match self.load_those(slot, entries, &wanted) {
                 Ok(done) if done < wanted.len() => self.defer(entries, &wanted[done..], slot),
@@ -214,7 +213,7 @@ impl Block<'_, '_, '_> {
                 match sized {
                     Ok(sizes) => (entries[i].sizes, any) = (Some(sizes), true),
                     Err(failure) => {
-                        entries[i].fail(failure);
+                        entries[i].fail(failure.at(Stage::Sizing));
                         observing.see_end(&mut entries[i]);
                     }
                 }
@@ -276,7 +275,7 @@ impl Block<'_, '_, '_> {
                 entry.suspected_at = Some(at);
                 entry.part_from_base(loss.0.clone());
             }
-            Some(entry) => self.fail(entry, loss.0.clone()),
+            Some(entry) => self.fail(entry, loss.0.clone().at(at)),
             None => {}
         }
     }
@@ -411,7 +410,7 @@ impl Block<'_, '_, '_> {
                     entries[i].visited(slot, process, visited);
                 }
                 Err(failure) => {
-                    entries[i].fail(failure);
+                    entries[i].fail(failure.at(Stage::Timing));
                     observing.see_end(&mut entries[i]);
                 }
             }
@@ -533,7 +532,7 @@ impl Block<'_, '_, '_> {
                 match checked {
                     Ok(()) => any = true,
                     Err(failure) => {
-                        entries[i].fail(failure);
+                        entries[i].fail(failure.at(Stage::Checking));
                         observing.see_end(&mut entries[i]);
                     }
                 }
@@ -556,11 +555,6 @@ impl Block<'_, '_, '_> {
             }
         }
     }
-}
-
-/// What becomes of cases that were never tried.
-pub(super) fn not_run(failure: &Failure) -> Failure {
-    Failure::new(Status::Error, format!("not run: {}: {}", failure.status, failure.reason))
 }
 
 /// Whether a case launches anything: only then does an empty launch say something about it.

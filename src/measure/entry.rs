@@ -7,13 +7,13 @@ use super::block::Observing;
 use super::earlier::Earlier;
 use super::flags::{self, Evidence, Pass, flags};
 use super::local::REPEATS;
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::rig::Conditions;
 use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
 use super::{Measured, Rounds, Timer};
-use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Status};
+use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status};
 use crate::stats;
 use crate::units::Nanos;
 
@@ -225,9 +225,9 @@ impl<'c> Entry<'c> {
     pub(super) fn is_cleared(&self, pool: &Pool) -> bool {
         self.is_active()
             && self.suspected_at.is_some_and(|stage| match stage {
-                Stage::Opening | Stage::Loading => (0..self.places.len()).any(|slot| self.place(pool, slot).is_some()),
                 Stage::Sizing => self.sizes.is_some(),
                 Stage::Timing | Stage::Checking => !self.visits.is_empty(),
+                _ => (0..self.places.len()).any(|slot| self.place(pool, slot).is_some()),
             })
     }
 

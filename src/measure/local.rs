@@ -15,7 +15,7 @@ use super::visit::{SampledCase, Sizes, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::Slot;
-use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Status, Step};
+use crate::model::{Case, DeviceInfo, Failure, Footprint, Measurand, POISON, Repeat, Stage, Status, Step};
 use crate::shader::Prepared;
 use crate::stats;
 use crate::validate::{Learned, Outputs};
@@ -164,7 +164,7 @@ impl<'a> LocalBench<'a> {
     }
 
     fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
-        let prepared = self.prepared(&job.key)?;
+        let prepared = self.prepared(&job.key).map_err(|failure| failure.at(Stage::Compiling))?;
         *shader = ShaderFacts::of(&prepared, self.rig.device.is_simulated());
         let base = job.base.as_ref().map(|key| self.prepare_base(key));
         self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
@@ -247,9 +247,10 @@ impl<'a> LocalBench<'a> {
         let loaded = match self.rig.device.load(prepared) {
             // The others may have taken what it needs: it gets a second try as the first of the next block.
             Err(failure) if failure.status == Status::OutOfMemory && !self.cases.is_empty() => return Err(Refusal::Full),
-            loaded => loaded?,
+            loaded => loaded.map_err(|failure| failure.at(Stage::Loading))?,
         };
-        let (first_pass, poisoned) = self.run_checked(&prepared.case, loaded.slot, is_checked)?;
+        let ran = self.run_checked(&prepared.case, loaded.slot, is_checked);
+        let (first_pass, poisoned) = ran.map_err(|failure| failure.at(Stage::FirstDispatch))?;
         let right = match is_checked {
             true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?,
             false => None,
@@ -279,7 +280,8 @@ impl<'a> LocalBench<'a> {
             return Ok(found);
         }
         let verdict = self.source.check(case, Outputs { bytes, poisoned })?;
-        verdict.map_err(|mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")))?;
+        let failed = |mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")).at(Stage::Checking);
+        verdict.map_err(failed)?;
         Ok(found)
     }
 

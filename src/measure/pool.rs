@@ -2,7 +2,7 @@
 
 use super::bench::{Answering, Bench, Loss, Order};
 use super::{Instrument, Timer};
-use crate::model::{DeviceInfo, Failure, Status};
+use crate::model::{DeviceInfo, Failure, Stage, Status};
 use crate::validate::Learned;
 
 /// So many losses in a row, and a device is given up.
@@ -10,17 +10,6 @@ const MOST_LOSSES: u32 = 3;
 
 /// Opens and calibrates a bench of the device. Times come from where an earlier one found that they do.
 pub type Opener<'a> = Box<dyn FnMut(Option<Timer>) -> Result<Box<dyn Bench + 'a>, Loss> + 'a>;
-
-/// What a bench was lost at: only what succeeded of the same kind shows that the device still does that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Opening,
-    Loading,
-    Sizing,
-    /// Whatever belongs to rounds.
-    Timing,
-    Checking,
-}
 
 /// The benches of one device: one per process that takes part in measuring.
 pub struct Pool<'a> {
@@ -30,7 +19,7 @@ pub struct Pool<'a> {
     /// Of the first bench.
     known: Option<Known>,
     /// Losses in a row, at each stage.
-    losses: [u32; 5],
+    losses: [u32; Stage::COUNT],
     given_up: Option<Failure>,
 }
 
@@ -62,7 +51,7 @@ impl<'a> Pool<'a> {
     /// Why the device can't be measured on.
     pub fn new(slots: usize, opener: Opener<'a>) -> Result<Self, Failure> {
         let slots = (0..slots.max(1)).map(|_| Seat::default()).collect();
-        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; 5], given_up: None };
+        let mut pool = Self { opener, slots, opened: 0, known: None, losses: [0; Stage::COUNT], given_up: None };
         pool.bench(0)?;
         Ok(pool)
     }
@@ -72,7 +61,14 @@ impl<'a> Pool<'a> {
         let known = Some(Known::of(&bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
         let slot = Seat { bench: Some(Box::new(bench)), process: 1, guests: 0 };
-        Self { opener: Box::new(move |_| Err(gone())), slots: vec![slot], opened: 1, known, losses: [0; 5], given_up: None }
+        Self {
+            opener: Box::new(move |_| Err(gone())),
+            slots: vec![slot],
+            opened: 1,
+            known,
+            losses: [0; Stage::COUNT],
+            given_up: None,
+        }
     }
 
     /// Numbers processes from behind this number on. Before anything is loaded.
@@ -163,8 +159,12 @@ impl<'a> Pool<'a> {
                 self.slots[slot] = Seat { bench: Some(bench), process: self.opened, guests: 0 };
                 self.succeeded(Stage::Opening);
             }
-            // What a driver refuses in words, it will refuse again.
-            Err(Loss(mut failure)) if matches!(failure.status, Status::Error | Status::OutOfMemory) => {
+            // What a driver refuses in words, it will refuse again; and what becomes of a reference in the first process that runs it, will
+            // again become of it.
+            Err(Loss(mut failure))
+                if matches!(failure.status, Status::Error | Status::OutOfMemory)
+                    || (failure.stage == Some(Stage::Reference) && self.opened == 0) =>
+            {
                 if slot > 0 {
                     failure.reason.push_str(" (in a process beside the first: --processes 1 needs only one)");
                 }
@@ -208,7 +208,7 @@ impl<'a> Pool<'a> {
         let losses = &mut self.losses[at as usize];
         *losses += 1;
         if *losses >= MOST_LOSSES && self.given_up.is_none() {
-            let Failure { status, reason } = &loss.0;
+            let Failure { status, reason, .. } = &loss.0;
             let reason = format!("the device failed {MOST_LOSSES} times in a row and was given up; the last time: {reason}");
             self.given_up = Some(Failure::new(*status, reason));
         }

@@ -34,7 +34,7 @@ pub use format::{Format, FormatUse, Numbers, Precision};
 pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
 pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
-pub use outcome::{Failure, Flag, Status};
+pub use outcome::{Failure, Flag, Stage, Status};
 pub use permutation::Permutation;
 pub use preset::Preset;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};

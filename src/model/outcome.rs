@@ -78,11 +78,43 @@ impl fmt::Display for Status {
     }
 }
 
+/// What was under way when something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Telling from limits and features whether the device can run the case.
+    Planning,
+    /// Opening and calibrating the device: the case was never tried.
+    Opening,
+    /// Running the reference that a search compares results with.
+    Reference,
+    /// From source to SPIR-V.
+    Compiling,
+    /// Making resources and pipelines.
+    Loading,
+    /// The first pass, in which some drivers compile.
+    FirstDispatch,
+    /// Finding out how many passes a sample needs.
+    Sizing,
+    /// Rounds of samples.
+    Timing,
+    /// Comparing results.
+    Checking,
+}
+
+impl Stage {
+    /// How many there are.
+    pub const COUNT: usize = Self::Checking as usize + 1;
+}
+
 /// Why a case has no figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// How it ended: one of the failures, or skipped, where only trying showed what the device lacks.
     pub status: Status,
+    /// What was under way, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
     /// What happened, and what to try, in words.
     pub reason: String,
 }
@@ -90,7 +122,24 @@ pub struct Failure {
 impl Failure {
     /// A failure of this kind.
     pub fn new(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into() }
+        Self { status, stage: None, reason: reason.into() }
+    }
+
+    /// The same, with what was under way, unless it tells that already.
+    #[must_use]
+    pub fn at(self, stage: Stage) -> Self {
+        Self { stage: self.stage.or(Some(stage)), ..self }
+    }
+
+    /// The same for a case that was never tried, since the device failed in this way.
+    #[must_use]
+    pub fn before_any_case(self) -> Self {
+        Self { stage: Some(Stage::Opening), ..self }
+    }
+
+    /// Whether the case was never tried.
+    pub fn is_untried(&self) -> bool {
+        self.stage == Some(Stage::Opening)
     }
 }
 

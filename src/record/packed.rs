@@ -31,6 +31,7 @@ impl Packed {
             field.read(std::str::from_utf8(cell).unwrap_or_default());
         }
         record.axis_values = parse_axes(&record.axes).unwrap_or_default();
+        record.look_behind();
         record
     }
 }

@@ -213,6 +213,7 @@ impl<R: Read> Reader<R> {
         }
         check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
         record.axis_values = parse_axes(&record.axes).map_err(|problem| wrong("axes", problem))?;
+        record.look_behind();
         for ((name, role), text) in self.names.iter().zip(&self.roles).zip(row) {
             let axis = matches!(role, Role::Other).then(|| record.axis_values.get(name)).flatten();
             if axis.is_some_and(|value| Cell::from(value).to_string() != text) {

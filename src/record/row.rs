@@ -8,7 +8,7 @@ use crate::model::{
     Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Status,
 };
 use crate::plan::{Plan, Planned, case_id};
-use crate::record::{Record, Standing};
+use crate::record::Record;
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
 
@@ -19,8 +19,8 @@ const AFTER_ONE_PASS: &str = "compared after one pass, not after a timed batch: 
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
 
-/// How the reason of a row begins that was never tried.
-pub(super) const NOT_RUN: &str = "not run:";
+/// How the reason of a row begins that was never tried: rows of schema 1 have no column for it.
+const NOT_RUN: &str = "not run:";
 
 /// How the flag of a known driver fault begins.
 const QUIRK: &str = "quirk:";
@@ -55,6 +55,13 @@ impl<'a> Described<'a> {
     }
 }
 
+/// How rows of schema 1, and messages, tell a failure: one of a case that was never tried is an error, with what became of the device in
+/// its words.
+pub fn told(failure: &Failure) -> (Status, String) {
+    let Failure { status, reason, .. } = failure;
+    if failure.is_untried() { (Status::Error, format!("{NOT_RUN} {status}: {reason}")) } else { (*status, reason.clone()) }
+}
+
 /// The flag of a known driver fault.
 pub fn quirk_flag(quirk: &Quirk) -> String {
     format!("{QUIRK}{}", quirk.name)
@@ -79,7 +86,7 @@ impl Record {
         row.describe(of, device);
         match (fate, &of.case) {
             (Fate::Planned, _) | (Fate::NotRun(_), Err(_)) => {}
-            (Fate::NotRun(failure), Ok(_)) => row.not_run(failure),
+            (Fate::NotRun(failure), Ok(_)) => row.fail(&failure.clone().before_any_case()),
             (Fate::Tried(Outcome { shader, result }), case) => {
                 shader.iter().for_each(|shader| row.describe_shader(shader));
                 match (result, case) {
@@ -165,7 +172,8 @@ impl Record {
 
     /// Says why it isn't measured in a pair, though it should be.
     pub fn leave_unpaired(&mut self, failure: &Failure) {
-        self.add_reason(format!("not paired, its base: {}: {}", failure.status, failure.reason));
+        let (status, reason) = told(failure);
+        self.add_reason(format!("not paired, its base: {status}: {reason}"));
     }
 
     /// Says one more thing about how it came to be.
@@ -288,8 +296,10 @@ impl Record {
 
     /// Takes a failure: it has no figures.
     fn fail(&mut self, failure: &Failure) {
-        self.status = failure.status.to_string();
-        self.reason.clone_from(&failure.reason);
+        let (status, reason) = told(failure);
+        self.status = status.to_string();
+        self.reason = reason;
+        self.untried = failure.is_untried().then_some(failure.status);
         if failure.status == Status::WrongResult {
             self.checked = "true".to_owned();
         }
@@ -301,20 +311,13 @@ impl Record {
         self.check_note = why.to_owned();
     }
 
-    /// Says that it was never tried, for this reason.
-    fn not_run(&mut self, failure: &Failure) {
-        self.status = Status::Error.to_string();
-        self.reason = format!("{NOT_RUN} {}: {}", failure.status, failure.reason);
-    }
-
-    /// Whether it was never tried.
-    pub fn is_not_run(&self) -> bool {
-        Standing::of(self) == Standing::NotRun
-    }
-
-    /// Whether it was never tried because the driver, or this program, refused in words: it will again.
-    pub fn is_refused(&self) -> bool {
-        self.reason.strip_prefix(NOT_RUN).is_some_and(|why| why.trim_start().starts_with(Status::Error.as_str()))
+    /// Takes from its cells what no column tells.
+    pub(super) fn look_behind(&mut self) {
+        let failed = Status::named(&self.status).filter(|status| status.is_failure());
+        self.untried = failed.and_then(|status| {
+            let why = self.reason.strip_prefix(NOT_RUN)?;
+            Some(why.split(':').next().and_then(|word| Status::named(word.trim())).unwrap_or(status))
+        });
     }
 
     /// Takes what was measured.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::{Cell, Field, Kind};
-use crate::model::{AxisValue, Point};
+use crate::model::{AxisValue, Point, Status};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
@@ -59,6 +59,8 @@ macro_rules! columns {
             )*)*
             /// The value of every axis of the experiment, also of those that a fixed column holds.
             pub axis_values: BTreeMap<String, AxisValue>,
+            /// Of a case that was never tried, how the device failed.
+            pub untried: Option<Status>,
         }
 
         impl Record {

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use super::Record;
-use super::row::NOT_RUN;
 use crate::measure::Stop;
 use crate::model::{Flag, Status};
 
@@ -28,7 +27,7 @@ impl Standing {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
             // Whatever kept the device from being opened or calibrated.
-            Some(status) if status != Status::Ok && row.reason.starts_with(NOT_RUN) => Self::NotRun,
+            Some(_) if row.untried.is_some() => Self::NotRun,
             Some(Status::Timeout | Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error) => Self::Failed,
             Some(Status::Ok) if row.stop == Stop::BrokenOff.as_str() => Self::Begun,
             // A status that only a newer version knows stands as it is.
@@ -91,7 +90,9 @@ mod tests {
 
     fn row(status: &str, reason: &str, timestamp: &str) -> Record {
         let (status, reason, timestamp) = (status.to_owned(), reason.to_owned(), timestamp.to_owned());
-        Record { status, reason, timestamp, ..Record::new() }
+        let mut row = Record { status, reason, timestamp, ..Record::new() };
+        row.look_behind();
+        row
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Status, Uuid};
+use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Stage, Status, Uuid};
 use crate::subject::{Subject, UserKernel};
 use crate::validate::Expected;
 
@@ -139,7 +139,7 @@ impl Host {
         let Opening { warm_up, max_time, timer, .. } = *opening;
         let mut bench = LocalBench::new(dispatcher, tools, source, LocalOptions { warm_up, max_time, timer })?;
         calibrated();
-        bench.learn().map_err(at_reference)?;
+        bench.learn().map_err(|failure| failure.at(Stage::Reference))?;
         Ok(bench)
     }
 
@@ -190,14 +190,6 @@ pub(super) fn opened(
         opened.set_timeout(deadline);
     }
     Ok(Vulkan::new(opened))
-}
-
-/// How the reason of a failure begins that the reference met.
-pub const AT_REFERENCE: &str = "the reference: ";
-
-/// A failure that the reference met.
-pub(super) fn at_reference(failure: Failure) -> Failure {
-    Failure::new(failure.status, format!("{AT_REFERENCE}{}", failure.reason))
 }
 
 /// What a right device writes is what the twin says.

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 pub use child::Listener;
 pub use find::{Found, Place, find};
-pub use host::{AT_REFERENCE, Hello, Host, Identity, Opening};
+pub use host::{Hello, Host, Identity, Opening};
 pub use protocol::{Reply, Request};
 pub use remote::{Isolated, NoDrivers, RemoteBench};
 pub use serve::serve;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::child::{Listener, Silence, Worker};
-use super::host::{Hello, Opening, at_reference};
+use super::host::{Hello, Opening};
 use super::protocol::{Reply, Request};
 use super::questions::Question;
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
-use crate::model::{DeviceInfo, Failure, Status};
+use crate::model::{DeviceInfo, Failure, Stage, Status};
 use crate::validate::Learned;
 
 /// A worker whose drivers are loaded.
@@ -94,7 +94,7 @@ impl Isolated {
             Ok(other) => Err(Loss(out_of_turn(&other))),
             Err(silence) => {
                 let failure = self.worker.failure(&silence, waited);
-                Err(Loss(if is_calibrated && has_reference { at_reference(failure) } else { failure }))
+                Err(Loss(if is_calibrated && has_reference { failure.at(Stage::Reference) } else { failure }))
             }
         }
     }
@@ -229,7 +229,7 @@ impl Drop for RemoteBench {
             Err(Silence::Dead) => self.worker.failure(&Silence::Dead, limit),
             Err(Silence::Late) => self.worker.failure(&Silence::Late, limit),
         };
-        let Failure { status, reason } = failure;
+        let Failure { status, reason, .. } = failure;
         self.listener.fault(&format!("closing {}: {status}: {reason}", self.info.name));
     }
 }

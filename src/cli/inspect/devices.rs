@@ -64,7 +64,7 @@ impl Asking<'_> {
         };
         let (told, status, reason) = match told {
             Ok(told) => (told, Status::Ok, String::new()),
-            Err(Failure { status, reason }) => (None, status, reason),
+            Err(Failure { status, reason, .. }) => (None, status, reason),
         };
         let isa = self.write_code(device, told.as_ref())?;
         let executables = told.map(|told| told.executables);

@@ -255,7 +255,7 @@ impl<'r> Looker<'r> {
     }
 
     /// A device that was lost isn't used again. What a configuration lacks, its own row says.
-    fn note_failure(&mut self, what: &str, Failure { status, reason }: &Failure) {
+    fn note_failure(&mut self, what: &str, Failure { status, reason, .. }: &Failure) {
         if *status == Status::Skipped {
             return;
         }

@@ -15,15 +15,15 @@ use crate::cli::settings::Settings;
 use crate::cli::sink::Sink;
 use crate::cli::target::Targets;
 use crate::gpu::compile_threads;
-use crate::measure::{BLOCK_CASES, CaseKey, Event, Loss, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
-use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Quirk, Status};
+use crate::measure::{BLOCK_CASES, CaseKey, Event, Measured, Opener, Options, Outcome, Pool, Rule, Session, Stop, Task};
+use crate::model::{AxisValue, Cache, Case, DeviceInfo, Failure, Flag, Point, Quirk, Stage, Status};
 use crate::output::Bar;
 use crate::plan::case_id;
 use crate::record::{Described, Fate, Record, Standing, quirk_flag};
 use crate::subject::{Doubt, Subject, UserKernel};
 use crate::tuning::search::{Strategy, search_from};
 use crate::tuning::space::Space;
-use crate::worker::{AT_REFERENCE, Opening};
+use crate::worker::Opening;
 
 /// Finalists of earlier blocks that are measured once more beside each other are no slower than the best by more than this.
 const NEAR: f64 = 1.1;
@@ -228,7 +228,7 @@ impl<'r> Race<'r> {
             }
             self.compare_written(&mut session)?;
         }
-        if let Some(Failure { status, reason }) = session.given_up() {
+        if let Some(Failure { status, reason, .. }) = session.given_up() {
             self.sink.voice.fault(&format!("given up: {status}: {reason}"));
         }
         self.write_rest()?;
@@ -605,11 +605,11 @@ pub fn session<'r>(
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
     let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));
-    let pool = pool.map_err(|Failure { status, reason }| match reason.strip_prefix(AT_REFERENCE) {
-        Some(reason) => anyhow!(
-            "the reference, which all results are compared with, can't be run: {reason} (--reference names another one)"
+    let pool = pool.map_err(|Failure { status, stage, reason }| match stage {
+        Some(Stage::Reference) => anyhow!(
+            "the reference, which all results are compared with, can't be run: {status}: {reason} (--reference names another one)"
         ),
-        None => anyhow!("the device can't be measured on: {status}: {reason}"),
+        _ => anyhow!("the device can't be measured on: {status}: {reason}"),
     })?;
     Ok(Session::new(pool, options).keeping_few_rounds())
 }
@@ -624,16 +624,6 @@ fn opener<'r>(settings: &Settings, targets: &'r Targets, subject: Subject, max_t
     let mut process = 0;
     Box::new(move |timer| {
         process += 1;
-        let opened = targets.open(place, Opening { timer, process, ..usual.clone() }).map(|bench| bench as _);
-        opened.map_err(|loss| if process == 1 { at_once(loss) } else { loss })
+        targets.open(place, Opening { timer, process, ..usual.clone() }).map(|bench| bench as _)
     })
-}
-
-/// What becomes of the reference in the first process that runs it, will again become of it: nobody is to wait for two more. In
-/// words that a device is given up for at once.
-fn at_once(Loss(failure): Loss) -> Loss {
-    match failure.reason.strip_prefix(AT_REFERENCE) {
-        Some(reason) => Loss(Failure::new(Status::Error, format!("{AT_REFERENCE}{}: {reason}", failure.status))),
-        None => Loss(failure),
-    }
 }
