@@ -352,8 +352,8 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
         let source = Always(case.clone());
         let options = LocalOptions { warm_up, max_time, timer: None };
         let local = LocalBench::new(Box::new(&mut *device), tools.clone(), Box::new(source), options).map_err(failed)?;
-        let mut session = Session::new(Pool::of(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
-        let key = CaseKey::of(&case.case);
+        let mut session = Session::new(Pool::single(local), Options { rule: Rule::Each, max_noise: 0.01, max_time, seed: 1 });
+        let key = CaseKey::from_case(&case.case);
         let task = Task { key: key.clone(), case: &case.case, base: Some(PairBase::Here(key)) };
         let tasks = vec![task; TRIES / 10];
         let mut measured = Vec::new();

@@ -73,7 +73,7 @@ impl<'r> Judge<'r> {
             return Err(format!("column `{column}`: {why}; no run wrote this row: mend it, or take it out"));
         }
         let is_new = !is_kept(device, place);
-        let is_kept = Standing::of(row) == Standing::Finished && is_new && self.is_current(row, &planned);
+        let is_kept = Standing::from_row(row) == Standing::Finished && is_new && self.is_current(row, &planned);
         Ok(is_kept.then_some((device, planned)))
     }
 

@@ -157,7 +157,8 @@ impl Rows {
         let group = self.group(block, &record, place);
         self.axes.extend(record.axis_values.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
         let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
-        let new = Row { standing: Standing::of(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
+        let new =
+            Row { standing: Standing::from_row(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
         let row = match self.row_of.get(&(block, fresh.case.clone())) {
             Some(&row) => {
                 self.settle(row, new, &record);

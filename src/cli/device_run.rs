@@ -242,7 +242,8 @@ impl<'r> DeviceRun<'r> {
         let mut settled = Vec::new();
         for (planned, mut row) in rows {
             // What was broken off is to go on, and so is what the device was given up at.
-            settled.extend(matches!(Standing::of(&row), Standing::Failed | Standing::Finished).then(|| row.case_id.clone()));
+            settled
+                .extend(matches!(Standing::from_row(&row), Standing::Failed | Standing::Finished).then(|| row.case_id.clone()));
             if let Some(base) = &planned.base {
                 self.relations.compare(&base.case_id, &mut row);
                 // A merge compares with what another shard, or another try, has measured.

@@ -130,7 +130,7 @@ impl Kept {
                 }
                 None => {
                     again += 1;
-                    dropped += u64::from(Standing::of(&row) == Standing::Finished);
+                    dropped += u64::from(Standing::from_row(&row) == Standing::Finished);
                 }
             }
         }

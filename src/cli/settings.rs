@@ -177,7 +177,7 @@ impl Settings {
     /// How a device is opened whose cases may be timed so long, for the catalogue, in the first process.
     pub fn opening(&self, place: &Place, max_time: Duration) -> Opening {
         Opening {
-            device: Identity::of(&place.info, place.index),
+            device: Identity::at_place(&place.info, place.index),
             queue: self.devices.queue,
             detail: self.detail,
             is_robust: self.devices.is_robust,

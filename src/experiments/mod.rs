@@ -130,7 +130,7 @@ pub trait Experiment: Sync {
     /// # Errors
     /// Why they don't show in the code.
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(case.work.bytes.map(|_| Traffic::of(case)).into_iter().collect())
+        Ok(case.work.bytes.map(|_| Traffic::usual(case)).into_iter().collect())
     }
 }
 

@@ -30,7 +30,7 @@ pub struct CaseKey {
 
 impl CaseKey {
     /// That of a case.
-    pub fn of(case: &Case) -> Self {
+    pub fn from_case(case: &Case) -> Self {
         Self { experiment: case.experiment.clone(), variant: case.variant.clone(), point: case.point.clone() }
     }
 }
@@ -227,7 +227,7 @@ pub struct ShaderFacts {
 
 impl ShaderFacts {
     /// Of a compiled case; `None` for one without kernels.
-    pub fn of(prepared: &Prepared, is_simulated: bool) -> Option<Self> {
+    pub fn from_prepared(prepared: &Prepared, is_simulated: bool) -> Option<Self> {
         prepared.kernels.first()?;
         let compile_time = prepared.kernels.iter().map(|kernel| kernel.module.compile_time).sum();
         let timed = prepared.case.timed_kernels().into_iter().filter_map(|kernel| prepared.kernels.get(kernel));

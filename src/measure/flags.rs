@@ -108,7 +108,7 @@ const NOMINAL: f64 = 1.01;
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
 pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
     let bound = case.bound?;
-    let limit = peaks.of(bound)?;
+    let limit = peaks.limit(bound)?;
     let (amount, unit, verb) = match bound {
         Bound::Memory | Bound::Shared => (case.work.bytes?, "GB/s", "move"),
         Bound::Float16 | Bound::Float32 | Bound::Float64 | Bound::Matrix16 => (case.work.flops?, "GFLOP/s", "compute"),

@@ -165,7 +165,7 @@ impl<'a> LocalBench<'a> {
 
     fn load(&mut self, job: &Job, shader: &mut Option<ShaderFacts>) -> Result<Loaded, Refusal> {
         let prepared = self.prepared(&job.key).map_err(|failure| failure.at(Stage::Compiling))?;
-        *shader = ShaderFacts::of(&prepared, self.rig.device.is_simulated());
+        *shader = ShaderFacts::from_prepared(&prepared, self.rig.device.is_simulated());
         let base = job.base.as_ref().map(|key| self.prepare_base(key));
         self.make_room(&prepared, base.as_ref().and_then(|base| base.as_ref().ok()))?;
         let (subject, right, loaded) = self.load_alone(&prepared, job.is_checked)?;

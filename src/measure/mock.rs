@@ -359,7 +359,7 @@ impl Dispatcher for Mock {
     fn processor_time(&self) -> Option<ProcessorTime> {
         let share = self.options.contention;
         let ran = self.now();
-        (share > 0.0).then(|| ProcessorTime::of(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
+        (share > 0.0).then(|| ProcessorTime::from_thread(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
     }
 
     fn memory_budget(&self) -> Footprint {

@@ -57,7 +57,7 @@ impl<'a> Pool<'a> {
     }
 
     /// One bench, which can't be replaced.
-    pub fn of(bench: impl Bench + 'a) -> Self {
+    pub fn single(bench: impl Bench + 'a) -> Self {
         let known = Some(Known::of(&bench));
         let gone = || Loss(Failure::new(Status::Error, "its only bench was lost"));
         let slot = Seat { bench: Some(Box::new(bench)), process: 1, guests: 0 };

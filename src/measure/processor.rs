@@ -41,7 +41,7 @@ impl ProcessorTime {
     }
 
     /// Of one thread, where nobody else takes more than what it waits.
-    pub fn of(thread: ThreadTime) -> Self {
+    pub fn from_thread(thread: ThreadTime) -> Self {
         Self { threads: BTreeMap::from([(0, thread)]), busy: thread.ran + thread.waited }
     }
 

@@ -150,7 +150,7 @@ pub struct Peaks {
 
 impl Peaks {
     /// The limit of a part.
-    pub fn of(&self, bound: Bound) -> Option<f64> {
+    pub fn limit(&self, bound: Bound) -> Option<f64> {
         match bound {
             Bound::Memory => self.memory,
             Bound::Shared => self.shared,

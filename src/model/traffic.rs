@@ -66,7 +66,7 @@ pub struct Traffic {
 impl Traffic {
     /// All that the invocations of the largest dispatch read from and write to buffers, without a loop, is the case's bytes; where it states
     /// none, its items.
-    pub fn of(case: &Case) -> Self {
+    pub fn usual(case: &Case) -> Self {
         let product = |sizes: [u32; 3]| sizes.map(u64::from).iter().product::<u64>();
         let largest = case.largest_dispatch();
         Self {

@@ -23,7 +23,7 @@ pub enum Standing {
 
 impl Standing {
     /// How far a row got.
-    pub fn of(row: &Record) -> Self {
+    pub fn from_row(row: &Record) -> Self {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
             // Whatever kept the device from being opened or calibrated.
@@ -55,7 +55,7 @@ pub enum Choice {
 /// Chooses between two rows of one case. Of two without figures that say the same, the later stands: the one of a run is later
 /// than that of a dry run.
 pub fn choose(first: &Record, second: &Record) -> Choice {
-    let [one, two] = [first, second].map(Standing::of);
+    let [one, two] = [first, second].map(Standing::from_row);
     match one.cmp(&two) {
         Ordering::Greater => return Choice::First,
         Ordering::Less => return Choice::Second,
@@ -109,14 +109,14 @@ mod tests {
                 assert_eq!((choose(less, more), choose(more, less)), (Choice::Second, Choice::First), "{}", more.status);
             }
         }
-        assert_eq!(Standing::of(&row("device_lost", "not run: no device", "")), Standing::NotRun);
-        assert_eq!(Standing::of(&row("device_lost", "the case was not run: x", "")), Standing::Failed);
-        assert!(ladder.iter().map(|row| Standing::of(row).is_tried()).eq([false, false, true, true, true]));
+        assert_eq!(Standing::from_row(&row("device_lost", "not run: no device", "")), Standing::NotRun);
+        assert_eq!(Standing::from_row(&row("device_lost", "the case was not run: x", "")), Standing::Failed);
+        assert!(ladder.iter().map(|row| Standing::from_row(row).is_tried()).eq([false, false, true, true, true]));
     }
 
     #[test]
     fn every_status_has_its_standing() {
-        let standing = |status: Status| Standing::of(&row(status.as_str(), "", ""));
+        let standing = |status: Status| Standing::from_row(&row(status.as_str(), "", ""));
         for status in Status::ALL {
             let mendable = ["timeout", "crashed", "device_lost", "out_of_memory", "error"].contains(&status.as_str());
             assert_eq!(standing(status) == Standing::Failed, mendable, "{status}");

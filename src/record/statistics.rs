@@ -79,7 +79,7 @@ pub struct Figures {
 
 impl Figures {
     /// Of what a driver, by its `VkDriverId`, tells of a pipeline's executables.
-    pub fn of(driver_id: &str, executables: &[Executable]) -> Self {
+    pub fn from_executables(driver_id: &str, executables: &[Executable]) -> Self {
         let figure = |column| figure(driver_id, column, executables);
         let (registers, spill_bytes, code_bytes) =
             (figure(Column::Registers), figure(Column::SpillBytes), figure(Column::CodeBytes));
@@ -101,7 +101,8 @@ impl Record {
     pub(super) fn describe_statistics(&mut self, case: &Case, kernels: &[PipelineStatistics]) {
         self.statistics = json(case, kernels);
         let timed: Vec<&PipelineStatistics> = case.timed_kernels().into_iter().filter_map(|at| kernels.get(at)).collect();
-        let figures: Vec<Figures> = timed.iter().map(|kernel| Figures::of(&self.driver_id, &kernel.executables)).collect();
+        let figures: Vec<Figures> =
+            timed.iter().map(|kernel| Figures::from_executables(&self.driver_id, &kernel.executables)).collect();
         // Where the driver doesn't tell of one of them, it tells of no most and of no sum.
         let all = |of: fn(&Figures) -> Option<u64>| figures.iter().map(of).collect::<Option<Vec<u64>>>().unwrap_or_default();
         self.registers = all(|figures| figures.registers).into_iter().max();

@@ -164,7 +164,8 @@ impl Compiler {
             Err(shaderc::Error::CompilationError(_, words)) => return Err(refuse(words)),
             Err(other) => return Err(CompileError::Compiler(other.to_string())),
         };
-        let reflection = Reflection::of(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
+        let reflection =
+            Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
         let source_hash = source_hash(subject, &read.borrow());
         Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection })
     }

@@ -45,7 +45,12 @@ impl WorkgroupFit {
     ///
     /// # Errors
     /// Where the present size can't be told.
-    pub fn of(reflection: &Reflection, entry: &EntryPoint, values: &SpecValues, limits: &Limits) -> Result<Self, ReflectError> {
+    pub fn check(
+        reflection: &Reflection,
+        entry: &EntryPoint,
+        values: &SpecValues,
+        limits: &Limits,
+    ) -> Result<Self, ReflectError> {
         let size = reflection.local_size(entry, values)?;
         let shared_bytes = reflection.shared_bytes(values)?;
         let trial = Trial { reflection, entry, values, limits, size };
@@ -121,7 +126,7 @@ mod tests {
         let module = Compiler::new(library).unwrap().compile("fit.comp", &[], SpirvTarget::default()).unwrap();
         let reflection = &module.reflection;
         let values = values.iter().copied().collect();
-        WorkgroupFit::of(reflection, &reflection.entry_points[0], &values, &DeviceInfo::mock().limits).unwrap()
+        WorkgroupFit::check(reflection, &reflection.entry_points[0], &values, &DeviceInfo::mock().limits).unwrap()
     }
 
     fn reach(largest: u32, limit: &'static str, allowed: u64, needed: u64) -> Reach {

@@ -95,7 +95,7 @@ pub enum LocalizeError {
 /// # Errors
 /// Where the words are no module, the entry point isn't there, or its size is declared in a way that can't be changed.
 pub fn specializable(words: &[u32], entry: &str) -> Result<(Vec<u32>, LocalSizeIds), LocalizeError> {
-    let reflection = Reflection::of(words)?;
+    let reflection = Reflection::parse(words)?;
     let point = find(&reflection, entry)?;
     let chosen = LocalSizeIds::of(point, words)?;
     if chosen.added == [false; 3] && !point.needs_local_size_id {
@@ -115,7 +115,7 @@ fn find<'a>(reflection: &'a Reflection, entry: &str) -> Result<&'a EntryPoint, L
 
 /// Holds the result against what was asked for: an invalid module may use the ids that are new, or declare things twice.
 fn confirm(words: &[u32], entry: &str, chosen: &LocalSizeIds) -> Result<(), LocalizeError> {
-    let reflection = Reflection::of(words)?;
+    let reflection = Reflection::parse(words)?;
     let expected: Vec<Extent> = chosen
         .ids
         .iter()
@@ -547,7 +547,7 @@ mod tests {
         let whole = module(&[&main, &other, &MODE, &mode]);
         let (words, ids) = specializable(&whole, "b").unwrap();
         assert_eq!(ids.defaults, [64, 3, 4]);
-        let names: Vec<String> = Reflection::of(&words).unwrap().entry_points.into_iter().map(|point| point.name).collect();
+        let names: Vec<String> = Reflection::parse(&words).unwrap().entry_points.into_iter().map(|point| point.name).collect();
         assert_eq!(names, ["b"]);
         let unknown = LocalizeError::UnknownEntry { name: "c".to_owned(), nearest: vec![] };
         assert_eq!(specializable(&whole, "c"), Err(unknown));

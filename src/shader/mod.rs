@@ -61,7 +61,7 @@ impl Module {
     pub fn of_spirv(words: Vec<u32>, entry: Option<&str>) -> Result<Self, ReflectError> {
         let reflection = match entry {
             Some(name) => Reflection::of_entry(&words, name)?,
-            None => Reflection::of(&words)?,
+            None => Reflection::parse(&words)?,
         };
         let spirv_hash = compile::spirv_hash(&words);
         Ok(Self { words, source_hash: String::new(), spirv_hash, compile_time: Duration::ZERO, reflection })

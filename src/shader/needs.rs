@@ -31,7 +31,7 @@ pub struct Lack {
 
 impl Needs {
     /// What a device lacks for an entry point of a module.
-    pub fn of(module: &Module, entry: &EntryPoint, device: &DeviceInfo) -> Self {
+    pub fn check(module: &Module, entry: &EntryPoint, device: &DeviceInfo) -> Self {
         let reflection = &module.reflection;
         let mut needs = Self::default();
         for capability in &reflection.capabilities {
@@ -228,7 +228,7 @@ mod tests {
 
     fn needs(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Needs {
         let module = compiled(glsl, target);
-        Needs::of(&module, &module.reflection.entry_points[0], device)
+        Needs::check(&module, &module.reflection.entry_points[0], device)
     }
 
     fn lacking(glsl: &str, target: SpirvTarget, device: &DeviceInfo) -> Vec<String> {
@@ -276,7 +276,7 @@ mod tests {
         // What breaks another rule asks for no layout.
         let mut module = Module::of_spirv(compiled(tight, SpirvTarget::default()).words.clone(), None).unwrap();
         module.words[1] = 0x0001_0700;
-        let needs = Needs::of(&module, &module.reflection.entry_points[0], &mock);
+        let needs = Needs::check(&module, &module.reflection.entry_points[0], &mock);
         assert!(needs.lacking.iter().all(|lack| !lack.need.contains("layout")), "{:?}", needs.lacking);
         let able = DeviceInfo { features: [Feature::ScalarBlockLayout].into(), ..mock.clone() };
         assert_eq!(lacking(tight, SpirvTarget::default(), &able), [""; 0]);

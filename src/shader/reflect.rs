@@ -235,14 +235,14 @@ impl Reflection {
     /// # Errors
     /// Where the words are no module, or one whose interface makes no sense. Not everything that makes a module invalid is
     /// noticed.
-    pub fn of(words: &[u32]) -> Result<Self, ReflectError> {
+    pub fn parse(words: &[u32]) -> Result<Self, ReflectError> {
         Self::read(&loader::load(words)?)
     }
 
     /// The same of one entry point of a module that may have several: the others, and variables that only they use, are left out.
     ///
     /// # Errors
-    /// As [`Reflection::of`], and where no compute entry point bears the name.
+    /// As [`Reflection::parse`], and where no compute entry point bears the name.
     pub fn of_entry(words: &[u32], name: &str) -> Result<Self, ReflectError> {
         let mut module = loader::load(words)?;
         reach::narrow(&mut module, name)?;

@@ -185,7 +185,7 @@ fn find<'a>(constants: &'a [SpecConstant], name: &str) -> Result<&'a SpecConstan
 }
 
 fn bits_for(constant: &SpecConstant, scalar: Scalar) -> Result<u64, SpecializeError> {
-    let (given, bits) = ScalarType::of(scalar);
+    let (given, bits) = ScalarType::typed(scalar);
     if given == constant.ty {
         Ok(bits)
     } else {

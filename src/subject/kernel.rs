@@ -258,7 +258,7 @@ impl UserKernel {
     }
 
     fn specialized(&self, Made { case, source, values, .. }: &Made) -> Result<Specialized, Failure> {
-        let needs = Needs::of(&source.module, source.entry(), &self.device);
+        let needs = Needs::check(&source.module, source.entry(), &self.device);
         if let Some(lack) = needs.lacking.first() {
             return Err(skipped(lack.to_string()));
         }

@@ -75,7 +75,7 @@ impl Ratio {
     /// The ratio of two times with its 95 % interval, from the intervals of both: their halves, as logarithms, add as squares do
     /// (Zou and Donner, Construction of confidence limits about effect measures: a general approach, Statistics in Medicine 27,
     /// 2008). Times that weren't taken alternately share no disturbance that would cancel, so nothing is lost by it.
-    pub fn of(time: &Timing, base: &Timing) -> Self {
+    pub fn between(time: &Timing, base: &Timing) -> Self {
         Self::stretched(time, base, 1.0)
     }
 
@@ -204,7 +204,7 @@ fn tied(timed: &[(&Point, &Timing)], point: &Point, best: &Timing) -> (Vec<Place
     let (precise, rough): (Vec<_>, Vec<_>) = others().partition(|(_, timing)| timing.is_precise);
     let reaches = |timing: &Timing, factor: f64| Ratio::stretched(timing, best, factor).low <= 1.0;
     let factor = stretch(precise.len());
-    let is_clear = |timing: &Timing| Ratio::of(timing, best).high < WIDEST;
+    let is_clear = |timing: &Timing| Ratio::between(timing, best).high < WIDEST;
     let (precise, vague): (Vec<_>, Vec<_>) =
         precise.into_iter().filter(|(_, timing)| reaches(timing, factor)).partition(|(_, timing)| is_clear(timing));
     let mut tied: Vec<Placed> = (precise.into_iter()).map(|(point, timing)| placed(point, timing, best)).collect();
@@ -225,7 +225,7 @@ fn placed(point: &Point, timing: &Timing, best: &Timing) -> Placed {
 
 /// A configuration over itself is 1, whatever its interval.
 fn same_or_ratio(timing: &Timing, base: &Timing) -> Ratio {
-    if std::ptr::eq(timing, base) { Ratio { value: 1.0, low: 1.0, high: 1.0 } } else { Ratio::of(timing, base) }
+    if std::ptr::eq(timing, base) { Ratio { value: 1.0, low: 1.0, high: 1.0 } } else { Ratio::between(timing, base) }
 }
 
 fn beside(trials: &[Trial], default: &Point, best: &Timing) -> Beside {

@@ -92,7 +92,7 @@ pub struct T4Measurement {
 
 impl T4Validity {
     /// How a case with this status ended; nothing for one that was only planned.
-    pub fn of(status: Status) -> Option<Self> {
+    pub fn from_status(status: Status) -> Option<Self> {
         Some(match status {
             Status::Ok => Self::Correct,
             Status::Skipped => Self::Constraints,
@@ -263,7 +263,7 @@ mod tests {
             assert_eq!((&result["measurements"], &result["times"]["runtimes"]), (&json!([]), &json!([])));
             (result["invalidity"].clone(), result["correctness"].clone())
         };
-        let statuses = Status::ALL.into_iter().filter_map(T4Validity::of).map(failed).collect::<Vec<_>>();
+        let statuses = Status::ALL.into_iter().filter_map(T4Validity::from_status).map(failed).collect::<Vec<_>>();
         let expected = [
             ("correct", 1),
             ("constraints", 1),

@@ -38,7 +38,7 @@ pub struct Identity {
 
 impl Identity {
     /// Of a device that has this place in the other process.
-    pub fn of(device: &DeviceInfo, index: usize) -> Self {
+    pub fn at_place(device: &DeviceInfo, index: usize) -> Self {
         Self { device_uuid: device.device_uuid, driver_uuid: device.driver.uuid, index }
     }
 }

@@ -25,7 +25,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
     let max_time = Duration::from_millis(30);
     let opening = Opening {
         subject: None,
-        device: Identity::of(device, device.index),
+        device: Identity::at_place(device, device.index),
         queue: None,
         detail: PipelineDetail::None,
         is_robust: false,
@@ -42,12 +42,12 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
     let bench = host.open(&opening, || {}).unwrap_or_else(|failure| panic!("{}", failure.reason));
     assert_eq!(bench.compiles_ahead(), compile_threads > 0);
     let options = Options { rule: Rule::Race, max_noise: 0.1, max_time, seed: 1 };
-    let mut session = Session::new(Pool::of(bench), options);
+    let mut session = Session::new(Pool::single(bench), options);
     let (mut all, started) = (Vec::new(), Instant::now());
     for (i, block) in blocks.iter().enumerate() {
         let next = blocks.get(i + 1).unwrap_or(&blocks[1]);
-        session.anticipate(next.iter().map(CaseKey::of).collect());
-        let tasks: Vec<Task> = block.iter().map(|case| Task { key: CaseKey::of(case), case, base: None }).collect();
+        session.anticipate(next.iter().map(CaseKey::from_case).collect());
+        let tasks: Vec<Task> = block.iter().map(|case| Task { key: CaseKey::from_case(case), case, base: None }).collect();
         let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
         all.extend(
             outcomes.into_iter().map(|outcome| outcome.unwrap().result.unwrap_or_else(|failure| panic!("{}", failure.reason))),

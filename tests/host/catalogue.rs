@@ -473,7 +473,7 @@ fn every_module_is_valid_before_and_after_specialization() {
         // The distribution's validator, which is older than ours, looks at the result before it leaves the optimizer: one process does both.
         let frozen = optimized(specialized, &[&target, "--validate-after-all"]);
         shader::validate(&frozen).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
-        let reflection = Reflection::of(&frozen).unwrap();
+        let reflection = Reflection::parse(&frozen).unwrap();
         assert_eq!(reflection.spec_constants, [], "{kernel:?}");
         assert_eq!(reflection.entry_points[0].local_size, kernel.local_size.map(Extent::Literal), "{kernel:?}");
     });

@@ -63,7 +63,7 @@ impl CaseSource for Always<'_> {
 fn measure(case: &Prepared, max_noise: f64, paired: bool, processes: usize, options: &MockOptions) -> Vec<Measured> {
     let (at_once, intervals) = if options.process > 0.0 { (FEW_AT_ONCE, FEW_INTERVALS) } else { (AT_ONCE, INTERVALS) };
     let (tools, max_time) = (tools(), Duration::from_secs(5));
-    let key = CaseKey::of(&case.case);
+    let key = CaseKey::from_case(&case.case);
     let mut all = Vec::new();
     for seed in 0..(intervals / at_once) as u64 {
         let mut process = 0;

@@ -97,9 +97,9 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let setting = Setting { queue: None, device: &device, preset: Preset::Quick, seed: 1 };
     let request = Request { filters: vec!["memory/stride".to_owned()], axes: vec!["n=64".to_owned()], ..Request::default() };
     let case = Plan::new(&request, setting).unwrap().get(1).unwrap().case.unwrap();
-    let key = CaseKey::of(&case);
+    let key = CaseKey::from_case(&case);
     let opening = Opening {
-        device: Identity::of(&device, 0),
+        device: Identity::at_place(&device, 0),
         queue: None,
         detail: PipelineDetail::Code,
         is_robust: true,

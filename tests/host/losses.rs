@@ -236,10 +236,10 @@ fn measured_by(rule: Rule, log: Log, pairing: Pairing, max_time: u64) -> Vec<Res
     let mut session = Session::new(pool(&script(log), 0), options);
     let base_of = |case: &Case| match pairing {
         Pairing::None => None,
-        Pairing::Here => Some(PairBase::Here(CaseKey::of(&cases[3]))),
-        Pairing::There(_) => Some(PairBase::There(CaseKey::of(case))),
+        Pairing::Here => Some(PairBase::Here(CaseKey::from_case(&cases[3]))),
+        Pairing::There(_) => Some(PairBase::There(CaseKey::from_case(case))),
     };
-    let tasks: Vec<Task> = cases.iter().map(|case| Task { key: CaseKey::of(case), case, base: base_of(case) }).collect();
+    let tasks: Vec<Task> = cases.iter().map(|case| Task { key: CaseKey::from_case(case), case, base: base_of(case) }).collect();
     if let Pairing::There(log) = pairing {
         session = session.with_base(Ok(pool(&script(log), 9)));
     }

@@ -231,7 +231,7 @@ struct Compared<'p> {
 
 impl CaseSource for Compared<'_> {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
-        Ok(self.cases.iter().find(|prepared| CaseKey::of(&prepared.case) == *key).unwrap().clone())
+        Ok(self.cases.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key).unwrap().clone())
     }
 
     fn check(&mut self, case: &Case, _: Outputs) -> Result<Verdict, Failure> {
@@ -277,12 +277,12 @@ fn broken_off(
     let source = Compared { cases: prepared, wrong_from, compared: 0 };
     let local = LocalOptions { warm_up: Duration::from_millis(1), max_time, timer };
     let bench = LocalBench::new(Box::new(mock), tools, Box::new(source), local).unwrap();
-    let mut session = Session::new(Pool::of(bench), Options { rule, max_noise: 1.0, max_time, seed: 1 });
+    let mut session = Session::new(Pool::single(bench), Options { rule, max_noise: 1.0, max_time, seed: 1 });
     session.set_max_noise(0.01);
     if keeps_few {
         session = session.keeping_few_rounds();
     }
-    let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
+    let task = |prepared: &'_ Prepared| CaseKey::from_case(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let (mut ended, mut begun) = (0, 0);
     let outcomes = session.measure(&tasks, &mut |event| {

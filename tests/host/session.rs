@@ -203,7 +203,7 @@ fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prep
 fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Prepared]) -> Vec<Outcome> {
     let nap = Rc::clone(&device.nap);
     let mut session = session(rules[0], device, tools, prepared);
-    let task = |prepared: &'_ Prepared| CaseKey::of(&prepared.case);
+    let task = |prepared: &'_ Prepared| CaseKey::from_case(&prepared.case);
     let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: task(p), case: &p.case, base: None }).collect();
     let mut outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
     for rule in &rules[1..] {
@@ -223,7 +223,7 @@ fn measure(rules: &[Rule], device: &mut Flaky, tools: &ToolCases, prepared: &[Pr
 fn session<'d>(rule: Rule, device: &'d mut Flaky, tools: &ToolCases, prepared: &'d [Prepared]) -> Session<'d> {
     let options = LocalOptions { warm_up: WARM_UP, max_time: MAX_TIME, timer: None };
     let bench = LocalBench::new(Box::new(device), tools.clone(), Box::new(Right(prepared)), options);
-    let pool = Pool::of(bench.expect("the mock can be calibrated"));
+    let pool = Pool::single(bench.expect("the mock can be calibrated"));
     Session::new(pool, Options { rule, max_noise: 0.05, max_time: MAX_TIME, seed: 1 })
 }
 
@@ -235,7 +235,7 @@ struct Right<'p>(&'p [Prepared]);
 
 impl CaseSource for Right<'_> {
     fn prepare(&mut self, key: &CaseKey) -> Result<Prepared, Failure> {
-        let found = self.0.iter().find(|prepared| CaseKey::of(&prepared.case) == *key);
+        let found = self.0.iter().find(|prepared| CaseKey::from_case(&prepared.case) == *key);
         found.cloned().ok_or_else(|| Failure::new(Status::Error, "there is no such case"))
     }
 
@@ -264,14 +264,16 @@ fn a_sound_device_measures_every_case() {
 fn what_was_visited_goes_on_in_a_later_session() {
     let mut device = Flaky::new(None, 100);
     let (tools, prepared) = prepared(&device, LINEAR.0, LINEAR.1);
-    let tasks: Vec<Task> = prepared.iter().map(|p| Task { key: CaseKey::of(&p.case), case: &p.case, base: None }).collect();
+    let tasks: Vec<Task> =
+        prepared.iter().map(|p| Task { key: CaseKey::from_case(&p.case), case: &p.case, base: None }).collect();
     let mut earlier: HashMap<CaseKey, Earlier> = HashMap::new();
     let mut visits = 0;
     let mut first = session(Rule::Each, &mut device, &tools, &prepared).keeping_few_rounds();
     let broken_off = first.measure(&tasks, &mut |event| {
         if let Event::Visited(VisitMade { case, spirv_hash, sizes, before, process, visited }) = event {
             let (spirv_hash, visit) = (spirv_hash.to_owned(), (process, visited.clone()));
-            let of = earlier.entry(CaseKey::of(case)).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
+            let of =
+                earlier.entry(CaseKey::from_case(case)).or_insert_with(|| Earlier { spirv_hash, sizes, visits: Vec::new() });
             assert_eq!(before, of.visits.len());
             of.visits.push(visit);
             visits += 1;

@@ -55,9 +55,9 @@ struct Asking<'a> {
 impl Asking<'_> {
     fn part(&mut self, place: &Place) -> Result<DevicePart, Error> {
         let (device, reflection) = (&place.info, &self.module.reflection);
-        let fit = WorkgroupFit::of(reflection, self.entry, self.values, &device.limits);
+        let fit = WorkgroupFit::check(reflection, self.entry, self.values, &device.limits);
         let workgroup = fit.map_err(|error| Error::Usage(error.to_string()))?;
-        let needs = Needs::of(self.module, self.entry, device);
+        let needs = Needs::check(self.module, self.entry, device);
         let told = match obstacle(self.module, &needs, &workgroup) {
             Some(reason) => Err(Failure::new(Status::Skipped, reason)),
             None => self.compile(place),
@@ -69,7 +69,7 @@ impl Asking<'_> {
         let isa = self.write_code(device, told.as_ref())?;
         let executables = told.map(|told| told.executables);
         let Figures { registers, spill_bytes, code_bytes } =
-            Figures::of(&device.driver.id, executables.as_deref().unwrap_or_default());
+            Figures::from_executables(&device.driver.id, executables.as_deref().unwrap_or_default());
         Ok(DevicePart {
             index: device.index,
             name: device.name.clone(),
@@ -95,7 +95,7 @@ impl Asking<'_> {
     /// The process ends with the answer: what a compiler did to it is nothing for others.
     fn compile(&self, place: &Place) -> Result<Option<PipelineStatistics>, Failure> {
         let question = Compile {
-            device: Identity::of(&place.info, place.index),
+            device: Identity::at_place(&place.info, place.index),
             words: self.module.words.clone(),
             entry: self.entry.name.clone(),
             values: self.values.iter().map(|(id, bits)| (*id, *bits)).collect(),

@@ -245,7 +245,7 @@ impl<'r> Looker<'r> {
         let place = self.targets.device(0);
         let mut checker = self.targets.respondent(place)?;
         checker.ask(OpenBounds {
-            device: Identity::of(&place.info, place.index),
+            device: Identity::at_place(&place.info, place.index),
             queue: self.settings.devices.queue,
             deadline: self.settings.submission_deadline(),
             compile_threads: compile_threads(&place.info),

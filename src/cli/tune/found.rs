@@ -44,7 +44,7 @@ fn trials(race: &Race) -> Vec<answer::Trial> {
 
 impl Found {
     /// What follows from a search; nothing where no configuration has a time.
-    pub fn of(race: &Race) -> Option<Self> {
+    pub fn from_race(race: &Race) -> Option<Self> {
         let trials = trials(race);
         let answer = Answer::new(race.space(), &trials, race.written_point().as_ref())?;
         let (time, samples) = race.spent();
@@ -189,7 +189,7 @@ fn result(trial: &Trial) -> Option<T4Result> {
     Some(T4Result {
         when: trial.when,
         configuration: values(&trial.point),
-        validity: T4Validity::of(status)?,
+        validity: T4Validity::from_status(status)?,
         times: T4Times {
             compilation: measured.map_or(Duration::ZERO, |of| of.pipeline_time),
             runtimes_ns: measured.map(|of| of.rounds.medians()).unwrap_or_default(),

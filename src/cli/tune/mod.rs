@@ -104,7 +104,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
         (&sink, journals.journal()),
     );
     let raced = race.run(session);
-    let (found, diagnosis, wrote_nothing) = (Found::of(&race), found::diagnosis(&race), race.is_unchecked());
+    let (found, diagnosis, wrote_nothing) = (Found::from_race(&race), found::diagnosis(&race), race.is_unchecked());
     let kept = arguments.t4.as_deref().map(|path| found::write_t4(&race, path)).transpose();
     // Whatever ended the search, the rows so far are written whole.
     drop(race);

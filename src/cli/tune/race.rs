@@ -447,14 +447,14 @@ impl<'r> Race<'r> {
 
     fn measure(&mut self, session: &mut Session, those: &[usize]) {
         let cases: Vec<(usize, Case)> = those.iter().filter_map(|i| Some((*i, self.trials[i].case.clone()?))).collect();
-        let task = |(_, case): &'_ (usize, Case)| CaseKey::of(case);
+        let task = |(_, case): &'_ (usize, Case)| CaseKey::from_case(case);
         let tasks: Vec<Task> = cases.iter().map(|of| Task { key: task(of), case: &of.1, base: None }).collect();
         if let Some(journal) = self.journal {
             // What has an outcome is measured anew: others are to stand beside it.
             for (configuration, case) in cases.iter().filter(|(configuration, _)| self.trials[configuration].measured.is_none())
             {
                 let earlier = journal.take(0, &self.case_id(&self.trials[configuration].point));
-                earlier.into_iter().for_each(|earlier| session.recall(CaseKey::of(case), earlier));
+                earlier.into_iter().for_each(|earlier| session.recall(CaseKey::from_case(case), earlier));
             }
         }
         // A search that is late is broken off once there is anything to tell: the second visit shows that there was a first.
@@ -486,7 +486,7 @@ impl<'r> Race<'r> {
     /// Notes what came of a configuration, if that won't be measured once more by a search that goes on.
     fn note_ended(&self, configuration: usize, outcome: Outcome) {
         let (Some(journal), Some(trial)) = (self.journal, self.trials.get(&configuration)) else { return };
-        if trial.row.as_ref().is_some_and(|row| Standing::of(row) == Standing::Finished) {
+        if trial.row.as_ref().is_some_and(|row| Standing::from_row(row) == Standing::Finished) {
             let Trial { leaves, quirk, when, .. } = trial;
             let ended = Ended { outcome, when: *when, leaves: *leaves, quirk: quirk.clone() };
             journal.note_ended(0, &self.case_id(&trial.point), ended);

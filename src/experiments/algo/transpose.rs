@@ -73,7 +73,7 @@ impl Experiment for Transpose {
         }
         let [tile, x, y] = ["tile", "local_size_x", "local_size_y"].map(|axis| case.point.integer(axis));
         let loops = vec![(tile.div_ceil(x) * tile.div_ceil(y)).div_ceil(4)];
-        Ok(vec![Traffic { loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { loops, ..Traffic::usual(case) }])
     }
 }
 

@@ -191,7 +191,7 @@ impl Experiment for Bandwidth {
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         // One sum per invocation is written, which doesn't count.
         let loops = vec![case.point.integer("reads") / LOADS_PER_ITERATION];
-        Ok(vec![Traffic { counted: Moved::READ, loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted: Moved::READ, loops, ..Traffic::usual(case) }])
     }
 }
 

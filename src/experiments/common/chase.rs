@@ -107,7 +107,7 @@ pub(in crate::experiments) fn traffic(case: &Case, swept: u64) -> Vec<Traffic> {
     let hops = case.point.integer("hops");
     // One invocation goes from load to load.
     let counted = Moved { dependent: 1, ..Moved::NONE };
-    let walk = Traffic { counted, loops: vec![hops / HOPS_PER_ITERATION], invocations: 1, total: hops, ..Traffic::of(case) };
+    let walk = Traffic { counted, loops: vec![hops / HOPS_PER_ITERATION], invocations: 1, total: hops, ..Traffic::usual(case) };
     // The last iteration of the sweep may have fewer loads.
     let invocations = u64::from(SWEEP_LOCAL_SIZE);
     let iterations = swept.div_ceil(SWEEP_UNROLL * invocations);

@@ -87,7 +87,7 @@ impl Experiment for Filter {
         let fetches = if case.variant == "four_fetches" { 4 } else { 1 };
         let loops = vec![case.point.integer("loads") / u64::from(LOADS_PER_ITERATION)];
         let counted = Moved { texels: 1, ..Moved::NONE };
-        let traffic = Traffic::of(case);
+        let traffic = Traffic::usual(case);
         Ok(vec![Traffic { counted, loops, total: fetches * traffic.total, ..traffic }])
     }
 }

@@ -113,7 +113,7 @@ impl Experiment for Loads {
         let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
         let counted = Moved { indexed: 1, texels: element, ..Moved::READ };
         let loops = vec![case.point.integer("loads") / u64::from(walk::LOADS_PER_ITERATION)];
-        Ok(vec![Traffic { counted, loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
     }
 }
 

@@ -76,7 +76,7 @@ impl Experiment for Reuse {
             "shared" => Moved { written: 1, ..Moved::SHARED_READ },
             _ => Moved::READ_AND_WRITTEN,
         };
-        Ok(vec![Traffic { counted, loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted, loops, ..Traffic::usual(case) }])
     }
 }
 

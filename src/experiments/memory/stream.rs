@@ -63,7 +63,7 @@ impl Experiment for Stream {
         if case.point.choice("op").ends_with("-point") {
             return Err("neighbours that a stencil reads again count once");
         }
-        Ok(vec![Traffic::of(case)])
+        Ok(vec![Traffic::usual(case)])
     }
 }
 

@@ -120,7 +120,7 @@ impl Experiment for Roofline {
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         // Where there is much arithmetic, elements are a loop.
-        Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::of(case) }])
+        Ok(vec![Traffic { loops: vec![case.point.integer("unroll")], ..Traffic::usual(case) }])
     }
 }
 

@@ -124,7 +124,7 @@ impl Experiment for Bandwidth {
             "write" => (written, window),
             _ => (Moved { shared_read: 1, ..written }, 2 * window),
         };
-        Ok(vec![Traffic { counted, uncounted, loops: vec![case.point.integer("iterations")], ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted, uncounted, loops: vec![case.point.integer("iterations")], ..Traffic::usual(case) }])
     }
 }
 

@@ -199,7 +199,7 @@ impl Experiment for BankConflict {
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         let loops = vec![case.point.integer("iterations")];
-        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
     }
 }
 

@@ -65,7 +65,7 @@ impl Experiment for Capacity {
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         let loops = vec![case.point.integer("hops") / HOPS_PER_ITERATION];
-        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::of(case) }])
+        Ok(vec![Traffic { counted: Moved::SHARED_READ, loops, ..Traffic::usual(case) }])
     }
 }
 

@@ -88,7 +88,7 @@ impl Experiment for Copy {
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         match (case.point.choice("by"), case.point.choice("direction")) {
-            ("shader", "device_to_device") => Ok(vec![Traffic::of(case)]),
+            ("shader", "device_to_device") => Ok(vec![Traffic::usual(case)]),
             ("shader", _) => Err("what crosses the bus counts once"),
             _ => Err("no kernel copies"),
         }

@@ -88,7 +88,7 @@ impl Experiment for Occupancy {
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(vec![Traffic { loops: vec![READS], ..Traffic::of(case) }])
+        Ok(vec![Traffic { loops: vec![READS], ..Traffic::usual(case) }])
     }
 }
 

@@ -82,7 +82,7 @@ mod tests {
     use crate::model::Scalar;
 
     fn i32s(operation: Op, a: i32, b: i32) -> Option<i32> {
-        let bits = |n: i32| ScalarType::of(Scalar::I32(n)).1;
+        let bits = |n: i32| ScalarType::typed(Scalar::I32(n)).1;
         let result = evaluate(operation, ScalarType::I32, ScalarType::I32, &[bits(a), bits(b)])?;
         Some(i32::try_from(ScalarType::I32.extend(result)).unwrap())
     }

@@ -133,7 +133,7 @@ impl ScalarType {
     }
 
     /// The type of a value, and the value's bits as specialization takes them.
-    pub fn of(scalar: Scalar) -> (Self, u64) {
+    pub fn typed(scalar: Scalar) -> (Self, u64) {
         match scalar {
             Scalar::Bool(value) => (Self::Bool, value.into()),
             Scalar::U32(value) => (Self::U32, value.into()),

@@ -74,7 +74,7 @@ fn beside_best(
         others.filter_map(|value| Some((value, space.find(&point.with(&axis.name, value))?))).collect();
     let tried = others.iter().filter_map(|(value, configuration)| Some((*value, *outcomes.get(configuration)?)));
     let (timed, failed): (Vec<_>, Vec<_>) = tried.partition(|(_, trial)| trial.timing().is_some());
-    let losses = timed.iter().filter_map(|(value, trial)| Some((*value, Ratio::of(trial.timing()?, best))));
+    let losses = timed.iter().filter_map(|(value, trial)| Some((*value, Ratio::between(trial.timing()?, best))));
     let mut losses: Vec<Loss> = losses.map(|(value, ratio)| Loss { value: value.clone(), ratio }).collect();
     losses.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     AxisEffect {
@@ -223,7 +223,7 @@ impl Sample {
         let noise = if unmeasured > 0.0 { unmeasured * left / (1.0 - parameters / effective) } else { 0.0 };
         let varied: Vec<usize> = (0..components.len()).filter(|axis| self.measured_values[*axis] > 1).collect();
         // What was never measured weighs nothing.
-        let joint = Joint::of(space, &varied, |axis, place| self.targets[axis][place] > 0.0)?;
+        let joint = Joint::where_known(space, &varied, |axis, place| self.targets[axis][place] > 0.0)?;
         let added = joint.shapley(&varied.iter().map(|axis| components[*axis].as_slice()).collect::<Vec<_>>());
         let mut alone = vec![0.0; components.len()];
         for (axis, added) in varied.into_iter().zip(added) {

@@ -22,7 +22,7 @@ pub(super) struct Joint {
 impl Joint {
     /// Of those configurations of a space in which each of these axes has a value that is known. Nothing where the axes are too many.
     #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 configurations")]
-    pub fn of(space: &Space, axes: &[usize], is_known: impl Fn(usize, usize) -> bool) -> Option<Self> {
+    pub fn where_known(space: &Space, axes: &[usize], is_known: impl Fn(usize, usize) -> bool) -> Option<Self> {
         if axes.len() > MOST_AXES {
             return None;
         }

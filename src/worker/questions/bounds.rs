@@ -80,7 +80,7 @@ impl Question for OpenBounds {
 
     #[cfg(test)]
     fn example() -> (Self, ()) {
-        let device = Identity::of(&crate::model::DeviceInfo::mock(), 1);
+        let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
         let deadline = Some(Duration::from_millis(1500));
         (Self { device, queue: Some(2), deadline, compile_threads: 3, subject: Subject::default() }, ())
     }

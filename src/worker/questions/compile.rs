@@ -45,7 +45,7 @@ impl Question for Compile {
     #[cfg(test)]
     fn example() -> (Self, Option<PipelineStatistics>) {
         use crate::model::StatValue::{Boolean, Real, Signed, Unsigned};
-        let device = Identity::of(&crate::model::DeviceInfo::mock(), 1);
+        let device = Identity::at_place(&crate::model::DeviceInfo::mock(), 1);
         let (words, values, detail) = (vec![0, u32::MAX], vec![(1, u64::MAX)], PipelineDetail::Code);
         let mut told = Mock::statistics(detail);
         // A number that is neither negative nor that large arrives as one with a sign.

@@ -65,7 +65,7 @@ fn a_rewritten_module_runs_under_every_size() {
     let literal = module(&source("uvec3 size = gl_WorkGroupSize;", "shared uint total[64];"));
     let (words, ids) = specializable(&literal.words, "main").unwrap();
     assert_eq!(ids.defaults, [16, 2, 1]);
-    let reflection = Reflection::of(&words).unwrap();
+    let reflection = Reflection::parse(&words).unwrap();
     let rewritten =
         Module { words, reflection, source_hash: String::new(), spirv_hash: String::new(), compile_time: Duration::ZERO };
     check(&Arc::new(rewritten), ids.ids);

@@ -14,7 +14,7 @@ use rspirv::binary::Assemble;
 /// are one that can be described.
 pub fn check(words: &[u32]) -> bool {
     let loaded = load(words);
-    let reflection = match (&loaded, Reflection::of(words)) {
+    let reflection = match (&loaded, Reflection::parse(words)) {
         (_, Ok(reflection)) => reflection,
         (Err(error), Err(other)) => {
             assert_eq!(other, ReflectError::Load(error.clone()));
@@ -108,7 +108,7 @@ fn localized(words: &[u32], reflection: &Reflection) {
         assert_eq!(ids.defaults, entry.local_size.map(|extent| extent.default_value()));
         let again = specializable(&rewritten, &entry.name).unwrap();
         assert_eq!((&again.0, again.1.ids, again.1.added), (&rewritten, ids.ids, [false; 3]));
-        let other = Reflection::of(&rewritten).unwrap();
+        let other = Reflection::parse(&rewritten).unwrap();
         assert_eq!((&other.bindings, other.push_bytes), (&reflection.bindings, reflection.push_bytes));
         let added = ids.added.iter().filter(|is_new| **is_new).count();
         assert_eq!(other.spec_constants.len(), reflection.spec_constants.len() + added);
@@ -119,7 +119,7 @@ fn localized(words: &[u32], reflection: &Reflection) {
 
 /// A valid module can be made to note how far it indexes, and declares one buffer more then.
 fn noted(words: &[u32], entry: &str) {
-    let noting = Noting::of(words, entry).unwrap_or_else(|error| panic!("{error}"));
+    let noting = Noting::of_overruns(words, entry).unwrap_or_else(|error| panic!("{error}"));
     let [before, after] = [words, &noting.words].map(|words| Reflection::of_entry(words, entry).unwrap());
     let is_new = |binding: &&BindingInfo| (binding.set, binding.binding) == noting.place;
     assert_eq!(after.bindings.iter().filter(is_new).count(), 1);

@@ -265,7 +265,7 @@ fn without(decoration: Decoration) -> Reflection {
     let module = compiled(&format!("{HEAD} {declarations} void main() {{ data.n[0] = 1; }}"));
     let mut module = load(&module.words).unwrap();
     module.annotations.retain(|instruction| !instruction.operands.contains(&Operand::Decoration(decoration)));
-    Reflection::of(&module.assemble()).unwrap()
+    Reflection::parse(&module.assemble()).unwrap()
 }
 
 #[test]

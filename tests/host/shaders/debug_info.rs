@@ -31,7 +31,7 @@ fn line_information_is_taken_for_every_target() {
         let artifact = compiler.compile_into_spirv(SOURCE, shaderc::ShaderKind::Compute, "a.comp", "main", Some(&options));
         let words = artifact.unwrap().as_binary().to_vec();
         validate(&words, SpirvTarget::Vulkan1_3);
-        let reflection = Reflection::of(&words).unwrap();
+        let reflection = Reflection::parse(&words).unwrap();
         assert_eq!(reflection.shared_bytes(&[(0, 32)].into()), Ok(128));
         assert_eq!(reflection.bindings.len(), 1);
         // Nor does it count as instructions, and the older form of storage buffers comes to the same.

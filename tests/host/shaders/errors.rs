@@ -110,7 +110,7 @@ fn names_survive_compilation() {
 
 #[test]
 fn modules_that_are_no_compute_shaders_are_refused() {
-    assert_eq!(Reflection::of(&[]).unwrap_err(), ReflectError::Load(LoadError::Header));
+    assert_eq!(Reflection::parse(&[]).unwrap_err(), ReflectError::Load(LoadError::Header));
     let fragment = assembled(
         r#"OpCapability Shader
         OpMemoryModel Logical GLSL450
@@ -124,5 +124,5 @@ fn modules_that_are_no_compute_shaders_are_refused() {
         OpFunctionEnd"#,
         "vulkan1.1",
     );
-    assert_eq!(Reflection::of(&fragment).unwrap_err(), ReflectError::NoComputeEntryPoint);
+    assert_eq!(Reflection::parse(&fragment).unwrap_err(), ReflectError::NoComputeEntryPoint);
 }

@@ -124,7 +124,7 @@ fn a_constant_condition_leads_one_way() {
     };
     assert_eq!(counts([].into()), ([3, 0, 0], 1));
     assert_eq!(counts([(3, 1)].into()), ([2, 1, 0], 2));
-    let (_, minus_two) = ScalarType::of(Scalar::I32(-2));
+    let (_, minus_two) = ScalarType::typed(Scalar::I32(-2));
     assert_eq!(counts([(4, minus_two)].into()), ([2, 0, 0], 1));
     assert_eq!(counts([(4, 7)].into()), ([1, 1, 1], 1));
 }

@@ -13,7 +13,7 @@ const TARGETS: [SpirvTarget; 3] = [SpirvTarget::Vulkan1_1, SpirvTarget::Vulkan1_
 fn sizes_of(words: &[u32], target: SpirvTarget, entry: &str) -> (Reflection, SpecValues) {
     let (rewritten, ids) = specializable(words, entry).unwrap();
     validate(&rewritten, target);
-    let reflection = Reflection::of(&rewritten).unwrap();
+    let reflection = Reflection::parse(&rewritten).unwrap();
     let point = &reflection.entry_points[0];
     assert_eq!((point.name.as_str(), reflection.entry_points.len()), (entry, 1));
     assert!(!point.needs_local_size_id);

@@ -47,7 +47,7 @@ proptest! {
 
 #[test]
 fn the_module_itself_is_read() {
-    let reflection = Reflection::of(&MODULE).unwrap();
+    let reflection = Reflection::parse(&MODULE).unwrap();
     assert_eq!(reflection.shared_bytes(&[(1, 8)].into()), Ok(4 * 33 + 12 + 6 * 64));
     assert_eq!(reflection.push_bytes, 68);
 }
@@ -60,7 +60,7 @@ const HEAD: &str = "OpCapability Shader
 
 /// Assembles text that no validator would take.
 fn assembled(text: &str) -> Reflection {
-    Reflection::of(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap())).unwrap()
+    Reflection::parse(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap())).unwrap()
 }
 
 /// A buffer whose block is the last of so many structs, each made of the one before it; all members lie at offset 0.
@@ -165,7 +165,7 @@ fn declared(annotations: &str, declarations: &str) -> Result<Reflection, Reflect
     let types = "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n";
     let constants = "%one = OpConstant %uint 1\n%two = OpConstant %uint 2\n";
     let text = [HEAD, annotations, types, constants, declarations, MAIN].concat();
-    Reflection::of(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap()))
+    Reflection::parse(&to_words(&spirv_tool("spirv-as", &["-o", "-", "-"], text.as_bytes()).unwrap()))
 }
 
 /// How many descriptors an array of samplers has whose length is the constant `%length`.

@@ -75,7 +75,7 @@ pub fn assembled(text: &str, environment: &str) -> Vec<u32> {
 
 /// What assembled SPIR-V declares.
 pub fn reflected(text: &str, environment: &str) -> Reflection {
-    Reflection::of(&assembled(text, environment)).unwrap()
+    Reflection::parse(&assembled(text, environment)).unwrap()
 }
 
 fn tool(name: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {

@@ -49,7 +49,7 @@ fn the_broken_rule_is_told_with_the_instruction_and_its_place() {
     assert_eq!(validate(&module("OpIAdd %uint %zero %zero", "%zero")), Ok(()));
     let words = module("OpIAdd %uint %zero %one", "%zero");
     // Reflection has nothing against it.
-    Reflection::of(&words).unwrap();
+    Reflection::parse(&words).unwrap();
     let Invalid { place, what } = validate(&words).unwrap_err();
     let sum = words.iter().position(|word| *word == (5 << 16) | 128).unwrap();
     assert_eq!(place, format!("instruction 22 (at word {sum}, OpIAdd)"));
