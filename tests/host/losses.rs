@@ -230,6 +230,12 @@ fn measured(log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Stat
 }
 
 fn measured_by(rule: Rule, log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Status>> {
+    let ended = ended(rule, log, pairing, max_time);
+    ended.into_iter().map(|ended| ended.map_err(|failure| failure.status)).collect()
+}
+
+/// What became of each case: its rounds, or its failure.
+fn ended(rule: Rule, log: Log, pairing: Pairing, max_time: u64) -> Vec<Result<usize, Failure>> {
     let cases = cases();
     let options = Options { rule, max_noise: 1e-9, max_time: Duration::from_millis(max_time), seed: 1 };
     let script = |log| Script(Rc::new(RefCell::new(log)));
@@ -245,7 +251,7 @@ fn measured_by(rule: Rule, log: Log, pairing: Pairing, max_time: u64) -> Vec<Res
     }
     let outcomes = session.measure(&tasks, &mut |_| ControlFlow::Continue(()));
     let ended = outcomes.into_iter().map(|outcome| {
-        let measured = outcome.expect("every case has an outcome").result.map_err(|failure| failure.status)?;
+        let measured = outcome.expect("every case has an outcome").result?;
         assert!(measured.value().is_finite() && (measured.interval().is_some() || measured.stop.is_early()), "{measured:?}");
         Ok(measured.rounds.samples.len())
     });
@@ -333,7 +339,9 @@ fn a_process_that_is_killed_from_outside_costs_nothing() {
 #[test]
 fn a_device_whose_processes_die_again_and_again_is_given_up() {
     let log = Log { dies_when_idle: true, ..Log::default() };
-    assert_eq!(measured(log, Pairing::None, 2000), [Err(Status::Error); 4], "not run");
+    let untried = |failure: Failure| (failure.is_untried(), failure.status);
+    let ended: Vec<_> = ended(Rule::Each, log, Pairing::None, 2000).into_iter().map(|ended| ended.map_err(untried)).collect();
+    assert_eq!(ended, [Err((true, Status::Crashed)); 4]);
 }
 
 #[test]
