@@ -115,7 +115,7 @@ impl Noting {
     /// The same, but it also notes where an invocation comes to so many iterations of its loops.
     ///
     /// # Errors
-    /// As [`Noting::rewrite`].
+    /// As [`Noting::of_overruns`].
     pub fn counting(words: &[u32], entry: &str, most_iterations: Option<u32>) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Overruns, most_iterations)
     }
@@ -123,7 +123,7 @@ impl Noting {
     /// The same, but it notes how far each array is indexed in any case: for seeing that it notes at all.
     ///
     /// # Errors
-    /// As [`Noting::rewrite`].
+    /// As [`Noting::of_overruns`].
     pub fn of_everything(words: &[u32], entry: &str) -> Result<Self, NotingError> {
         Self::rewrite(words, entry, Notes::Everything, None)
     }
