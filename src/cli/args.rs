@@ -185,6 +185,14 @@ pub struct Schema {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+
+    /// As the SQL that reads a file of rows into DuckDB, every fixed column with its type
+    #[arg(long, conflicts_with = "json")]
+    pub duckdb: bool,
+
+    /// As the Python that reads a file of rows into pandas, every fixed column with its type
+    #[arg(long, conflicts_with_all = ["json", "duckdb"])]
+    pub pandas: bool,
 }
 
 /// `lanescope merge`

@@ -558,6 +558,23 @@ fn schema_tells_every_column_in_order() {
     assert!(header.lines().next().unwrap().split(',').eq(COLUMNS.iter().map(|column| column.name)));
 }
 
+/// A column that is empty throughout has no type that a reader could guess.
+#[test]
+fn schema_prints_calls_that_tell_every_type() {
+    let (sql, python) = (succeeded(&["schema", "--duckdb"]).out, succeeded(&["schema", "--pandas"]).out);
+    for column in COLUMNS {
+        let [in_sql, in_python] = match column.kind.as_str() {
+            "text" => ["VARCHAR", "string"],
+            "integer" => ["UBIGINT", "UInt64"],
+            "real" => ["DOUBLE", "Float64"],
+            _ => ["BOOLEAN", "boolean"],
+        };
+        assert!(sql.contains(&format!("    {}: '{in_sql}'", column.name)), "{sql}");
+        assert!(python.contains(&format!("    \"{}\": \"{in_python}\",", column.name)), "{python}");
+    }
+    assert_eq!(ran(&["schema", "--duckdb", "--pandas"]).code, Some(2));
+}
+
 #[test]
 fn completions_and_manual_pages_know_every_command() {
     let commands = ["devices", "list", "describe", "run", "merge", "schema", "completions", "man"];
