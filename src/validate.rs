@@ -145,12 +145,13 @@ impl Near {
         Self { value: self.value * f64::from(count), error: self.error * f64::from(count) }
     }
 
-    /// The same where so many additions and multiplications of `f32` lead to it, of which no result is larger than this.
+    /// The same where so many additions and multiplications of `f32` lead to it, of which no result is larger than this: fewer than 2^22 of
+    /// them, and none after it that makes an error larger.
     ///
     /// N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1. Vulkan leaves to devices which way
     /// they round, so that each operation is off by a whole unit in the last place.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "operations are fewer than 2^53")]
+    #[expect(clippy::cast_precision_loss, reason = "operations are fewer than 2^22")]
     pub fn rounded(self, operations: u64, largest: f64) -> Self {
         let units = operations as f64 * f64::from(f32::EPSILON);
         Self { error: self.error + units / (1.0 - units) * largest, ..self }

@@ -1,5 +1,5 @@
 //! What follows from rows: which of them belong together, what is missing and what contradicts, figures relative to others and
-//! derived ones. Works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
+//! derived ones. All but `earlier` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 //!
 //! ```text
 //! relations    what the rows of one device say of each other, as they come

@@ -17,7 +17,7 @@ use crate::measure::{
 use crate::model::{Case, DeviceInfo, Failure, Feature, Measurand, PipelineDetail};
 use crate::output::{Bar, Progress};
 use crate::plan::{Plan, Planned};
-use crate::record::{Described, Fate, Record, Standing, told};
+use crate::record::{Described, Fate, Record, Standing};
 use crate::units::Bytes;
 use crate::worker::{Opening, Place};
 
@@ -148,8 +148,8 @@ impl<'r> DeviceRun<'r> {
 
     /// Writes a row for every case that is left of a device that can't be measured on: the plan is known, and other devices go on.
     fn give_up(&self, failure: &Failure, pending: impl Iterator<Item = Planned>) -> anyhow::Result<()> {
-        let (name, Failure { status, reason, .. }) = (&self.place.info.name, failure);
-        self.progress().note(&format!("{name} can't be measured on: {status}: {reason}"));
+        let name = &self.place.info.name;
+        self.progress().note(&format!("{name} can't be measured on: {}: {}", failure.status, failure.words()));
         for planned in pending {
             self.bar.advance(1);
             self.sink.write(self.row(&planned, Fate::NotRun(failure)))?;
@@ -278,7 +278,7 @@ impl<'r> DeviceRun<'r> {
         row.leave_unpaired(failure);
         if failure.status.is_failure() {
             let Record { experiment, variant, axes, .. } = &*row;
-            let (status, reason) = told(failure);
+            let (status, reason) = failure.told();
             self.sink.voice.fault(&format!("{experiment} {variant} {axes}: not paired, its base failed: {status}: {reason}"));
         }
     }

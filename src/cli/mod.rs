@@ -1,4 +1,4 @@
-//! The commands: what the stages are composed into. One small file each.
+//! The commands: what the stages are composed into.
 
 mod args;
 mod cases;

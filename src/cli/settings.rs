@@ -25,9 +25,9 @@ pub struct Settings {
     /// How much is measured.
     pub preset: Preset,
     /// Noise that is precise enough, as a share, where the preset's isn't meant.
-    pub max_noise: Option<f64>,
+    pub asked_noise: Option<f64>,
     /// The time that a case may be timed, where the preset's isn't meant.
-    pub max_time: Option<Duration>,
+    pub asked_time: Option<Duration>,
     /// Selects test data and the order of visits.
     pub seed: u64,
     /// What drivers are asked about pipelines.
@@ -123,8 +123,8 @@ impl Settings {
             isolation: (!flags.no_isolate).then_some(Deadlines { first: flags.first_timeout, usual: flags.timeout }),
             processes,
             preset,
-            max_noise: flags.max_noise,
-            max_time: flags.max_time,
+            asked_noise: flags.max_noise,
+            asked_time: flags.max_time,
             seed: flags.seed,
             detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
             evict: None,
@@ -136,7 +136,7 @@ impl Settings {
 
     /// The noise that is precise enough: half the 95 % interval over the median.
     pub fn max_noise(&self) -> f64 {
-        self.max_noise.unwrap_or(match self.preset {
+        self.asked_noise.unwrap_or(match self.preset {
             Preset::Quick => 0.05,
             Preset::Default => 0.01,
             Preset::Thorough => 0.005,
@@ -145,7 +145,7 @@ impl Settings {
 
     /// The time that a case may be timed: in a quick run it depends on the command.
     pub fn max_time(&self, quick: Duration) -> Duration {
-        self.max_time.unwrap_or(match self.preset {
+        self.asked_time.unwrap_or(match self.preset {
             Preset::Quick => quick,
             Preset::Default => Duration::from_secs(2),
             Preset::Thorough => Duration::from_secs(10),

@@ -134,7 +134,7 @@ impl Block<'_, '_, '_> {
                 let pools = [Some(&mut self.session.pool), self.session.base_pool.as_mut()];
                 pools.into_iter().flatten().for_each(|pool| pool.succeeded(Stage::Timing));
             }
-            Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure),
+            Err(PairTrouble::Own(Trouble::Failed(failure))) => self.fail(entry, failure.at(Stage::Timing)),
             Err(PairTrouble::Own(Trouble::Lost(loss))) => self.lose(slot, Stage::Timing, &loss, Some(index), entries),
             Err(PairTrouble::PairBase(trouble)) => {
                 self.session.base_pool.iter_mut().for_each(|pool| part(pool, slot, entry, &trouble));

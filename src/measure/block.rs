@@ -116,7 +116,10 @@ impl Block<'_, '_, '_> {
             match self.load_those(slot, entries, &wanted) {
                 Ok(done) if done < wanted.len() => self.defer(entries, &wanted[done..], slot),
                 Ok(_) => {}
-                Err(failure) => return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone())),
+                Err(failure) => {
+                    let failure = failure.at(Stage::Loading);
+                    return wanted.iter().for_each(|&i| self.fail(&mut entries[i], failure.clone()));
+                }
             }
         }
     }
@@ -132,7 +135,7 @@ impl Block<'_, '_, '_> {
             if is_alone && i == 0 && entries.iter().all(|entry| entry.ended.is_none()) {
                 self.fail(
                     &mut entries[place],
-                    Failure::new(Status::OutOfMemory, "it doesn't fit, though nothing else is loaded"),
+                    Failure::new(Status::OutOfMemory, "it doesn't fit, though nothing else is loaded").at(Stage::Loading),
                 );
             } else {
                 entries[place].is_deferred = true;

@@ -106,6 +106,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
         (**self).info()
     }
 
+    fn is_simulated(&self) -> bool {
+        (**self).is_simulated()
+    }
+
     fn tick_scale(&self) -> Option<TickScale> {
         (**self).tick_scale()
     }

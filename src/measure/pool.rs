@@ -208,9 +208,9 @@ impl<'a> Pool<'a> {
         let losses = &mut self.losses[at as usize];
         *losses += 1;
         if *losses >= MOST_LOSSES && self.given_up.is_none() {
-            let Failure { status, reason, .. } = &loss.0;
+            let (status, reason) = (loss.0.status, loss.0.words());
             let reason = format!("the device failed {MOST_LOSSES} times in a row and was given up; the last time: {reason}");
-            self.given_up = Some(Failure::new(*status, reason));
+            self.given_up = Some(Failure::new(status, reason));
         }
     }
 

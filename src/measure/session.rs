@@ -271,5 +271,5 @@ impl<'a> Session<'a> {
 
 /// Whether a case that was measured alone didn't crash.
 fn is_innocent(outcome: &Outcome) -> bool {
-    outcome.result.as_ref().map_or_else(|failure| failure.status != Status::Crashed || failure.is_untried(), |_| true)
+    outcome.result.as_ref().map_or_else(|failure| failure.status != Status::Crashed || failure.is_untried, |_| true)
 }

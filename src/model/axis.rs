@@ -145,7 +145,11 @@ impl Axis {
                     1 => "whole numbers".to_owned(),
                     of => format!("multiples of {of}"),
                 };
-                let most = if self.most == MOST_NUMBER { "2^40".to_owned() } else { self.most.to_string() };
+                let most = match self.most {
+                    MOST_NUMBER => "2^40".to_owned(),
+                    u64::MAX => "2^64 - 1".to_owned(),
+                    most => most.to_string(),
+                };
                 format!("{multiples} from {least} to {most}")
             }
             AxisKind::Numbers(numbers) => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

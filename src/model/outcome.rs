@@ -79,24 +79,24 @@ impl fmt::Display for Status {
 }
 
 /// What was under way when something failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Telling from limits and features whether the device can run the case.
     Planning,
-    /// Opening and calibrating the device: the case was never tried.
+    /// Opening and calibrating the device.
     Opening,
     /// Running the reference that a search compares results with.
     Reference,
     /// From source to SPIR-V.
     Compiling,
-    /// Making resources and pipelines.
+    /// Making resources and pipelines. Where the process is lost, nobody knows more: anything from compiling to the first comparison.
     Loading,
     /// The first pass, in which some drivers compile.
     FirstDispatch,
     /// Finding out how many passes a sample needs.
     Sizing,
-    /// Rounds of samples.
+    /// Whatever belongs to rounds of samples.
     Timing,
     /// Comparing results.
     Checking,
@@ -107,6 +107,12 @@ impl Stage {
     pub const COUNT: usize = Self::Checking as usize + 1;
 }
 
+/// How the words begin of what a reference met.
+const AT_REFERENCE: &str = "the reference: ";
+
+/// How the words begin of what was never tried. Rows of schema 1 have no column for it.
+const NOT_RUN: &str = "not run:";
+
 /// Why a case has no figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -115,6 +121,9 @@ pub struct Failure {
     /// What was under way, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
+    /// Whether it is the device's, and the case was never tried.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_untried: bool,
     /// What happened, and what to try, in words.
     pub reason: String,
 }
@@ -122,7 +131,7 @@ pub struct Failure {
 impl Failure {
     /// A failure of this kind.
     pub fn new(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, stage: None, reason: reason.into() }
+        Self { status, stage: None, is_untried: false, reason: reason.into() }
     }
 
     /// The same, with what was under way, unless it tells that already.
@@ -134,12 +143,28 @@ impl Failure {
     /// The same for a case that was never tried, since the device failed in this way.
     #[must_use]
     pub fn before_any_case(self) -> Self {
-        Self { stage: Some(Stage::Opening), ..self }
+        Self { is_untried: true, ..self }
     }
 
-    /// Whether the case was never tried.
-    pub fn is_untried(&self) -> bool {
-        self.stage == Some(Stage::Opening)
+    /// The reason, and whether it was the reference's.
+    pub fn words(&self) -> String {
+        let of = if self.stage == Some(Stage::Reference) { AT_REFERENCE } else { "" };
+        format!("{of}{}", self.reason)
+    }
+
+    /// As rows of schema 1, and messages, tell it: what was never tried is an error, with what became of the device in its words.
+    pub fn told(&self) -> (Status, String) {
+        if self.is_untried {
+            (Status::Error, format!("{NOT_RUN} {}: {}", self.status, self.words()))
+        } else {
+            (self.status, self.words())
+        }
+    }
+
+    /// How the device failed, of a failed row of schema 1 whose case was never tried.
+    pub fn cause_of_untried(status: Status, reason: &str) -> Option<Status> {
+        let why = reason.strip_prefix(NOT_RUN).filter(|_| status.is_failure())?;
+        Some(why.split(':').next().and_then(|word| Status::named(word.trim())).unwrap_or(status))
     }
 }
 

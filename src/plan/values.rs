@@ -43,7 +43,7 @@ fn parse_item(axis: &Axis, item: &str) -> Result<Vec<AxisValue>, Error> {
     };
     let numbers = numbers.ok_or_else(|| {
         Error::Usage(format!(
-            "axis `{}`: `{item}` is neither a number below 2^64 (4096, 2^12, 4Ki) nor a range (1..8, 0..64:+16, 32..1024:*2)",
+            "axis `{}`: `{item}` is neither a number (4096, 2^12, 4Ki) nor a range (1..8, 0..64:+16, 32..1024:*2)",
             axis.name
         ))
     })?;

@@ -14,6 +14,7 @@ impl Record {
     pub fn of_run(&self) -> Self {
         let mut record = self.clone();
         record.axis_values.clear();
+        record.untried = None;
         record.empty(|place| !is_of_run(&COLUMNS[place]));
         record
     }

@@ -20,7 +20,7 @@ pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};
 pub use recover::{Cut, Recovery};
-pub use row::{Described, Fate, quirk_flag, told};
+pub use row::{Described, Fate, quirk_flag};
 pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};
 pub use standing::{Choice, Standing, choose};
 pub use statistics::{Figures, statistics_object};

@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::measure::{Measured, Outcome, Rounds, ShaderFacts};
 use crate::model::{
-    Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Status,
+    Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Stage, Status,
 };
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::Record;
@@ -18,9 +18,6 @@ const AFTER_ONE_PASS: &str = "compared after one pass, not after a timed batch: 
 /// The values of the column `row_kind`.
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
-
-/// How the reason of a row begins that was never tried: rows of schema 1 have no column for it.
-const NOT_RUN: &str = "not run:";
 
 /// How the flag of a known driver fault begins.
 const QUIRK: &str = "quirk:";
@@ -50,16 +47,9 @@ impl<'a> Described<'a> {
     /// Of a planned case.
     pub fn planned(planned: &'a Planned) -> Self {
         let Planned { index, experiment, variant, point, cache, case_id, case, .. } = planned;
-        let case = case.as_ref().map_err(|Skip { reason }| Failure::new(Status::Skipped, reason.clone()));
+        let case = case.as_ref().map_err(|Skip { reason }| Failure::new(Status::Skipped, reason.clone()).at(Stage::Planning));
         Self { experiment: experiment.name(), variant, point, cache: *cache, case_id, index: *index, case, flags: Vec::new() }
     }
-}
-
-/// How rows of schema 1, and messages, tell a failure: one of a case that was never tried is an error, with what became of the device in
-/// its words.
-pub fn told(failure: &Failure) -> (Status, String) {
-    let Failure { status, reason, .. } = failure;
-    if failure.is_untried() { (Status::Error, format!("{NOT_RUN} {status}: {reason}")) } else { (*status, reason.clone()) }
 }
 
 /// The flag of a known driver fault.
@@ -172,7 +162,7 @@ impl Record {
 
     /// Says why it isn't measured in a pair, though it should be.
     pub fn leave_unpaired(&mut self, failure: &Failure) {
-        let (status, reason) = told(failure);
+        let (status, reason) = failure.told();
         self.add_reason(format!("not paired, its base: {status}: {reason}"));
     }
 
@@ -254,6 +244,7 @@ impl Record {
     pub fn describe_derived(&mut self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) {
         self.flags = flags.iter().map(String::as_str).collect::<Vec<_>>().join(";");
         self.row_kind = DERIVED.to_owned();
+        self.untried = None;
         self.experiment = derived.experiment.to_owned();
         self.variant = derived.variant.to_owned();
         self.case_id = case_id(derived.experiment, derived.variant, &[], &derived.point, cache);
@@ -296,11 +287,11 @@ impl Record {
 
     /// Takes a failure: it has no figures.
     fn fail(&mut self, failure: &Failure) {
-        let (status, reason) = told(failure);
+        let (status, reason) = failure.told();
         self.status = status.to_string();
         self.reason = reason;
-        self.untried = failure.is_untried().then_some(failure.status);
-        if failure.status == Status::WrongResult {
+        self.untried = failure.is_untried.then_some(failure.status);
+        if status == Status::WrongResult {
             self.checked = "true".to_owned();
         }
     }
@@ -313,11 +304,7 @@ impl Record {
 
     /// Takes from its cells what no column tells.
     pub(super) fn look_behind(&mut self) {
-        let failed = Status::named(&self.status).filter(|status| status.is_failure());
-        self.untried = failed.and_then(|status| {
-            let why = self.reason.strip_prefix(NOT_RUN)?;
-            Some(why.split(':').next().and_then(|word| Status::named(word.trim())).unwrap_or(status))
-        });
+        self.untried = Status::named(&self.status).and_then(|status| Failure::cause_of_untried(status, &self.reason));
     }
 
     /// Takes what was measured.

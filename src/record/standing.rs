@@ -27,7 +27,7 @@ impl Standing {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
             // Whatever kept the device from being opened or calibrated.
-            Some(_) if row.untried.is_some() => Self::NotRun,
+            Some(status) if status != Status::Ok && row.untried.is_some() => Self::NotRun,
             Some(Status::Timeout | Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error) => Self::Failed,
             Some(Status::Ok) if row.stop == Stop::BrokenOff.as_str() => Self::Begun,
             // A status that only a newer version knows stands as it is.

@@ -72,7 +72,7 @@ impl Worker {
         let keep = keeper(&words, listener);
         thread::spawn(move || {
             let mut input = BufReader::new(from);
-            while let Ok(Some(line)) = protocol::read(&mut input) {
+            while let Ok(Some(line)) = protocol::read(&mut input, protocol::LONGEST_REPLY) {
                 match line {
                     Line::Message(reply) => {
                         if sender.send(reply).is_err() {

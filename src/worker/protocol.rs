@@ -16,9 +16,10 @@ use crate::model::Failure;
 use crate::shader::LARGEST_FILE;
 use crate::validate::Learned;
 
-/// The longest line that is read, in bytes, and longer than any that is written: a module's word has four bytes, and takes up to
-/// eleven as digits. Of GLSL, the module may be larger than its file.
-const LONGEST_LINE: u64 = 8 * LARGEST_FILE;
+/// The longest request that is sent and read, in bytes: a module's word has four bytes, and takes up to eleven as digits.
+pub const LONGEST_REQUEST: u64 = 8 * LARGEST_FILE;
+/// The longest reply that is read: far longer than any that is written. Whatever else a driver prints is read up to there at a time.
+pub const LONGEST_REPLY: u64 = 16 << 20;
 
 /// From the supervisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,10 +88,10 @@ pub enum Line<T> {
 ///
 /// # Errors
 /// Where the pipe can't be read.
-pub fn read<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<Line<T>>> {
+pub fn read<T: DeserializeOwned>(input: &mut impl BufRead, longest: u64) -> io::Result<Option<Line<T>>> {
     loop {
         let mut line = Vec::new();
-        if input.take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
+        if input.take(longest).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         let text = line.trim_ascii();
@@ -120,7 +121,7 @@ mod tests {
         }
         let mut input = pipe.as_slice();
         let mut all = Vec::new();
-        while let Some(line) = read(&mut input).unwrap() {
+        while let Some(line) = read(&mut input, LONGEST_REPLY).unwrap() {
             match line {
                 Line::Message(reply) => all.push(reply),
                 Line::Words(words) => assert_eq!(words, "a driver's words without an end"),
@@ -153,8 +154,8 @@ mod tests {
         let request = Request::Order(Order::Load { jobs: vec![job], share: Some(3), is_ahead: true });
         let mut pipe = Vec::new();
         write(&mut pipe, &request).unwrap();
-        assert_eq!(read(&mut pipe.as_slice()).unwrap(), Some(Line::Message(request)));
-        assert_eq!(read::<Request>(&mut "\n\n".as_bytes()).unwrap(), None);
+        assert_eq!(read(&mut pipe.as_slice(), LONGEST_REQUEST).unwrap(), Some(Line::Message(request)));
+        assert_eq!(read::<Request>(&mut "\n\n".as_bytes(), LONGEST_REQUEST).unwrap(), None);
     }
 
     #[test]
@@ -162,6 +163,6 @@ mod tests {
         let words = vec![u32::MAX; 1000];
         let mut line = Vec::new();
         write(&mut line, &words).unwrap();
-        assert!(line.len() as u64 * (LARGEST_FILE / 4000) < LONGEST_LINE);
+        assert!(line.len() as u64 * (LARGEST_FILE / 4000) < LONGEST_REQUEST);
     }
 }

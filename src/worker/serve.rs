@@ -79,7 +79,7 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
     thread::spawn(move || {
         let mut input = BufReader::new(io::stdin());
         let mut orders = 0;
-        while let Ok(Some(line)) = protocol::read(&mut input) {
+        while let Ok(Some(line)) = protocol::read(&mut input, protocol::LONGEST_REQUEST) {
             let Line::Message(request) = line else { break };
             match request {
                 Request::Order(_) => orders += 1,

@@ -339,7 +339,7 @@ fn a_process_that_is_killed_from_outside_costs_nothing() {
 #[test]
 fn a_device_whose_processes_die_again_and_again_is_given_up() {
     let log = Log { dies_when_idle: true, ..Log::default() };
-    let untried = |failure: Failure| (failure.is_untried(), failure.status);
+    let untried = |failure: Failure| (failure.is_untried, failure.status);
     let ended: Vec<_> = ended(Rule::Each, log, Pairing::None, 2000).into_iter().map(|ended| ended.map_err(untried)).collect();
     assert_eq!(ended, [Err((true, Status::Crashed)); 4]);
 }

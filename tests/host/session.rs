@@ -338,7 +338,7 @@ fn a_failure_between_the_visits_fails_the_cases() {
         let outcomes = outcomes(&mut Flaky::new(Some(("calibration/empty", from)), 100), LINEAR.0, LINEAR.1);
         assert_eq!(outcomes.len(), 5);
         // No case is to blame, and without another device none can go on.
-        let lost = |outcome: &Outcome| outcome.as_ref().is_err_and(|failure| failure.is_untried());
+        let lost = |outcome: &Outcome| outcome.as_ref().is_err_and(|failure| failure.is_untried);
         assert!(outcomes.iter().all(lost), "from the {from}th sample of an empty pass on: {outcomes:?}");
     }
 }

@@ -374,7 +374,18 @@ fn circles(sources: &[Source], folder: &str) -> Vec<String> {
         let declared =
             source.code.split(';').filter_map(|item| item.rsplit_once("mod ").map(|(_, name)| name.trim().to_owned()));
         let declared = declared.filter(|name| name.chars().all(is_name)).map(|name| [&own[..], &[name]].concat());
-        let found: BTreeSet<usize> = absolute.chain(declared).filter_map(|path| file_of(&path)).collect();
+        // A path in an expression, from the crate's root.
+        let root = source.names().filter(|(_, name)| *name == "crate");
+        let told = root.filter_map(|(position, name)| {
+            let path = source.after(position, name).strip_prefix("::")?;
+            Some(
+                path.split("::")
+                    .map_while(|name| (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned()))
+                    .collect(),
+            )
+        });
+        let found: BTreeSet<usize> =
+            absolute.chain(declared).chain(told).filter_map(|path: Vec<String>| file_of(&path)).collect();
         found.into_iter().filter(|imported| *imported != file).collect()
     };
     let edges: Vec<BTreeSet<usize>> = below.iter().enumerate().map(imports).collect();
@@ -405,6 +416,8 @@ fn a_circle_is_found() {
     assert_eq!(found(&[root, ("cli/a.rs", "use super::b::B;"), ("cli/b.rs", "use crate::{cli::a::A, model};")]), 2);
     assert_eq!(found(&[root, ("cli/a.rs", "pub use super::{c, b::B};"), ("cli/b.rs", ""), ("cli/c.rs", "use super::a;")]), 2);
     assert_eq!(found(&[root, ("cli/a.rs", "use super::print;")]), 2, "what the parent has");
+    let by_path = ("cli/a.rs", "fn f() { crate::cli::b::g(1) }");
+    assert_eq!(found(&[root, by_path, ("cli/b.rs", "use super::a;")]), 2, "a path in an expression");
     assert_eq!(found(&[("cli/a/mod.rs", "mod b;"), ("cli/a/b.rs", "use super::super::a::A;")]), 2);
     assert_eq!(
         found(&[root, ("cli/a.rs", "#[cfg(test)]\nmod tests { use super::super::b; }"), ("cli/b.rs", "use super::a;")]),

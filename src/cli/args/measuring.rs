@@ -23,8 +23,8 @@ pub struct Measuring {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 
-    /// Go on with what was interrupted or killed: give what it was given, with this in the place of -o. Finished rows of this CSV file are
-    /// kept
+    /// Go on with what was interrupted or killed, which wrote to this CSV file: give what it was given, with this in the place of -o. What has
+    /// figures isn't measured again
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
@@ -32,8 +32,8 @@ pub struct Measuring {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub max_noise: Option<f64>,
 
-    /// Time that may be spent on timing one case, or one configuration, such as 500ms or 2s; six rounds of one sample are taken in any
-    /// case
+    /// Time that may be spent on timing one case, or one configuration, such as 500ms or 2s; what is measured to the end has six rounds of
+    /// one sample even where that takes longer
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
@@ -69,7 +69,7 @@ pub struct Measuring {
     #[arg(long)]
     pub no_lock: bool,
 
-    /// No progress and no remarks
+    /// No progress and no remarks: rows, and the answer of a search, alone
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 

@@ -223,7 +223,7 @@ fn alike(
     hash: &str,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     let subject = label('s', Sha256::new_with_prefix(serde_json::to_vec(subject)?));
-    let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.max_time);
+    let precision = format!("{:?} {} {:?}", settings.max_noise(), arguments.no_race, settings.asked_time);
     let own = [("shader", hash.to_owned()), ("subject", subject), ("precision", precision)];
     Ok(in_common(template).into_iter().chain(own).collect())
 }

@@ -228,8 +228,8 @@ impl<'r> Race<'r> {
             }
             self.compare_written(&mut session)?;
         }
-        if let Some(Failure { status, reason, .. }) = session.given_up() {
-            self.sink.voice.fault(&format!("given up: {status}: {reason}"));
+        if let Some(failure) = session.given_up() {
+            self.sink.voice.fault(&format!("given up: {}: {}", failure.status, failure.words()));
         }
         self.write_rest()?;
         Ok(!interrupt::is_asked() && session.given_up().is_none())
@@ -516,7 +516,11 @@ impl<'r> Race<'r> {
                 }
                 (Some(measured.clone()), None)
             }
-            Err(failure) => (None, Some(failure.clone())),
+            // What was never tried counts as in its row.
+            Err(failure) => {
+                let (status, reason) = failure.told();
+                (None, Some(Failure::new(status, reason)))
+            }
         };
         if let Some(trial) = self.trials.get_mut(&configuration) {
             (trial.row, trial.measured, trial.failure, trial.when) = (Some(row), measured, failure, when);
@@ -605,7 +609,7 @@ pub fn session<'r>(
         rule: if arguments.no_race { Rule::Each } else { Rule::Race },
     };
     let pool = Pool::new(settings.processes, opener(settings, targets, subject.clone(), options.max_time));
-    let pool = pool.map_err(|Failure { status, stage, reason }| match stage {
+    let pool = pool.map_err(|Failure { status, stage, reason, .. }| match stage {
         Some(Stage::Reference) => anyhow!(
             "the reference, which all results are compared with, can't be run: {status}: {reason} (--reference names another one)"
         ),

@@ -274,8 +274,9 @@ fn axis(name: &str, values: &str, kernel: &mut UserKernel) -> Result<(String, Ve
     }
 }
 
+/// A user's constants may be as large as they like.
 fn numbers(name: &str, values: &str, least: u64) -> Result<Vec<AxisValue>, Error> {
-    let axis = Axis::new("", "", AxisKind::AtLeast(least), [least]);
+    let axis = Axis::new("", "", AxisKind::AtLeast(least), [least]).up_to(u64::MAX);
     parse_values(&Axis { name: name.to_owned().into(), ..axis }, values)
 }
 
@@ -348,6 +349,12 @@ pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_constant_may_have_64_bits() {
+        assert_eq!(numbers("KEY", "2^48, 18446744073709551615", 0).unwrap(), [(1_u64 << 48).into(), u64::MAX.into()]);
+        assert!(numbers("TILE", "0", 1).unwrap_err().to_string().contains("from 1 to 2^64 - 1"));
+    }
 
     #[test]
     fn directions_are_separated_by_open_commas() {

@@ -105,13 +105,15 @@ fn sent(answer: impl Serialize) -> Result<Value, Failure> {
 
 #[cfg(test)]
 fn arrives<Q: Question<Answer: PartialEq + std::fmt::Debug>>() {
-    use super::protocol::{Line, Reply, Request, read, write};
+    use super::protocol::{LONGEST_REPLY, LONGEST_REQUEST, Line, Reply, Request, read, write};
     let (question, answer) = Q::example();
     let (request, mut pipe) = (Request::Ask(question.into()), Vec::new());
     write(&mut pipe, &request).unwrap();
     write(&mut pipe, &Reply::Answered(sent(&answer))).unwrap();
     let mut input = pipe.as_slice();
-    assert_eq!(read(&mut input).unwrap(), Some(Line::Message(request)));
-    let Some(Line::Message(Reply::Answered(Ok(heard)))) = read(&mut input).unwrap() else { panic!("no answer to a question") };
+    assert_eq!(read(&mut input, LONGEST_REQUEST).unwrap(), Some(Line::Message(request)));
+    let Some(Line::Message(Reply::Answered(Ok(heard)))) = read(&mut input, LONGEST_REPLY).unwrap() else {
+        panic!("no answer to a question")
+    };
     assert_eq!(serde_json::from_value::<Q::Answer>(heard).unwrap(), answer);
 }

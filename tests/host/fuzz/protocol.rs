@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use lanescope::worker::protocol::{Line, read, write};
+use lanescope::worker::protocol::{LONGEST_REPLY, LONGEST_REQUEST, Line, read, write};
 use lanescope::worker::{Reply, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ pub fn check(bytes: &[u8]) -> usize {
 /// Every line that isn't blank is a message or words, and a message that is said again is understood as the same.
 fn check_side<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> usize {
     let (mut input, mut messages, mut lines) = (bytes, 0, 0);
-    while let Some(line) = read::<T>(&mut input).unwrap() {
+    while let Some(line) = read::<T>(&mut input, LONGEST_REQUEST).unwrap() {
         lines += 1;
         if let Line::Message(message) = line {
             messages += 1;
@@ -33,7 +33,7 @@ fn said(message: &impl Serialize) -> Vec<u8> {
 }
 
 fn heard<T: DeserializeOwned + Debug>(mut pipe: &[u8]) -> T {
-    match read(&mut pipe).unwrap() {
+    match read(&mut pipe, LONGEST_REPLY).unwrap() {
         Some(Line::Message(message)) => message,
         other => panic!("not understood: {other:?}"),
     }
