@@ -378,11 +378,17 @@ fn circles(sources: &[Source], folder: &str) -> Vec<String> {
         let root = source.names().filter(|(_, name)| *name == "crate");
         let told = root.filter_map(|(position, name)| {
             let path = source.after(position, name).strip_prefix("::")?;
-            Some(
-                path.split("::")
-                    .map_while(|name| (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned()))
-                    .collect(),
-            )
+            let mut names: Vec<String> = Vec::new();
+            for part in path.split("::") {
+                let name: String = part.chars().take_while(|c| is_name(*c)).collect();
+                let is_last = name.len() < part.len();
+                names.extend((!name.is_empty()).then_some(name));
+                if is_last {
+                    break;
+                }
+            }
+            // Groups of imports are read above.
+            (names.len() > 1).then_some(names)
         });
         let found: BTreeSet<usize> =
             absolute.chain(declared).chain(told).filter_map(|path: Vec<String>| file_of(&path)).collect();
