@@ -23,8 +23,8 @@ pub struct Measuring {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 
-    /// Go on with what was interrupted or killed, which wrote to this CSV file: give what it was given, with this in the place of -o. What has
-    /// figures isn't measured again
+    /// Go on with a run or a search that was interrupted or killed, from the CSV file that it wrote: repeat its flags, with this in place of
+    /// -o. What has figures isn't measured again
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
 
@@ -32,8 +32,8 @@ pub struct Measuring {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub max_noise: Option<f64>,
 
-    /// Time that may be spent on timing one case, or one configuration, such as 500ms or 2s; what is measured to the end has six rounds of
-    /// one sample even where that takes longer
+    /// Time that may be spent on timing one case or configuration, such as 500ms or 2s; six rounds are taken even if they need longer,
+    /// unless a search drops the configuration before
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
 
@@ -53,11 +53,12 @@ pub struct Measuring {
     #[arg(long)]
     pub stats: bool,
 
-    /// Deadline: how much longer than it is to take a case, or a configuration, may take; beyond, its process is killed and the row says `timeout`
+    /// Deadline: how much longer than expected a case or configuration may take; beyond it, its process is killed and the row says
+    /// `timeout`
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s", conflicts_with = "no_isolate")]
     pub timeout: Duration,
 
-    /// Deadline for compiling a case, or a configuration, and its first dispatch, in which some drivers compile
+    /// Deadline for compiling a case or configuration and for its first dispatch, in which some drivers compile
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", conflicts_with = "no_isolate")]
     pub first_timeout: Duration,
 

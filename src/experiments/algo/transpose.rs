@@ -1,6 +1,6 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, usual_size, workgroups};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
 use crate::model::{
     Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
 };
@@ -100,7 +100,7 @@ fn shuffling(local_size: [u32; 3], device: &DeviceInfo) -> Result<Kernel, Skip> 
         return Err(Skip::new("VK_SUBGROUP_FEATURE_SHUFFLE_BIT is not there for compute shaders: the case needs shuffles"));
     }
     let size = subgroup.size.max(1);
-    let invocations = workgroups(local_size);
+    let invocations = product(local_size.map(u64::from));
     // Only multiples in x are sure to fill subgroups. GPUs fill them across rows as well; llvmpipe begins a new one in every
     // row.
     let filled = if device.is_cpu() { local_size[0].into() } else { invocations };

@@ -1,8 +1,7 @@
 //! `memory/reuse`: how often must a workgroup use its data before staging them in workgroup memory pays?
 
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, fold_groups, local_size_axis, powers_of_two, product,
-    workgroups,
+    Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, powers_of_two, product, workgroups,
 };
 use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
@@ -44,10 +43,10 @@ impl Experiment for Reuse {
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let [local_size, reuse] = ["local_size_x", "reuse"].map(|axis| config.integer(axis));
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let (groups, results) = config.grid(config.integer("groups"));
         // The grid may be larger than asked for; each of its workgroups has a tile.
         let all_groups = workgroups(groups);
-        let [words, results] = [TILE, local_size].map(|each| product([all_groups, each]));
+        let words = product([all_groups, TILE]);
         let source = Sequence::Words { seed: config.seed() };
         let result = move |invocation: u64| {
             let (group, lane) = (invocation / local_size, invocation % local_size);

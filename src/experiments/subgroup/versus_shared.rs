@@ -1,7 +1,7 @@
 //! `subgroup/versus_shared`: does a job among the invocations of a workgroup gain by subgroup operations?
 
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, product, size_to_require, usual_size, workgroups,
+    Built, CaseBuilder, Config, Experiment, Setting, lanes, product, size_to_require, usual_size, workgroups,
 };
 use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Work};
 use crate::validate::Expected;
@@ -66,9 +66,8 @@ impl Experiment for VersusShared {
             .define(&job.to_uppercase(), "")
             .constant("JOBS", Scalar::U32(config.u32("jobs")));
         let kernel = if config.variant == BY_SUBGROUP { by_subgroup(kernel, config)? } else { kernel };
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let count = workgroups(groups);
-        let invocations = product([count, local_size]);
         let words = Sequence::Words { seed: config.seed() };
         let results = move || {
             let of_group = |group: u64| {

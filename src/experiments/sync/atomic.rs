@@ -6,8 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::ledger;
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, lanes, product, size_to_require, u32_of, usual_size,
-    workgroups,
+    Built, CaseBuilder, Config, Experiment, Left, Setting, lanes, product, size_to_require, u32_of, usual_size, workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Feature, Headline, Kernel, POISON, Preset, Repeat, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work,
@@ -66,7 +65,7 @@ struct Shape {
 
 impl Shape {
     fn new(config: &Config) -> Self {
-        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let (groups, invocations) = config.grid(config.integer("groups"));
         let [local_size, atomics] = ["local_size_x", "atomics"].map(|axis| config.integer(axis));
         let count = workgroups(groups);
         let sharers = match config.choice("contention") {
@@ -79,7 +78,7 @@ impl Shape {
         Self {
             local_size,
             groups,
-            invocations: product([count, local_size]),
+            invocations,
             atomics,
             sharers,
             cells_per_group,

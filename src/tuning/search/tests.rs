@@ -147,7 +147,7 @@ fn the_best_is_found_before_all_is_tried_where_neighbours_are_alike() {
 }
 
 #[test]
-fn names_are_those_of_manifests() {
+fn names_are_the_same_wherever_they_are_written() {
     for strategy in Strategy::ALL {
         assert_eq!(serde_json::to_value(strategy).unwrap(), strategy.as_str());
     }
