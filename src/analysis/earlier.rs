@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 
+use super::rows::NEEDED;
+use super::words::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
@@ -42,7 +44,7 @@ impl<'r> Judge<'r> {
     /// Why the row isn't one of this run.
     pub fn place(&mut self, row: &Record, is_kept: impl Fn(usize, u64) -> bool) -> Result<Option<(usize, Planned)>, String> {
         if row.schema != SCHEMA_VERSION {
-            return Err(format!("its rows are of schema {}, this lanescope writes {SCHEMA_VERSION}", row.schema));
+            return Err(format!("it is of schema {}, and this lanescope writes {SCHEMA_VERSION}: name a new file", row.schema));
         }
         let is_it = |info: &&DeviceInfo| info.device_uuid.to_string() == row.device_uuid;
         let place = row.plan_index.unwrap_or(u64::MAX);
@@ -109,26 +111,68 @@ impl<'r> Judge<'r> {
     }
 }
 
-/// Demands that a file to be resumed has the columns that its new rows have.
+/// Columns that show whether a run can keep a row, beside those that merging needs.
+const NEEDED_TO_KEEP: [&str; 26] = [
+    "metric",
+    "unit",
+    "better",
+    "processes",
+    "rounds",
+    "samples",
+    "bytes_per_pass",
+    "flops_per_pass",
+    "ops_per_pass",
+    "items_per_pass",
+    "local_size_x",
+    "local_size_y",
+    "local_size_z",
+    "groups_x",
+    "groups_y",
+    "groups_z",
+    "validation",
+    "robustness",
+    "source_hash",
+    "device_name",
+    "driver_version",
+    "driver_id",
+    "queue_family",
+    "noise",
+    "relative",
+    "schema",
+];
+
+/// The columns that a run needs to go on from a file.
+pub fn needed() -> Vec<&'static str> {
+    NEEDED.into_iter().chain(NEEDED_TO_KEEP).collect()
+}
+
+/// Demands that a file to be resumed has the columns that its new rows have, and those that resuming needs.
 ///
 /// # Errors
 /// Which are too many, or missing.
 pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
-    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if rows.is_of_v1() {
+        return Err(format!(
+            "it is of schema 1, and this lanescope writes {SCHEMA_VERSION}: `lanescope merge --partial` turns it into {SCHEMA_VERSION}"
+        ));
+    }
+    let missing = rows.missing(&needed());
+    if !missing.is_empty() {
+        return Err(format!(
+            "it lacks {}, without which it can't be resumed (see --columns): name a new file",
+            listed(missing)
+        ));
+    }
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();
     if !own.is_empty() {
         return Err(format!(
-            "this run has no column {}: take it out, since new rows would have nothing there, or name a new file",
-            listed(&own)
+            "this run doesn't write {}: take it out, since new rows would have nothing there, or name a new file",
+            listed(own)
         ));
     }
     let missing: Vec<&str> = wanted.difference(&there).copied().collect();
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("it lacks the column {}: put it back, or name a new file", listed(&missing)))
-    }
+    if missing.is_empty() { Ok(()) } else { Err(format!("it lacks {}: put it back, or name a new file", listed(missing))) }
 }
 
 /// What must be alike for figures to be of one run.

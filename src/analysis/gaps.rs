@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::rows::{Group, Position, Rows};
-use super::words::{abridged, case_name, counted, indented};
+use super::words::{abridged, counted, indented};
 use crate::record::Standing;
 
 /// Lines that name missing cases of one plan.
@@ -73,8 +73,8 @@ fn lines(rows: &Rows, range: &Range<u64>, own: &Names, names: &Names) -> Vec<Str
     for (index, row) in names.range(range.clone()) {
         lines.extend(unnamed(rows, next..*index, names));
         let reason = own.get(index).map(|row| rows.get(*row)).filter(|row| row.standing == Standing::NotRun);
-        let reason = reason.map(|row| format!(": {}", row.packed.record().reason)).unwrap_or_default();
-        lines.push(format!("case {index}, {}{reason}", case_name(&rows.get(*row).packed)));
+        let reason = reason.map(|row| format!(": not run: {}", row.packed.record().reason)).unwrap_or_default();
+        lines.push(format!("case {index}, {}{reason}", rows.get(*row).packed.record().case_name()));
         next = index + 1;
     }
     lines.extend(unnamed(rows, next..range.end, names));
@@ -88,7 +88,7 @@ fn unnamed(rows: &Rows, range: Range<u64>, names: &Names) -> Option<String> {
         1 => format!("case {}", range.start),
         _ => format!("cases {} to {}", range.start, range.end - 1),
     };
-    let name = |row: &usize| case_name(&rows.get(*row).packed);
+    let name = |row: &usize| rows.get(*row).packed.record().case_name();
     let before = names.range(..range.start).next_back().map(|(_, row)| name(row));
     let after = names.range(range.end..).next().map(|(_, row)| name(row));
     Some(match (before, after) {

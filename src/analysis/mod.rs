@@ -17,5 +17,5 @@ mod rows;
 mod words;
 
 pub use relations::Relations;
-pub use rows::{DeviceRows, Group, Position, Row, Rows};
+pub use rows::{DeviceRows, Group, NEEDED, Position, Row, Rows};
 pub use words::counted;

@@ -14,7 +14,7 @@ use crate::record::Record;
 ///
 /// # Errors
 /// What the taker says.
-pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(&Record) -> Result<bool, E>) -> Result<(), E> {
+pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(Record) -> Result<bool, E>) -> Result<(), E> {
     let mut experiments = Experiments::default();
     let in_order = rows.in_order();
     for of_block in in_order.chunk_by(|one, two| rows.groups[one.group].block == rows.groups[two.group].block) {
@@ -29,14 +29,14 @@ pub fn each<E>(rows: &Rows, take: &mut dyn FnMut(&Record) -> Result<bool, E>) ->
                 let drawn = caches.entry(record.cache.clone()).or_default();
                 drawn.keep(row, &record, experiments.source(&record));
                 compare(rows, block, &drawn.relations, &mut record);
-                if !take(&record)? {
+                if !take(record)? {
                     return Ok(());
                 }
             }
         }
         for (cache, drawn) in caches {
             for record in drawn.derive(&cache, &rows.blocks[block]) {
-                if !take(&record)? {
+                if !take(record)? {
                     return Ok(());
                 }
             }
@@ -73,9 +73,9 @@ impl Drawn {
         match &mut self.common {
             Some(common) => {
                 // As text: RFC 3339 in UTC sorts by time.
-                let latest = std::mem::take(&mut common.timestamp).max(std::mem::take(&mut own.timestamp));
+                let latest = std::mem::take(&mut common.written_at).max(std::mem::take(&mut own.written_at));
                 common.keep_common(&own);
-                common.timestamp = latest;
+                common.written_at = latest;
             }
             None => self.common = Some(own),
         }
@@ -89,8 +89,8 @@ impl Drawn {
     /// are of no one run then, and maybe of no one host. Their timestamp is the latest there is.
     fn derive(self, cache: &str, block: &DeviceRows) -> Vec<Record> {
         let Some(mut common) = self.common.filter(|_| self.is_tried) else { return Vec::new() };
-        if let Some(timestamp) = block.derived.get(cache).filter(|timestamp| **timestamp > common.timestamp) {
-            timestamp.clone_into(&mut common.timestamp);
+        if let Some(timestamp) = block.derived.get(cache).filter(|timestamp| **timestamp > common.written_at) {
+            timestamp.clone_into(&mut common.written_at);
         }
         let cache = if cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm };
         let row = |(derived, flags)| {
@@ -126,9 +126,9 @@ impl Experiments {
     /// How much work a row's case is.
     fn work(&mut self, record: &Record) -> Vec<Amount> {
         let Some((experiment, axes)) = self.of(record) else { return Vec::new() };
-        let is_number = |axis: &Axis| matches!(record.axis_values.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));
+        let is_number = |axis: &Axis| matches!(record.by_axis.get(axis.name.as_ref()), Some(AxisValue::Integer(_)));
         let axes: Vec<Axis> = axes.iter().filter(|axis| axis.is_monotone && is_number(axis)).cloned().collect();
-        let point = Point::new(record.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone())));
+        let point = Point::new(record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone())));
         amounts(*experiment, &axes, &record.variant, &point)
     }
 
@@ -142,8 +142,8 @@ impl Experiments {
             _ => &[],
         };
         for axis in axes {
-            match source.axis_values.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
-                Some(value) => drop(source.axis_values.insert(axis.name.to_string(), value.clone())),
+            match source.by_axis.get(axis.name.as_ref()).or(axis.neutral.as_ref()).filter(|value| axis.accepts(value)) {
+                Some(value) => drop(source.by_axis.insert(axis.name.to_string(), value.clone())),
                 None => source.experiment.clear(),
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::words::{abridged, case_name, counted, indented, shown};
+use super::words::{abridged, counted, indented, listed, shown};
 use crate::error::Error;
 use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
@@ -11,6 +11,37 @@ use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 /// Conflicts, and rows of one conflict, that are named.
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
+
+/// The columns without which rows can't be told apart, put in order or followed from.
+pub const NEEDED: [&str; 27] = [
+    "experiment",
+    "variant",
+    "axis_values",
+    "status",
+    "value",
+    "quality_flags",
+    "reason",
+    "relative_to",
+    "pair_base",
+    "time_ns",
+    "ci_low_ns",
+    "ci_high_ns",
+    "stop",
+    "registers",
+    "spill_bytes",
+    "row_kind",
+    "case_id",
+    "subgroup_size",
+    "cache",
+    "plan_id",
+    "plan_cases",
+    "plan_index",
+    "driver_info",
+    "device_uuid",
+    "driver_uuid",
+    "run_id",
+    "written_at",
+];
 
 /// Where a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +141,15 @@ impl Rows {
     pub fn read(&mut self, path: &Path) -> Result<(), Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
         let mut recovery = Recovery::open(path).map_err(usage)?;
+        let missing = recovery.missing(&NEEDED);
+        if !missing.is_empty() {
+            let (file, missing) = (shown(path), listed(missing));
+            return Err(Error::Usage(format!("{file} lacks {missing}: rows can't be merged without (see --columns)")));
+        }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
         while let Some(record) = recovery.next() {
             let mut record = record.map_err(usage)?;
-            newest = newest.max(Some(minor(&record.schema)));
+            newest = newest.max(Some(version(&record.schema)));
             SCHEMA_VERSION.clone_into(&mut record.schema);
             let device = device_key(&record);
             if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {
@@ -126,8 +162,8 @@ impl Rows {
             let file = shown(path);
             return Err(Error::Usage(format!("{file}: {cut}: finish it by `lanescope run` as before, with --resume {file}")));
         }
-        if let Some(newest) = newest.filter(|newest| *newest > minor(SCHEMA_VERSION)) {
-            self.newer.push((path.to_owned(), newest.to_string()));
+        if let Some((major, minor)) = newest.filter(|newest| *newest > version(SCHEMA_VERSION)) {
+            self.newer.push((path.to_owned(), format!("v{major}.{minor}")));
         }
         self.files.push(path.to_owned());
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
@@ -151,11 +187,11 @@ impl Rows {
         if record.is_derived() {
             let derived = self.blocks[block].derived.entry(record.cache).or_default();
             // As text: RFC 3339 in UTC sorts by time.
-            *derived = record.timestamp.max(std::mem::take(derived));
+            *derived = record.written_at.max(std::mem::take(derived));
             return;
         }
         let group = self.group(block, &record, place);
-        self.axes.extend(record.axis_values.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
+        self.axes.extend(record.by_axis.keys().filter(|name| !self.axes.contains(*name)).cloned().collect::<Vec<_>>());
         let index = record.plan_index.filter(|_| self.groups[group].cases.is_some());
         let new =
             Row { standing: Standing::from_row(&record), packed: fresh.packed, group, index, seen: self.rows.len(), place };
@@ -251,9 +287,7 @@ impl Rows {
     pub fn notes(&self) -> Vec<String> {
         let newer = self.newer.iter().map(|(file, minor)| {
             let file = shown(file);
-            format!(
-                "{file} was written by a newer lanescope (minor version {minor}): columns beyond {SCHEMA_VERSION} are left out"
-            )
+            format!("{file} was written by a newer lanescope (schema {minor}): columns beyond {SCHEMA_VERSION} are left out")
         });
         let unplaced = self.rows.iter().filter(|row| row.index.is_none()).count() as u64;
         let unplaced = (unplaced > 0).then(|| {
@@ -277,7 +311,8 @@ impl Rows {
             let [one, two] = [&self.rows[pair[0].row], &self.rows[pair[1].row]];
             if (pair[0].group, pair[0].index) == (pair[1].group, pair[1].index) {
                 let (plan, index) = (&self.groups[pair[0].group].plan, pair[0].index);
-                let [one, two] = [one, two].map(|row| format!("{} ({})", case_name(&row.packed), self.shown_place(row.place)));
+                let [one, two] =
+                    [one, two].map(|row| format!("{} ({})", row.packed.record().case_name(), self.shown_place(row.place)));
                 others.push(format!("case {index} of plan {plan} is {one} as well as {two}"));
             }
         }
@@ -288,7 +323,7 @@ impl Rows {
     fn conflict(&self, row: &Row, others: &[Place]) -> String {
         let places = std::iter::once(row.place).chain(others.iter().copied()).map(|place| self.shown_place(place));
         let places = abridged(places.collect(), SHOWN_PLACES).join("; ");
-        format!("{} on {}: {places}", case_name(&row.packed), self.blocks[self.groups[row.group].block].name)
+        format!("{} on {}: {places}", row.packed.record().case_name(), self.blocks[self.groups[row.group].block].name)
     }
 
     fn shown_place(&self, place: Place) -> String {
@@ -300,7 +335,8 @@ fn device_key(record: &Record) -> String {
     [record.device_uuid.as_str(), &record.driver_uuid, &record.driver_info].join("\n")
 }
 
-/// The minor version; none where there is no number.
-fn minor(schema: &str) -> u64 {
-    schema.split_once('.').and_then(|(_, minor)| minor.parse().ok()).unwrap_or_default()
+/// The major and the minor version; zero where there is no number.
+fn version(schema: &str) -> (u64, u64) {
+    let (major, minor) = schema.trim_start_matches('v').split_once('.').unwrap_or_default();
+    (major.parse().unwrap_or_default(), minor.parse().unwrap_or_default())
 }

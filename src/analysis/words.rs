@@ -2,14 +2,6 @@
 
 use std::path::Path;
 
-use crate::record::{Packed, Record};
-
-/// Experiment, variant and axes.
-pub fn case_name(row: &Packed) -> String {
-    let Record { experiment, variant, axes, .. } = row.record();
-    [experiment, variant, axes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
 /// The first of many lines, and how many are left out.
 pub fn abridged(mut lines: Vec<String>, most: usize) -> Vec<String> {
     if lines.len() > most + 1 {
@@ -28,6 +20,12 @@ pub fn indented(lines: Vec<String>) -> impl Iterator<Item = String> {
 /// `1 case`, `2 cases`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The names of columns, as messages list them.
+pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    format!("the column{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
 }
 
 /// A file's name.

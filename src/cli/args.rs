@@ -211,6 +211,15 @@ pub struct Merge {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 
+    /// Write these columns alone, as `schema` lists them (of CSV and JSON lines): NAME,...; the key of a row, its schema, its status and
+    /// its axes are always there
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// Leave the host's name out of the rows
+    #[arg(long)]
+    pub anonymous: bool,
+
     /// Where cases are missing, only say which, and write the others: they can be merged with the rest later
     #[arg(long)]
     pub partial: bool,

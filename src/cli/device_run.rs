@@ -149,6 +149,7 @@ impl<'r> DeviceRun<'r> {
     /// Writes a row for every case that is left of a device that can't be measured on: the plan is known, and other devices go on.
     fn give_up(&self, failure: &Failure, pending: impl Iterator<Item = Planned>) -> anyhow::Result<()> {
         let name = &self.place.info.name;
+        self.sink.give_up(failure);
         self.progress().note(&format!("{name} can't be measured on: {}: {}", failure.status, failure.words()));
         for planned in pending {
             self.bar.advance(1);
@@ -277,9 +278,8 @@ impl<'r> DeviceRun<'r> {
         let Some(failure) = &measured.unpaired else { return };
         row.leave_unpaired(failure);
         if failure.status.is_failure() {
-            let Record { experiment, variant, axes, .. } = &*row;
-            let (status, reason) = failure.told();
-            self.sink.voice.fault(&format!("{experiment} {variant} {axes}: not paired, its base failed: {status}: {reason}"));
+            let (case, (status, reason)) = (row.case_name(), failure.told());
+            self.sink.voice.fault(&format!("{case}: not paired, its base failed: {status}: {reason}"));
         }
     }
 

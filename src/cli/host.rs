@@ -8,7 +8,7 @@ use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
 use crate::digest::label;
 use crate::plan::parse_number;
-use crate::record::Record;
+use crate::record::{Record, environment};
 
 /// Variables that change what a driver, a layer or the loader does begin like this.
 const DRIVER_PREFIXES: &[&str] = &[
@@ -42,8 +42,8 @@ pub fn describe_host(row: &mut Record) {
         [System::long_os_version(), Some(env::consts::ARCH.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(" ");
     row.cpu_name = system.cpus().first().map(|cpu| cpu.brand().trim().to_owned()).unwrap_or_default();
     row.cpu_threads = Some(system.cpus().len() as u64);
-    row.environment =
-        environment(env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))));
+    let variables = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    row.environment = environment(of_drivers(variables));
 }
 
 /// Fixed values in place of all that differs from run to run, so that the mock device gives the same bytes anywhere.
@@ -70,12 +70,9 @@ fn run_id() -> String {
     label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))
 }
 
-fn environment(variables: impl Iterator<Item = (String, String)>) -> String {
-    let matters = |name: &str| DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    let mut found: Vec<String> =
-        variables.filter(|(name, _)| matters(name)).map(|(name, value)| format!("{name}={value}")).collect();
-    found.sort_unstable();
-    found.join(";")
+/// Those of these variables that drivers, layers or the loader read.
+fn of_drivers(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = (String, String)> {
+    variables.filter(|(name, _)| DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 #[cfg(test)]
@@ -86,6 +83,6 @@ mod tests {
     fn only_what_drivers_read_is_kept() {
         let variables = [("LP_NUM_THREADS", "2"), ("HOME", "/root"), ("ACO_DEBUG", "x")];
         let owned = variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(environment(owned), "ACO_DEBUG=x;LP_NUM_THREADS=2");
+        assert_eq!(environment(of_drivers(owned)), "ACO_DEBUG=x;LP_NUM_THREADS=2");
     }
 }

@@ -22,7 +22,7 @@ const ENDING: &str = ".progress";
 
 /// Says what the file is, and behind it which form its lines have.
 const KIND: &str = "lanescope progress ";
-const VERSION: &str = "lanescope progress 2";
+const VERSION: &str = "lanescope progress 3";
 
 /// How often a file is opened anew that another run has removed meanwhile.
 const TRIES: u32 = 5;

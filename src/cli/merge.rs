@@ -28,7 +28,8 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     if !faults.is_empty() {
         anyhow::bail!("{}\nnothing was written", faults.join("\n"));
     }
-    let summary = write(&rows, targets)?;
+    let form = Form { columns: &arguments.columns, is_anonymous: arguments.anonymous };
+    let summary = write(&rows, targets, form)?;
     progress.note(&format!("{summary} from {}", counted(arguments.files.len() as u64, "file")));
     Ok(EXIT_OK)
 }
@@ -37,17 +38,27 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 ///
 /// # Errors
 /// Where it can't be read or replaced; it stays as it is.
-pub fn renew(file: &Path) -> anyhow::Result<()> {
+pub fn renew(file: &Path, columns: &[String]) -> anyhow::Result<()> {
     let mut rows = Rows::default();
     rows.read(file)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)]).map(drop)
+    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous: false }).map(drop)
+}
+
+/// What is written of each row.
+#[derive(Clone, Copy)]
+struct Form<'f> {
+    /// The columns that were chosen; none for all.
+    columns: &'f [String],
+    /// Whether the host's name is left out.
+    is_anonymous: bool,
 }
 
 /// Writes the rows, and gives the files their names once all are whole.
-fn write(rows: &Rows, targets: Vec<(Target, Format)>) -> anyhow::Result<Summary> {
+fn write(rows: &Rows, targets: Vec<(Target, Format)>, form: Form) -> anyhow::Result<Summary> {
+    let header = Header::new(rows.axes()).choosing(form.columns)?;
     let (opened, staged) = outputs::stage(targets);
-    let outputs = output::open(&opened, &Header::new(rows.axes())).map_err(unwritable)?;
-    let written = fill(rows, outputs);
+    let outputs = output::open(&opened, &header).map_err(unwritable)?;
+    let written = fill(rows, outputs, form.is_anonymous);
     match &written {
         Ok(_) => outputs::finish(staged)?,
         // What can't be removed bears a name that says what it is.
@@ -56,11 +67,14 @@ fn write(rows: &Rows, targets: Vec<(Target, Format)>) -> anyhow::Result<Summary>
     written
 }
 
-fn fill(rows: &Rows, mut outputs: Outputs) -> anyhow::Result<Summary> {
+fn fill(rows: &Rows, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
-    related::each(rows, &mut |row| {
-        summary.count(row);
-        outputs.write(row).map(|outcome| outcome == WriteOutcome::Written)
+    related::each(rows, &mut |mut row| {
+        summary.count(&row);
+        if is_anonymous {
+            row.host.clear();
+        }
+        outputs.write(&row).map(|outcome| outcome == WriteOutcome::Written)
     })?;
     let _ = outputs.finish()?;
     Ok(summary)

@@ -36,7 +36,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     }
     let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
-    let header = Header::new(plans.iter().flat_map(Plan::axis_names));
+    let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
     let _locks = lock::take_all(&settings.common, &targets)?;
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
@@ -77,7 +77,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     outputs::finish(staged)?;
     if let (Some(file), true, None) = (&rows.resume, kept.is_anything(), settings.shard) {
         // In the plan's order, and rows that were kept compared with bases that are new.
-        merge::renew(file)?;
+        merge::renew(file, &rows.columns)?;
     }
     journals.finish();
     Ok(code)
@@ -186,7 +186,7 @@ fn pairing<'r>(is_paired: bool, targets: &'r Targets, plans: &'r [Plan], index: 
 
 /// For each device a row with all that is the same in its rows. They are of one run.
 fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Record> {
-    let run = run_row(targets);
+    let run = run_row(settings, targets);
     let of_plan = |(device, plan): (&DeviceInfo, &Plan)| Record {
         plan_id: plan.id().to_owned(),
         plan_cases: Some(plan.len()),

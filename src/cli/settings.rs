@@ -73,6 +73,10 @@ pub struct RowFiles {
     pub files: Vec<PathBuf>,
     /// The format of standard output, and of files whose ending doesn't tell.
     pub format: Option<Format>,
+    /// The columns that were chosen; none for all.
+    pub columns: Vec<String>,
+    /// Whether the host's name stays out of them.
+    pub are_anonymous: bool,
     /// The file of what was interrupted and goes on.
     pub resume: Option<PathBuf>,
     /// Whether files bear temporary names until all is written.
@@ -128,7 +132,14 @@ impl Settings {
             seed: flags.seed,
             detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
             evict: None,
-            rows: RowFiles { files: flags.output, format: flags.format, resume: flags.resume, are_staged: false },
+            rows: RowFiles {
+                files: flags.output,
+                format: flags.format,
+                columns: flags.columns,
+                are_anonymous: flags.anonymous,
+                resume: flags.resume,
+                are_staged: false,
+            },
             is_locking: !flags.no_lock,
             mode,
         }

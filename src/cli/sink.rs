@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
-use crate::model::{Case, Status};
+use crate::model::{Case, Failure, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::Record;
 
@@ -90,18 +90,16 @@ impl Sink {
     /// # Errors
     /// Where an output can't be written; the others have the row nevertheless.
     pub fn write_with(&self, mut row: Record, measured: Option<(&Case, &Measured)>) -> anyhow::Result<()> {
-        row.timestamp = self.now();
+        row.written_at = self.now();
         let status = Status::named(&row.status);
-        if status.is_some_and(Status::is_failure) && row.untried.is_none() {
-            let case = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
-            let case = case.collect::<Vec<_>>().join(" ");
+        if status.is_some_and(Status::is_failure) && status != Some(Status::NotRun) {
             let count = {
                 let mut state = self.state();
                 let count = state.told.entry(row.status.clone()).or_default();
                 *count += 1;
                 *count
             };
-            let line = format!("{case}: {}: {}", row.status, row.reason);
+            let line = format!("{}: {}: {}", row.case_name(), row.status, row.reason);
             if count <= self.most_told { self.voice.progress.note(&line) } else { self.voice.progress.detail(&line) }
         }
         let mut state = self.state();
@@ -111,9 +109,7 @@ impl Sink {
                 Some(Status::Skipped) => state.skipped += 1,
                 Some(status) if status.is_failure() => {
                     state.failed += 1;
-                    state.not_run += u64::from(row.untried.is_some());
-                    // What the driver, or this program, refused in words, it will refuse again.
-                    state.retryable |= row.untried.is_some_and(|status| status != Status::Error);
+                    state.not_run += u64::from(status == Status::NotRun);
                 }
                 _ => {}
             }
@@ -126,12 +122,17 @@ impl Sink {
         Ok(())
     }
 
+    /// Takes note that a device can't be measured on, or was given up: another try may help, unless that was refused in words.
+    pub fn give_up(&self, failure: &Failure) {
+        self.state().retryable |= failure.status != Status::Error;
+    }
+
     /// Keeps rows that may yet be measured again, where outputs can take them back: a process that is killed leaves them.
     ///
     /// # Errors
     /// As [`Sink::write_with`].
     pub fn hold(&self, mut rows: Vec<Record>) -> anyhow::Result<()> {
-        rows.iter_mut().for_each(|row| row.timestamp = self.now());
+        rows.iter_mut().for_each(|row| row.written_at = self.now());
         let mut state = self.state();
         state.closed |= self.voice.progress.suspend(|| state.outputs.hold(&rows))? == WriteOutcome::Closed;
         Ok(())
@@ -180,7 +181,7 @@ impl Sink {
             voice.progress.note(&format!("{done} {verb}, {skipped} skipped, {failed} failed{not_run} in {seconds:.1} s"));
         }
         Ok(match failed {
-            1.. if retryable => EXIT_RETRY,
+            1.. if retryable && not_run > 0 => EXIT_RETRY,
             0 if !voice.has_faults() => EXIT_OK,
             _ => EXIT_FAILED,
         })

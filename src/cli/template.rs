@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::shader::glsl_compiler;
 
 /// A row with all that is the same in a run's rows.
-pub fn run_row(targets: &Targets) -> Record {
+pub fn run_row(settings: &Settings, targets: &Targets) -> Record {
     let mut run = Record {
         tool_version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
         glsl_compiler: glsl_compiler(),
@@ -19,6 +19,9 @@ pub fn run_row(targets: &Targets) -> Record {
         describe_mock_host(&mut run);
     } else {
         describe_host(&mut run);
+    }
+    if settings.rows.are_anonymous {
+        run.host.clear();
     }
     run
 }

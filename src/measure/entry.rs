@@ -333,6 +333,7 @@ impl Session<'_> {
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,
+            duration: entry.spent,
             overhead,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
             clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| !case.measurand.is_by_host()),

@@ -106,6 +106,8 @@ pub struct Measured {
     pub timer: Timer,
     /// Why measuring ended.
     pub stop: Stop,
+    /// What its visits took, with what was repeated.
+    pub duration: Duration,
     /// Whether what a timed batch left behind was compared, and not the first pass alone.
     pub is_compared: bool,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.

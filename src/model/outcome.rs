@@ -28,11 +28,13 @@ pub enum Status {
     CompileError,
     /// Anything else that failed.
     Error,
+    /// It was never tried: the device couldn't be opened, or had failed too often before.
+    NotRun,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Skipped,
         Self::Planned,
@@ -43,6 +45,7 @@ impl Status {
         Self::OutOfMemory,
         Self::CompileError,
         Self::Error,
+        Self::NotRun,
     ];
 
     /// The status that a row's text stands for.
@@ -63,6 +66,7 @@ impl Status {
             Self::OutOfMemory => "out_of_memory",
             Self::CompileError => "compile_error",
             Self::Error => "error",
+            Self::NotRun => "not_run",
         }
     }
 
@@ -105,13 +109,25 @@ pub enum Stage {
 impl Stage {
     /// How many there are.
     pub const COUNT: usize = Self::Checking as usize + 1;
+
+    /// As written in a row.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Opening => "opening",
+            Self::Reference => "reference",
+            Self::Compiling => "compiling",
+            Self::Loading => "loading",
+            Self::FirstDispatch => "first_dispatch",
+            Self::Sizing => "sizing",
+            Self::Timing => "timing",
+            Self::Checking => "checking",
+        }
+    }
 }
 
 /// How the words begin of what a reference met.
 const AT_REFERENCE: &str = "the reference: ";
-
-/// How the words begin of what was never tried. Rows of schema 1 have no column for it.
-const NOT_RUN: &str = "not run:";
 
 /// Why a case has no figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,23 +168,17 @@ impl Failure {
         format!("{of}{}", self.reason)
     }
 
-    /// As rows of schema 1, and messages, tell it: what was never tried is an error, with what became of the device in its words.
+    /// As rows and messages tell it: of what was never tried, the words say what became of the device.
     pub fn told(&self) -> (Status, String) {
         if self.is_untried {
-            (Status::Error, format!("{NOT_RUN} {}: {}", self.status, self.words()))
+            (Status::NotRun, format!("{}: {}", self.status, self.words()))
         } else {
             (self.status, self.words())
         }
     }
-
-    /// How the device failed, of a failed row of schema 1 whose case was never tried.
-    pub fn cause_of_untried(status: Status, reason: &str) -> Option<Status> {
-        let why = reason.strip_prefix(NOT_RUN).filter(|_| status.is_failure())?;
-        Some(why.split(':').next().and_then(|word| Status::named(word.trim())).unwrap_or(status))
-    }
 }
 
-/// A reason to doubt a measured row; the column `flags` joins them by `;`.
+/// A reason to doubt a measured row; the column `quality_flags` joins them by `;`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {

@@ -99,9 +99,8 @@ fn file_name(row: &Record) -> String {
 
 fn text(row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> String {
     let mut text = String::new();
-    let name = [row.experiment.as_str(), &row.variant, &row.axes].into_iter().filter(|part| !part.is_empty());
     let Record { device_name, driver_name, driver_version, .. } = row;
-    line(&mut text, &format!("# {}", name.collect::<Vec<_>>().join(" ")));
+    line(&mut text, &format!("# {}", row.case_name()));
     line(&mut text, &format!("# {device_name}, {driver_name} {driver_version}"));
     for (place, kernel) in kernels.iter().enumerate() {
         let source = case.kernels.get(place).map_or("kernel", |kernel| &kernel.source[..]);
@@ -153,12 +152,12 @@ mod tests {
 
     fn row() -> Record {
         let [device_uuid, driver_uuid] = ["0123456789ab", "ba9876543210"].map(str::to_owned);
-        let [experiment, variant, axes, case_id] = ["load/path", "ubo", "n=1", "cafe"].map(str::to_owned);
+        let [experiment, variant, axis_values, case_id] = ["load/path", "ubo", "n=1", "cafe"].map(str::to_owned);
         let [device_name, driver_name, driver_version] = ["a device", "a driver", "1.2"].map(str::to_owned);
         Record {
             experiment,
             variant,
-            axes,
+            axis_values,
             case_id,
             device_uuid,
             driver_uuid,

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_file_without_rows_has_a_header() {
         let text = written(&Header::new(["n"]), &[]);
-        assert!(text.starts_with("schema,tool_version,") && text.ends_with(",ratio_ci_high,n\n"));
+        assert!(text.starts_with("experiment,variant,") && text.ends_with(",schema,n\n"));
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             for (record, back) in records.iter().zip(&back) {
                 prop_assert_eq!(record.value.filter(|value| value.is_finite()), back.value);
                 prop_assert_eq!(record.samples, back.samples);
-                prop_assert_eq!(&record.axis_values, &back.axis_values);
+                prop_assert_eq!(&record.by_axis, &back.by_axis);
                 prop_assert_eq!(header.cells(record), header.cells(back));
             }
         }

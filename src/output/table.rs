@@ -177,9 +177,9 @@ mod tests {
     }
 
     fn with_status(status: &str, reason: &str, record: Record) -> Record {
-        let Record { experiment, device_name, driver_name, driver_info, axes, axis_values, .. } = record;
+        let Record { experiment, device_name, driver_name, driver_info, axis_values, by_axis, .. } = record;
         let (status, reason) = (status.to_owned(), reason.to_owned());
-        Record { status, reason, experiment, device_name, driver_name, driver_info, axes, axis_values, ..Record::new() }
+        Record { status, reason, experiment, device_name, driver_name, driver_info, axis_values, by_axis, ..Record::new() }
     }
 
     fn a_run() -> Vec<Record> {
@@ -205,7 +205,7 @@ mod tests {
             at(calibration, &[]),
             at(clock, &[]),
             linear(1, 81_234.5),
-            Record { flags: "noisy;launch_bound".into(), noise: Some(0.0713), ..linear(32, 10_234.5) },
+            Record { quality_flags: "noisy;launch_bound".into(), noise: Some(0.0713), ..linear(32, 10_234.5) },
             Record { noise: Some(0.0001), ..linear(1024, 9_934.5) },
             with_status("skipped", reason, linear(2048, 0.0)),
             with_status("wrong_result", "out[0] is 0x1, should be 0x2 | (1 of 8 elements are wrong)", linear(64, 0.0)),

@@ -41,7 +41,7 @@ pub fn measured(experiment: &str, time_ns: f64) -> Record {
         checked: "true".into(),
         time_ns: Some(time_ns),
         noise: Some(0.0123),
-        bytes: Some(bytes),
+        bytes_per_pass: Some(bytes),
         metric: "bandwidth".into(),
         value: Some(bytes as f64 / time_ns).filter(|value| value.is_finite()),
         unit: "GB/s".into(),

@@ -36,7 +36,7 @@ impl ViewColumn {
 pub(super) fn view(records: &[Record]) -> View {
     let mut constant = Vec::new();
     let mut columns = vec![ViewColumn::new("variant", false, records, |record| record.variant.clone())];
-    let axes: BTreeSet<&String> = records.iter().flat_map(|record| record.axis_values.keys()).collect();
+    let axes: BTreeSet<&String> = records.iter().flat_map(|record| record.by_axis.keys()).collect();
     for axis in axes {
         let column = axis_column(axis, records);
         match &column.cells[..] {
@@ -63,8 +63,8 @@ pub(super) fn view(records: &[Record]) -> View {
 
 fn axis_column(axis: &str, records: &[Record]) -> ViewColumn {
     let numeric =
-        records.iter().filter_map(|record| record.axis_values.get(axis)).all(|value| value.to_string().parse::<u64>().is_ok());
-    let cell = |record: &Record| record.axis_values.get(axis).map_or_else(String::new, ToString::to_string);
+        records.iter().filter_map(|record| record.by_axis.get(axis)).all(|value| value.to_string().parse::<u64>().is_ok());
+    let cell = |record: &Record| record.by_axis.get(axis).map_or_else(String::new, ToString::to_string);
     ViewColumn::new(axis, numeric, records, cell)
 }
 
@@ -105,7 +105,7 @@ fn ratio(record: &Record) -> String {
 
 /// Why there is no figure, or what is to be said against it.
 fn note(record: &Record) -> String {
-    let flags = record.flags.replace(';', ", ");
+    let flags = record.quality_flags.replace(';', ", ");
     if record.status == Status::Ok.as_str() && record.reason.is_empty() {
         return flags;
     }
@@ -158,7 +158,12 @@ mod tests {
     #[test]
     fn a_note_says_why_there_is_no_figure() {
         let with = |status: &str, reason: &str, flags: &str| {
-            note(&Record { status: status.to_owned(), reason: reason.to_owned(), flags: flags.to_owned(), ..Record::new() })
+            note(&Record {
+                status: status.to_owned(),
+                reason: reason.to_owned(),
+                quality_flags: flags.to_owned(),
+                ..Record::new()
+            })
         };
         assert_eq!(with("ok", "", "noisy;drift"), "noisy, drift");
         assert_eq!(with("planned", "", ""), "planned");

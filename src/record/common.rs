@@ -13,8 +13,7 @@ impl Record {
     /// A row with the columns that all rows of a run on one device share, and with its timestamp; the others are empty.
     pub fn of_run(&self) -> Self {
         let mut record = self.clone();
-        record.axis_values.clear();
-        record.untried = None;
+        record.by_axis.clear();
         record.empty(|place| !is_of_run(&COLUMNS[place]));
         record
     }

@@ -3,30 +3,52 @@
 use std::collections::BTreeSet;
 
 use super::cell::Cell;
-use super::schema::{COLUMNS, Record, position};
+use super::schema::{COLUMNS, KEPT, Record, position};
+use crate::error::{Error, nearest};
 
-/// Which columns a file has, known before the first row: all fixed ones, then one for each axis of the selected experiments,
-/// sorted by name. An axis that bears a fixed column's name is held by that column.
+/// Which columns a file has, known before the first row: all fixed ones or those that were chosen, then one for each axis of the
+/// selected experiments, sorted by name. An axis that bears a fixed column's name is held by that column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// Places of the fixed columns, in order.
+    fixed: Vec<usize>,
     axes: BTreeSet<String>,
 }
 
 impl Header {
     /// The header for experiments with these axes; a name may come more than once.
     pub fn new<N: Into<String>>(axes: impl IntoIterator<Item = N>) -> Self {
-        Self { axes: axes.into_iter().map(Into::into).filter(|name| position(name).is_none()).collect() }
+        let axes = axes.into_iter().map(Into::into).filter(|name| position(name).is_none()).collect();
+        Self { fixed: (0..COLUMNS.len()).collect(), axes }
+    }
+
+    /// The same with these fixed columns alone, in their usual order, and those that every file has. Where none is named, all of them.
+    ///
+    /// # Errors
+    /// A name that is no column's, with what may have been meant.
+    pub fn choosing(mut self, names: &[String]) -> Result<Self, Error> {
+        if let Some(unknown) = names.iter().find(|name| position(name).is_none() && !self.axes.contains(*name)) {
+            let nearest = nearest(unknown, self.names());
+            return Err(Error::Unknown { what: "column", given: unknown.clone(), nearest });
+        }
+        if !names.is_empty() {
+            let is_chosen = |name: &str| KEPT.contains(&name) || names.iter().any(|chosen| chosen == name);
+            self.fixed.retain(|place| is_chosen(COLUMNS[*place].name));
+        }
+        Ok(self)
     }
 
     /// The names of all columns, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        COLUMNS.iter().map(|column| column.name).chain(self.axes.iter().map(String::as_str))
+        self.fixed.iter().map(|place| COLUMNS[*place].name).chain(self.axes.iter().map(String::as_str))
     }
 
     /// The row's values with their columns' names, in order. An axis that the row doesn't have is an empty cell.
     pub fn row<'a>(&'a self, record: &'a Record) -> impl Iterator<Item = (&'a str, Cell<'a>)> {
-        let axes = self.axes.iter().map(|name| record.axis_values.get(name).map_or(Cell::Empty, Cell::from));
-        self.names().zip(record.fixed_cells().chain(axes))
+        let fields = record.fields();
+        let fixed = self.fixed.iter().map(move |place| fields[*place].cell());
+        let axes = self.axes.iter().map(|name| record.by_axis.get(name).map_or(Cell::Empty, Cell::from));
+        self.names().zip(fixed.chain(axes))
     }
 
     /// The row as text, a cell per column.
@@ -55,6 +77,22 @@ mod tests {
         let cells = header.cells(&record);
         assert_eq!(cells.len(), header.names().count());
         assert_eq!(cells[COLUMNS.len()..], ["", "(none)", "4"]);
-        assert_eq!(record.axes, "pattern=none;stride=4");
+        assert_eq!(record.axis_values, "pattern=none;stride=4");
+    }
+
+    #[test]
+    fn columns_can_be_chosen_but_for_those_that_every_file_has() {
+        let choose =
+            |names: &[&str]| Header::new(["n"]).choosing(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(choose(&[]).unwrap(), Header::new(["n"]));
+        let header = choose(&["host", "n", "value", "status"]).unwrap();
+        let names: Vec<&str> = header.names().collect();
+        let expected =
+            ["axis_values", "status", "value", "case_id", "driver_info", "device_uuid", "driver_uuid", "host", "schema", "n"];
+        assert_eq!(names, expected);
+        let mut record = Record { value: Some(2.5), host: "here".to_owned(), ..Record::new() };
+        record.set_axes(&Point::new([("n".into(), 4_u64.into())]));
+        assert_eq!(header.cells(&record), ["n=4", "", "2.5", "", "", "", "", "here", "v2.0", "4"]);
+        insta::assert_snapshot!(choose(&["valeu"]).unwrap_err(), @"unknown column `valeu`; did you mean value?");
     }
 }

@@ -5,6 +5,7 @@
 
 mod cell;
 mod common;
+mod environment;
 mod header;
 mod packed;
 mod reader;
@@ -14,8 +15,10 @@ pub mod schema;
 mod sound;
 mod standing;
 mod statistics;
+mod v1;
 
 pub use cell::{Cell, Kind};
+pub use environment::environment;
 pub use header::Header;
 pub use packed::Packed;
 pub use reader::{ReadError, Reader};

@@ -30,8 +30,7 @@ impl Packed {
         for (field, cell) in record.fields_mut().into_iter().zip(self.0.split(|byte| *byte == SEPARATOR)) {
             field.read(std::str::from_utf8(cell).unwrap_or_default());
         }
-        record.axis_values = parse_axes(&record.axes).unwrap_or_default();
-        record.look_behind();
+        record.by_axis = parse_axes(&record.axis_values).unwrap_or_default();
         record
     }
 }

@@ -10,7 +10,8 @@ use csv::StringRecord;
 use thiserror::Error;
 
 use super::cell::Cell;
-use super::schema::{COLUMNS, Column, Record, SCHEMA_VERSION, position};
+use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
+use super::v1;
 use crate::model::{AxisValue, Point};
 
 /// What is wrong with a file of rows, and where.
@@ -59,6 +60,80 @@ impl fmt::Display for Place {
     }
 }
 
+/// The major version of the schema whose names the columns of a file bear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// 1.0 to 1.3.
+    V1,
+    /// Today's.
+    V2,
+}
+
+impl Layout {
+    /// That of a file with these columns: the column of all axes has another name in each.
+    fn of(names: &StringRecord) -> Self {
+        let has = |name: &str| names.iter().any(|own| own == name);
+        if has(Self::V1.axes()) && !has(Self::V2.axes()) { Self::V1 } else { Self::V2 }
+    }
+
+    /// The column that holds all axes.
+    fn axes(self) -> &'static str {
+        match self {
+            Self::V1 => "axes",
+            Self::V2 => "axis_values",
+        }
+    }
+
+    /// The place that one of its fixed columns has today.
+    pub(super) fn position(self, name: &str) -> Option<usize> {
+        match self {
+            Self::V1 => v1::position(name),
+            Self::V2 => schema::position(name),
+        }
+    }
+
+    /// The names of its fixed columns, in order.
+    pub(super) fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::V1 => v1::COLUMNS.to_vec(),
+            Self::V2 => COLUMNS.iter().map(|column| column.name).collect(),
+        }
+    }
+
+    /// Whether a file may be without this fixed column.
+    pub(super) fn may_lack(self, name: &str) -> bool {
+        match self {
+            Self::V1 => v1::LATER.contains(&name),
+            Self::V2 => !KEPT.contains(&name),
+        }
+    }
+
+    /// How the version begins that its rows name.
+    fn major(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        }
+    }
+
+    /// Rows of the same major version can be read, whatever their minor version.
+    fn check_version(self, version: &str) -> Result<(), String> {
+        let major = version.split('.').next().unwrap_or_default();
+        if major == self.major() {
+            return Ok(());
+        }
+        let other = match self {
+            Self::V1 => Self::V2,
+            Self::V2 => Self::V1,
+        };
+        Err(if major == other.major() {
+            format!("version `{version}` in a file whose columns have the names of {}", self.major())
+        } else {
+            format!("version `{version}` can't be read by this lanescope, which knows {SCHEMA_VERSION} and v1")
+        })
+    }
+}
+
 /// What a column of the file is to us.
 #[derive(Debug)]
 enum Role {
@@ -70,10 +145,12 @@ enum Role {
 
 /// Reads the rows of a CSV file, one by one.
 ///
-/// Columns are found by name, in any order: a fixed column that is missing stays empty (an older minor version didn't have it),
-/// an unknown one is passed over (a newer minor version, or a user's own) unless the row's `axes` names it.
+/// Columns are found by name, in any order: a fixed column that is missing stays empty (an older minor version didn't have it, or it
+/// was left out), an unknown one is passed over (a newer minor version, or a user's own) unless the row names an axis like it. Rows of
+/// schema 1 say what they would say today.
 pub struct Reader<R> {
     file: String,
+    layout: Layout,
     names: StringRecord,
     roles: Vec<Role>,
     rows: csv::StringRecordsIntoIter<Watched<R>>,
@@ -138,16 +215,30 @@ impl<R: Read> Reader<R> {
         if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
             return Err(wrong(name, "comes twice"));
         }
-        if let Some(missing) = ["schema", "case_id", "axes"].into_iter().find(|name| !names.iter().any(|n| n == *name)) {
+        let layout = Layout::of(&names);
+        if let Some(missing) = ["schema", "case_id", layout.axes()].into_iter().find(|name| !names.iter().any(|n| n == *name)) {
             return Err(wrong(missing, "is missing: this is not a file that lanescope wrote"));
         }
-        let roles = names.iter().map(|name| position(name).map_or(Role::Other, Role::Fixed)).collect();
-        Ok(Self { file, names, roles, rows: csv.into_records(), line: 1 })
+        let roles = names.iter().map(|name| layout.position(name).map_or(Role::Other, Role::Fixed)).collect();
+        Ok(Self { file, layout, names, roles, rows: csv.into_records(), line: 1 })
     }
 
     /// The names of all columns, in the file's order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.names.iter()
+    }
+
+    /// Whether its columns have the names of schema 1.
+    pub(super) fn is_of_v1(&self) -> bool {
+        self.layout == Layout::V1
+    }
+
+    /// Those of these columns, by the names that they have today, that the file lacks though its version of the schema has them.
+    pub(super) fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
+        let is_there =
+            |name: &str| self.roles.iter().any(|role| matches!(role, Role::Fixed(place) if COLUMNS[*place].name == name));
+        let came_later = |name: &str| self.layout == Layout::V1 && v1::LATER.contains(&name);
+        needed.iter().copied().filter(|name| !is_there(name) && !came_later(name)).collect()
     }
 
     /// The line of the row that was given last.
@@ -204,21 +295,24 @@ impl<R: Read> Reader<R> {
         };
         let mut record = Record::default();
         let fields = record.fields_mut();
-        for (role, text) in self.roles.iter().zip(row) {
+        for ((role, name), text) in self.roles.iter().zip(&self.names).zip(row) {
             let Role::Fixed(place) = role else { continue };
             if !fields[*place].read(text) {
-                let Column { name, kind, .. } = COLUMNS[*place];
+                let Column { kind, .. } = COLUMNS[*place];
                 return Err(wrong(name, format!("`{text}` is not of type {kind}")));
             }
         }
-        check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
-        record.axis_values = parse_axes(&record.axes).map_err(|problem| wrong("axes", problem))?;
-        record.look_behind();
+        self.layout.check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
+        record.by_axis = parse_axes(&record.axis_values).map_err(|problem| wrong(self.layout.axes(), problem))?;
         for ((name, role), text) in self.names.iter().zip(&self.roles).zip(row) {
-            let axis = matches!(role, Role::Other).then(|| record.axis_values.get(name)).flatten();
+            let axis = matches!(role, Role::Other).then(|| record.by_axis.get(name)).flatten();
             if axis.is_some_and(|value| Cell::from(value).to_string() != text) {
-                return Err(wrong(name, format!("`{text}` contradicts the column `axes`: {}", record.axes)));
+                let (axes, all) = (self.layout.axes(), &record.axis_values);
+                return Err(wrong(name, format!("`{text}` contradicts the column `{axes}`: {all}")));
             }
+        }
+        if self.layout == Layout::V1 {
+            v1::renew(&mut record);
         }
         Ok(record)
     }
@@ -231,15 +325,6 @@ impl<R: Read> Iterator for Reader<R> {
         let row = self.next_row()?;
         Some(row.map_err(|error| self.csv_error(&error)).and_then(|row| self.record(&row)))
     }
-}
-
-/// Rows of the same major version can be read, whatever their minor version.
-fn check_version(version: &str) -> Result<(), String> {
-    let major = |version: &str| version.split('.').next().unwrap_or_default().to_owned();
-    if major(version) == major(SCHEMA_VERSION) {
-        return Ok(());
-    }
-    Err(format!("version `{version}` can't be read by this lanescope, which knows {SCHEMA_VERSION}"))
 }
 
 /// The inverse of a point's canonical form, and of no other: what is read is written as it was. A value of decimal digits is a
@@ -284,22 +369,51 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name() {
-        let records = read("time_ns,note,axes,n,schema,case_id\n2.5,mine,n=8;op=copy,8,v1.7,c1\n,,,,v1.0,c2\n").unwrap();
+        let records = read("time_ns,note,axis_values,n,schema,case_id\n2.5,mine,n=8;op=copy,8,v2.7,c1\n,,,,v2.0,c2\n").unwrap();
         assert_eq!((records[0].time_ns, records[0].case_id.as_str()), (Some(2.5), "c1"));
-        assert_eq!(records[0].axis_values["n"], AxisValue::Integer(8));
-        assert_eq!(records[0].axis_values["op"], AxisValue::Choice("copy".into()));
-        assert_eq!((records[1].time_ns, records[1].axis_values.len()), (None, 0));
+        assert_eq!(records[0].by_axis["n"], AxisValue::Integer(8));
+        assert_eq!(records[0].by_axis["op"], AxisValue::Choice("copy".into()));
+        assert_eq!((records[1].time_ns, records[1].by_axis.len()), (None, 0));
+    }
+
+    #[test]
+    fn rows_of_schema_1_say_what_they_would_say_today() {
+        let text = "axes,case_id,flags,timestamp,bytes,environment,status,reason,written_at,schema\n\
+                    n=8;written_at=3,c1,noisy,2026,64,VK_DRIVER_FILES=/home/ann/a.json,ok,,3,v1.0\n\
+                    n=8,c2,,,,,error,not run: crashed: signal 11,,v1.3\n";
+        let records = read(text).unwrap();
+        let expected = Record {
+            axis_values: "n=8;written_at=3".to_owned(),
+            case_id: "c1".to_owned(),
+            quality_flags: "noisy".to_owned(),
+            written_at: "2026".to_owned(),
+            bytes_per_pass: Some(64),
+            environment: "VK_DRIVER_FILES=a.json".to_owned(),
+            status: "ok".to_owned(),
+            schema: "v2.0".to_owned(),
+            by_axis: BTreeMap::from([("n", 8), ("written_at", 3)].map(|(axis, n)| (axis.to_owned(), AxisValue::Integer(n)))),
+            ..Record::default()
+        };
+        assert_eq!(records[0], expected, "a name that is a column's only now was an axis's");
+        assert_eq!((records[1].status.as_str(), records[1].reason.as_str()), ("not_run", "crashed: signal 11"));
+    }
+
+    #[test]
+    fn what_a_file_lacks_is_told_by_its_version() {
+        let lacks = |header: &str| Reader::new("rows.csv", header.as_bytes()).unwrap().missing(&["status", "plan_id", "value"]);
+        assert_eq!(lacks("schema,case_id,axis_values,status\n"), ["plan_id", "value"]);
+        assert_eq!(lacks("schema,case_id,axes,status\n"), ["value"], "version 1.0 had no plans");
     }
 
     #[test]
     fn lines_are_counted_however_they_end() {
         for ends in ["\n", "\r\n"] {
-            let text = "schema,case_id,axes,time_ns|v1.0,c1,,1|v1.0,c2,,2|v1.0,c3,,inf|".replace('|', ends);
+            let text = "schema,case_id,axis_values,time_ns|v2.0,c1,,1|v2.0,c2,,2|v2.0,c3,,inf|".replace('|', ends);
             let mut reader = Reader::new("rows.csv", text.as_bytes()).unwrap();
             assert_eq!((reader.next().unwrap().unwrap().case_id.as_str(), reader.line()), ("c1", 2));
             assert!(reader.next().is_some() && reader.line() == 3);
             assert!(reader.next().unwrap().unwrap_err().to_string().starts_with("rows.csv, line 4, column `time_ns`"));
-            let short = "schema,case_id,axes|v1.0,c1,|v1.0|".replace('|', ends);
+            let short = "schema,case_id,axis_values|v2.0,c1,|v2.0|".replace('|', ends);
             assert!(read(&short).unwrap_err().starts_with("rows.csv, line 3: the row has 1 cells"));
         }
     }
@@ -307,17 +421,20 @@ mod tests {
     #[test]
     fn errors_name_file_line_and_column() {
         let error = |text: &str| read(text).unwrap_err();
-        insta::assert_snapshot!(error("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
-        insta::assert_snapshot!(error("schema,case_id,axes,n\nv1.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axes`: n=8");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n\n"), @"rows.csv, line 2, column `axes`: `n` is not of the form name=value");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axes`: `n` comes twice");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axes`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` can't be read by this lanescope, which knows v1.3");
-        insta::assert_snapshot!(error("schema,case_id,axes\nv1.0,c1,\nv1.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
-        insta::assert_snapshot!(error("schema,case_id,axes,axes\n"), @"rows.csv, line 1, column `axes`: comes twice");
+        insta::assert_snapshot!(error("schema,case_id,axis_values,time_ns\nv2.0,c1,,1\nv2.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
+        insta::assert_snapshot!(error("schema,case_id,axis_values,n\nv2.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axis_values`: n=8");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n\n"), @"rows.csv, line 2, column `axis_values`: `n` is not of the form name=value");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axis_values`: `n` comes twice");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axis_values`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv3.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v3.0` can't be read by this lanescope, which knows v2.0 and v1");
+        insta::assert_snapshot!(error("schema,case_id,axes\nv2.0,c1,\n"), @"rows.csv, line 2, column `schema`: version `v2.0` in a file whose columns have the names of v1");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv1.3,c1,\n"), @"rows.csv, line 2, column `schema`: version `v1.3` in a file whose columns have the names of v2");
+        insta::assert_snapshot!(error("schema,case_id,axes,bytes\nv1.0,c1,,x\n"), @"rows.csv, line 2, column `bytes`: `x` is not of type integer");
+        insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,\nv2.0\n"), @"rows.csv, line 3: the row has 1 cells, the header 3; was the file cut off?");
+        insta::assert_snapshot!(error("schema,case_id,axis_values,axis_values\n"), @"rows.csv, line 1, column `axis_values`: comes twice");
         insta::assert_snapshot!(error("a,b\n1,2\n"), @"rows.csv, line 1, column `schema`: is missing: this is not a file that lanescope wrote");
         for axes in ["n=08", "n=+8", "n=8;", " n=8", "n=8 ", "=8", "\"n\n=8\""] {
-            assert!(error(&format!("schema,case_id,axes\nv1.0,c1,{axes}\n")).contains("is not of the form"), "{axes}");
+            assert!(error(&format!("schema,case_id,axis_values\nv2.0,c1,{axes}\n")).contains("is not of the form"), "{axes}");
         }
         assert!(
             Reader::open(Path::new("no/such.csv"))

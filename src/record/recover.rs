@@ -15,8 +15,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::reader::{ReadError, Reader};
-use super::schema::{COLUMNS, Record};
+use super::reader::{Layout, ReadError, Reader};
+use super::schema::Record;
 
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -88,6 +88,16 @@ impl<R: Read> Recovery<R> {
         self.reader.columns()
     }
 
+    /// Whether its columns have the names of schema 1.
+    pub fn is_of_v1(&self) -> bool {
+        self.reader.is_of_v1()
+    }
+
+    /// Those of these columns that the file lacks, though its version of the schema has them.
+    pub fn missing(&self, needed: &[&'static str]) -> Vec<&'static str> {
+        self.reader.missing(needed)
+    }
+
     /// What was dropped at the end, once every row was given.
     pub fn cut(&self) -> Option<Cut> {
         self.cut
@@ -133,14 +143,36 @@ impl<R: Read> Iterator for Recovery<R> {
     }
 }
 
-/// Whether all there is can be the beginning of a header line that never got its end: the fixed columns' names, and those of axes.
+/// Whether all there is can be the beginning of a header line that never got its end.
 fn is_torn_header(tail: &[u8]) -> bool {
-    let names = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
     let written = tail.iter().position(|byte| *byte == 0).unwrap_or(tail.len());
     let (written, zeros) = tail.split_at(written);
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',');
-    let has_axes = |written: &[u8]| written.strip_prefix(names.as_bytes()).is_some_and(|axes| axes.iter().all(is_name));
-    zeros.iter().all(|byte| *byte == 0) && (names.as_bytes().starts_with(written) || has_axes(written))
+    let is_zero = zeros.iter().all(|byte| *byte == 0);
+    let is_header = |written: &str| [Layout::V1, Layout::V2].into_iter().any(|layout| begins_header(layout, written));
+    is_zero && std::str::from_utf8(written).is_ok_and(is_header)
+}
+
+/// Whether a text can be the beginning of a header line: fixed columns in their order, but for those that a file may lack, then axes.
+/// The last name may have lost its end.
+fn begins_header(layout: Layout, written: &str) -> bool {
+    let fixed = layout.names();
+    let may_lack = |column: &&str| layout.may_lack(column);
+    let behind = |left: &[&str], is_it: &dyn Fn(&str) -> bool| {
+        let place = left.iter().position(|column| is_it(column))?;
+        left[..place].iter().all(may_lack).then_some(place + 1)
+    };
+    let is_axis = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let (whole, last) = written.rsplit_once(',').unwrap_or(("", written));
+    let (mut left, mut has_axes) = (&fixed[..], false);
+    for name in whole.split(',').filter(|name| !name.is_empty()) {
+        match behind(left, &|column| column == name) {
+            Some(place) if !has_axes => left = &left[place..],
+            _ if is_axis(name) => has_axes = true,
+            _ => return false,
+        }
+    }
+    let may_be_axis = left.iter().all(may_lack) && is_axis(last);
+    may_be_axis || (!has_axes && behind(left, &|column| column.starts_with(last)).is_some())
 }
 
 /// Where in a row the scan is, as the CSV reader sees it.
@@ -249,7 +281,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::Header;
+    use crate::record::{Header, v1};
 
     /// A file as the writer leaves it, and where its lines end.
     fn file(records: &[Record]) -> (Vec<u8>, Vec<usize>) {
@@ -359,19 +391,19 @@ mod tests {
     fn a_row_that_was_torn_before_its_end_is_dropped_only_at_the_end() {
         let (bytes, ends) = file(&three());
         let (head, last) = bytes.split_at(ends[2]);
-        for torn in [&b"v1.1,x\n"[..], b"v1.1,\xC3\x28\n", &[b"\0\0\0\0\0\0\0", &last[7..]].concat()] {
+        for torn in [&b"v2.0,x\n"[..], b"v2.0,\xC3\x28\n", &[b"\0\0\0\0\0\0\0", &last[7..]].concat()] {
             let at_end = [head, torn].concat();
             let cut = Cut { line: 4, whole_bytes: ends[2] as u64 };
             assert_eq!(recovered(&at_end[..]).unwrap(), (three()[..2].to_vec(), Some(cut)));
             let error = refused(&[head, torn, last].concat());
             assert!(error.starts_with("rows.csv, line 4"), "{error}");
-            assert!(refused(&[head, torn, b"v1.1"].concat()).starts_with("rows.csv, line 4"), "a second defect");
+            assert!(refused(&[head, torn, b"v2.0"].concat()).starts_with("rows.csv, line 4"), "a second defect");
         }
         // A number that is none was written so.
-        let error = refused("schema,case_id,axes,time_ns\nv1.0,c1,,1\nv1.0,c2,,inf\n".as_bytes());
+        let error = refused("schema,case_id,axis_values,time_ns\nv2.0,c1,,1\nv2.0,c2,,inf\n".as_bytes());
         assert_eq!(error, "rows.csv, line 3, column `time_ns`: `inf` is not of type real");
         assert!(
-            refused(b"schema,case_id,axes\nv2.0,c1,\n").contains("version `v2.0`"),
+            refused(b"schema,case_id,axis_values\nv3.0,c1,\n").contains("version `v3.0`"),
             "rows of another version are no torn ones"
         );
     }
@@ -379,17 +411,17 @@ mod tests {
     #[test]
     fn a_quote_that_is_never_closed_swallows_nothing() {
         let (bytes, ends) = file(&[row("c1", ""), row("c2", ""), row("c3", "")]);
-        let torn = [&bytes[..ends[1]], b"v1.1,\"torn", &bytes[ends[1]..]].concat();
+        let torn = [&bytes[..ends[1]], b"v2.0,\"torn", &bytes[ends[1]..]].concat();
         assert!(refused(&torn).contains("a quote that line 3 opens is never closed"), "{}", refused(&torn));
     }
 
     /// Somebody else's editor may break lines within quotes.
     #[test]
     fn lines_within_quotes_are_one_row() {
-        let whole = "schema,case_id,axes,note\nv1.0,c1,,\"a\nb\"\n";
+        let whole = "schema,case_id,axis_values,note\nv2.0,c1,,\"a\nb\"\n";
         let (rows, cut) = recovered(whole.as_bytes()).unwrap();
         assert_eq!((rows.len(), rows[0].case_id.as_str(), cut), (1, "c1", None));
-        let torn = format!("{whole}v1.0,c2,,\"c\n");
+        let torn = format!("{whole}v2.0,c2,,\"c\n");
         assert!(refused(torn.as_bytes()).contains("never closed"), "no torn row, but none that was seen whole either");
     }
 
@@ -399,11 +431,21 @@ mod tests {
         for (bytes, holds_no_rows) in [
             (&b""[..], true),
             (b"\0\0\0\0", true),
-            (b"schema,tool_ver", true),
-            (b"schema,tool_ver\0\0\0", true),
+            (b"experiment,vari", true),
+            (b"experiment,vari\0\0\0", true),
+            (b"experiment,axis_values,status,value,no", true),
+            (b"experiment,axis_values,status,value,not_one", false),
+            (b"experiment,value,no", false),
+            (b"value,experiment,st", false),
             (format!("{names},n,local").as_bytes(), true),
-            (format!("{names},n\rv1.3,1\r").as_bytes(), false),
+            (format!("{names},n\rv2.0,1\r").as_bytes(), false),
             (format!("{names},n;more").as_bytes(), false),
+            (b"axis_values,status,case_id,driver_info,device_uuid,driver_uuid,schema,n,o", true),
+            (b"axis_values,case_id,driver_info,device_uuid,driver_uuid,schema,n,o", false),
+            (b"schema,tool_ver", true),
+            (b"schema,tool_version,status,timer", false),
+            (format!("{},n,local", v1::COLUMNS.join(",")).as_bytes(), true),
+            (v1::COLUMNS.join(",").replace("plan_id,plan_cases,plan_index,", "").as_bytes(), true),
             (b"notes", false),
             (b"notes\nmore\n", false),
             (b"{\"schema\":\"v1.1\"}\n", false),

@@ -8,7 +8,7 @@ use crate::model::{
     Cache, Case, Check, Derived, DeviceInfo, Failure, Finished, Flag, Measurand, Metric, Point, Quirk, Skip, Stage, Status,
 };
 use crate::plan::{Plan, Planned, case_id};
-use crate::record::Record;
+use crate::record::{Cell, Record};
 use crate::stats::{self, Interval};
 use crate::units::Nanos;
 
@@ -134,10 +134,10 @@ impl Record {
             (self.groups_x, self.groups_y, self.groups_z) = (x, y, z);
             self.subgroup_size = kernel.required_subgroup_size.or_else(|| fixed_subgroup_size(device)).map(u64::from);
         }
-        self.bytes = case.work.bytes;
-        self.flops = case.work.flops;
-        self.ops = case.work.ops;
-        self.items = case.work.items;
+        self.bytes_per_pass = case.work.bytes;
+        self.flops_per_pass = case.work.flops;
+        self.ops_per_pass = case.work.ops;
+        self.items_per_pass = case.work.items;
         self.metric = case.headline.name.to_owned();
         self.unit = case.headline.unit.to_owned();
         self.better = case.headline.better.to_owned();
@@ -193,9 +193,15 @@ impl Record {
         }
     }
 
+    /// Experiment, variant and axes: what the case is called in messages.
+    pub fn case_name(&self) -> String {
+        let parts = [&self.experiment, &self.variant, &self.axis_values].map(String::as_str).into_iter();
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether it bears a flag.
     pub fn has_flag(&self, name: &str) -> bool {
-        self.flags.split(';').any(|flag| flag == name)
+        self.quality_flags.split(';').any(|flag| flag == name)
     }
 
     /// Whether its figure can't be right.
@@ -210,8 +216,8 @@ impl Record {
         }
         // Before the faults that the plan gave it.
         let (own, faults): (Vec<&str>, Vec<&str>) =
-            self.flags.split(';').filter(|flag| !flag.is_empty()).partition(|flag| !flag.starts_with(QUIRK));
-        self.flags = [&own[..], &[Flag::Implausible.name()], &faults[..]].concat().join(";");
+            self.quality_flags.split(';').filter(|flag| !flag.is_empty()).partition(|flag| !flag.starts_with(QUIRK));
+        self.quality_flags = [&own[..], &[Flag::Implausible.name()], &faults[..]].concat().join(";");
         let parts = [reason, &self.reason];
         self.reason = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     }
@@ -227,7 +233,7 @@ impl Record {
         let is_usable = self.row_kind == MEASURED && self.status == Status::Ok.as_str() && !self.is_implausible();
         is_usable.then(|| Finished {
             variant: self.variant.clone(),
-            point: Point::new(self.axis_values.iter().map(|(name, value)| (name.clone().into(), value.clone()))),
+            point: Point::new(self.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone()))),
             case_id: self.case_id.clone(),
             cache: if self.cache == Cache::Cold.as_str() { Cache::Cold } else { Cache::Warm },
             subgroup_size: self.subgroup_size,
@@ -235,16 +241,15 @@ impl Record {
             spill_bytes: self.spill_bytes,
             time,
             interval: self.ci_low_ns.zip(self.ci_high_ns),
-            flags: self.flags.split(';').filter(|flag| !flag.is_empty()).map(str::to_owned).collect(),
+            flags: self.quality_flags.split(';').filter(|flag| !flag.is_empty()).map(str::to_owned).collect(),
             value,
         })
     }
 
     /// Takes a derived figure, and what is to be said against the rows that it was drawn from.
     pub fn describe_derived(&mut self, derived: &Derived, flags: &BTreeSet<String>, cache: Cache) {
-        self.flags = flags.iter().map(String::as_str).collect::<Vec<_>>().join(";");
+        self.quality_flags = flags.iter().map(String::as_str).collect::<Vec<_>>().join(";");
         self.row_kind = DERIVED.to_owned();
-        self.untried = None;
         self.experiment = derived.experiment.to_owned();
         self.variant = derived.variant.to_owned();
         self.case_id = case_id(derived.experiment, derived.variant, &[], &derived.point, cache);
@@ -290,7 +295,7 @@ impl Record {
         let (status, reason) = failure.told();
         self.status = status.to_string();
         self.reason = reason;
-        self.untried = failure.is_untried.then_some(failure.status);
+        self.failed_stage = failure.stage.map_or_else(String::new, |stage| stage.as_str().to_owned());
         if status == Status::WrongResult {
             self.checked = "true".to_owned();
         }
@@ -300,11 +305,6 @@ impl Record {
     pub fn leave_unchecked(&mut self, why: &str) {
         self.checked = "false".to_owned();
         self.check_note = why.to_owned();
-    }
-
-    /// Takes from its cells what no column tells.
-    pub(super) fn look_behind(&mut self) {
-        self.untried = Status::named(&self.status).and_then(|status| Failure::cause_of_untried(status, &self.reason));
     }
 
     /// Takes what was measured.
@@ -333,8 +333,8 @@ impl Record {
 
     /// Adds flags to those that the plan gave it.
     fn add_flags(&mut self, flags: &[impl ToString]) {
-        let known = (!self.flags.is_empty()).then(|| self.flags.clone());
-        self.flags = flags.iter().map(ToString::to_string).chain(known).collect::<Vec<_>>().join(";");
+        let known = (!self.quality_flags.is_empty()).then(|| self.quality_flags.clone());
+        self.quality_flags = flags.iter().map(ToString::to_string).chain(known).collect::<Vec<_>>().join(";");
     }
 
     fn describe_how(&mut self, measured: &Measured) {
@@ -342,6 +342,7 @@ impl Record {
         self.processes = Some(measured.rounds.process_count() as u64);
         self.rounds = Some(measured.rounds.samples.len() as u64);
         self.samples = Some(measured.samples() as u64);
+        self.duration_ms = Some(measured.duration.as_secs_f64() * 1e3);
         self.batch = (measured.batch > 0).then(|| measured.batch.into());
         self.stop = measured.stop.as_str().to_owned();
         self.clock_ratio = measured.clock_ratio;
@@ -352,6 +353,7 @@ impl Record {
     fn describe_time(&mut self, measured: &Measured, figure: f64, interval: Option<Interval>) {
         let summary = measured.summary();
         self.time_ns = Some(figure);
+        self.round_medians_ns = round_medians(&measured.rounds);
         self.time_min_ns = Some(summary.min);
         self.time_mean_ns = Some(summary.mean);
         self.time_p05_ns = Some(summary.p05);
@@ -394,6 +396,12 @@ impl Record {
         self.value = Some(value);
         (self.value_ci_low, self.value_ci_high) = interval.unzip();
     }
+}
+
+/// The cell of the column `round_medians_ns`.
+fn round_medians(rounds: &Rounds) -> String {
+    let medians = rounds.medians().into_iter().zip(&rounds.processes);
+    medians.map(|(median, process)| format!("{process}:{}", Cell::real(median))).collect::<Vec<_>>().join(";")
 }
 
 /// A version as rows have it: with a letter, so that no reader takes 1.3.230 for a date.

@@ -6,11 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::cell::{Cell, Field, Kind};
-use crate::model::{AxisValue, Point, Status};
+use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v1.3";
+pub const SCHEMA_VERSION: &str = "v2.0";
+
+/// The columns that every file has: what a row is of, whether it has a figure, and how to read it.
+pub const KEPT: [&str; 7] = ["axis_values", "status", "case_id", "driver_info", "device_uuid", "driver_uuid", "schema"];
 
 /// Fixed columns whose meaning an axis may share: such an axis needs no column of its own.
 const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "subgroup_size"];
@@ -20,9 +23,9 @@ const ALSO_AXES: [&str; 4] = ["local_size_x", "local_size_y", "local_size_z", "s
 pub struct Column {
     /// Its name, in the header line and as a key of JSON lines.
     pub name: &'static str,
-    /// What kind of statement it makes: `identity`, `case`, `outcome`, `time`, `how`, `work`, `headline`.
+    /// What kind of statement it makes: `result`, `comparison`, `time`, `how`, `work`, `case`, `identity`.
     pub group: &'static str,
-    /// The unit of its numbers; empty where they have none, and for text.
+    /// The unit of its numbers; empty where they have none, and for text without numbers.
     pub unit: &'static str,
     /// What its cells hold.
     pub kind: Kind,
@@ -58,9 +61,7 @@ macro_rules! columns {
                 pub $name: columns!(@type $kind),
             )*)*
             /// The value of every axis of the experiment, also of those that a fixed column holds.
-            pub axis_values: BTreeMap<String, AxisValue>,
-            /// Of a case that was never tried, how the device failed.
-            pub untried: Option<Status>,
+            pub by_axis: BTreeMap<String, AxisValue>,
         }
 
         impl Record {
@@ -78,40 +79,79 @@ macro_rules! columns {
 }
 
 columns! {
-    identity {
-        schema: text, "Version of this table of columns, vMAJOR.MINOR.";
-        tool_version: text, "Version of lanescope.";
-        glsl_compiler: text, "The GLSL compiler and its version.";
-        run_id: text, "Identifies the run: the same in all of its rows.";
-        timestamp: text, "When the row was written (RFC 3339, UTC).";
-        host: text, "The host's name.";
-        os: text, "Operating system, its version and architecture.";
-        cpu_name: text, "The host's processor.";
-        cpu_threads: integer, "Logical processors of the host.";
-        device_name: text, "The device's own name.";
-        device_type: text, "discrete, integrated, virtual, cpu or other.";
-        vendor_id: integer, "PCI vendor id, or a Khronos vendor id.";
-        device_id: integer, "The vendor's device id.";
-        device_uuid: text, "Identifies the device (deviceUUID).";
-        driver_uuid: text, "Identifies the driver build (driverUUID).";
-        driver_id: text, "VkDriverId as the specification names it.";
-        driver_name: text, "The driver's name.";
-        driver_info: text, "The driver's own description of its build.";
-        driver_version: text, "The driver's version, decoded as its vendor packs it.";
-        api_version: text, "The device's Vulkan version.";
-        loader_version: text, "The Vulkan loader's version.";
-        layers: text, "Active Vulkan layers, joined by `;`.";
-        environment: text, "Variables set that drivers and the loader read, as `NAME=VALUE` joined by `;`.";
-        queue_family: integer, "Index of the queue family that the work ran on.";
+    result {
+        experiment: text, "The experiment's name, FAMILY/NAME.";
+        variant: text, "The experiment's variant; empty where it has only one.";
+        axis_values: text, "All axes as `name=value` joined by `;`, sorted by name.";
+        status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error, error, or not_run (the device had failed before).";
+        value: real, "The headline figure, in the unit of the column unit.";
+        unit: text, "Unit of value, value_ci_low and value_ci_high.";
+        value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
+        value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
+        noise: real in "ratio", "Half the confidence interval over time_ns.";
+        quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
+        reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
+        failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; of a case that was not run, when its device failed; empty where nobody knows.";
+        metric: text, "What value is: the figure that the experiment is about.";
+        better: text, "higher or lower: which value is the better one.";
+        checked: text, "true (every output element was compared), invariant, or false.";
+        check_note: text, "Why nothing was checked, what the invariant is, what was left unchecked, or what a derived figure rests on.";
+    }
+    comparison {
+        relative: real in "ratio", "value over the value of the case that relative_to names.";
+        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run, except in a shard, which names one of another shard.";
+        pair_base: text, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
+        ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
+        ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
+        ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
+    }
+    time {
+        time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
+        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns.";
+        ci_high_ns: real in "ns", "Upper end of the 95 % confidence interval of time_ns.";
+        round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them.";
+        time_min_ns: real in "ns", "Smallest sample, per pass.";
+        time_mean_ns: real in "ns", "Mean of the samples, per pass.";
+        time_p05_ns: real in "ns", "5 % quantile of the samples, per pass.";
+        time_p95_ns: real in "ns", "95 % quantile of the samples, per pass.";
+        time_max_ns: real in "ns", "Largest sample, per pass.";
+        time_mad_ns: real in "ns", "Median absolute deviation of the samples, per pass, unscaled.";
+        overhead_ns: real in "ns", "Time of an empty pass in the same batch form; reported, never subtracted.";
+        host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
+    }
+    how {
+        timer: text, "device (timestamp queries) or host.";
+        processes: integer, "Processes that the rounds were dealt over.";
+        rounds: integer, "Visits of the case; each gives one median.";
+        samples: integer, "Samples kept, over all rounds.";
+        batch: integer in "passes", "Passes per sample.";
+        stop: text, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
+        duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
+        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
+        clock_mhz: real in "MHz", "Core clock beside the case's visits, as the vendor's own interface tells it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
+        compile_ms: real in "ms", "GLSL to SPIR-V.";
+        pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
+        pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
+        memory_types: text, "Which memory types and heaps hold the case's buffers.";
+        statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
+        registers: integer, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
+        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
+        shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
+        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler tells with --stats.";
+    }
+    work {
+        bytes_per_pass: integer in "bytes", "Useful bytes moved; a copy counts both directions.";
+        flops_per_pass: integer, "Floating-point operations; a fused multiply-add counts two.";
+        ops_per_pass: integer, "Other operations.";
+        items_per_pass: integer, "Items processed.";
+        gb_per_s: real in "GB/s", "bytes_per_pass over time_ns, in 10^9 per second.";
+        gflop_per_s: real in "GFLOP/s", "flops_per_pass over time_ns, in 10^9 per second.";
+        gop_per_s: real in "Gop/s", "ops_per_pass over time_ns, in 10^9 per second.";
+        gitems_per_s: real in "Gitems/s", "items_per_pass over time_ns, in 10^9 per second.";
     }
     case {
         row_kind: text, "measured, or derived (computed from finished rows).";
-        experiment: text, "The experiment's name, FAMILY/NAME.";
-        variant: text, "The experiment's variant; empty where it has only one.";
         case_id: text, "Hash of experiment, variant, non-neutral axis values, cache and required subgroup size; a letter comes first.";
-        axes: text, "All axes as `name=value` joined by `;`, sorted by name.";
-        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target. Where a case has kernels of several modules, hash of their hashes.";
-        spirv_hash: text, "Hash of the SPIR-V words before specialization. Where a case has kernels of several modules, hash of their hashes.";
         local_size_x: integer in "invocations", "Workgroup size in x, of the kernel with the most invocations.";
         local_size_y: integer in "invocations", "Workgroup size in y, of the same kernel.";
         local_size_z: integer in "invocations", "Workgroup size in z, of the same kernel.";
@@ -123,73 +163,37 @@ columns! {
         validation: boolean, "Whether the validation layer was active, which slows everything down.";
         robustness: boolean, "Whether robust buffer access was enabled.";
         seed: integer, "Seed of the data and of the order.";
+        source_hash: text, "Hash of everything that the GLSL compiler read: sources, macros, target. Where a case has kernels of several modules, hash of their hashes.";
+        spirv_hash: text, "Hash of the SPIR-V words before specialization. Where a case has kernels of several modules, hash of their hashes.";
         plan_id: text, "Hash of the plan (experiments, variants, values of axes, cache, seed): the same in all shards of a run.";
         plan_cases: integer, "Cases of the whole plan for this device, those of other shards included.";
         plan_index: integer, "The case's place in the plan, from 0.";
     }
-    outcome {
-        status: text, "ok, skipped, planned, wrong_result, timeout, crashed, device_lost, out_of_memory, compile_error or error.";
-        reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
-        flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
-        checked: text, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, what the invariant is, what was left unchecked, or what a derived figure rests on.";
-    }
-    time {
-        time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
-        time_min_ns: real in "ns", "Smallest sample, per pass.";
-        time_mean_ns: real in "ns", "Mean of the samples, per pass.";
-        time_p05_ns: real in "ns", "5 % quantile of the samples, per pass.";
-        time_p95_ns: real in "ns", "95 % quantile of the samples, per pass.";
-        time_max_ns: real in "ns", "Largest sample, per pass.";
-        time_mad_ns: real in "ns", "Median absolute deviation of the samples, per pass, unscaled.";
-        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns.";
-        ci_high_ns: real in "ns", "Upper end of the 95 % confidence interval of time_ns.";
-        noise: real in "ratio", "Half the confidence interval over time_ns.";
-        overhead_ns: real in "ns", "Time of an empty pass in the same batch form; reported, never subtracted.";
-        host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
-    }
-    how {
-        timer: text, "device (timestamp queries) or host.";
-        processes: integer, "Processes that the rounds were dealt over.";
-        rounds: integer, "Visits of the case; each gives one median.";
-        samples: integer, "Samples kept, over all rounds.";
-        batch: integer in "passes", "Passes per sample.";
-        stop: text, "Why measuring ended: precise, stable, budget; broken_off (the run or the search ended before it had six rounds); in a search also beaten (by a faster one) or glanced (one look was enough).";
-        clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
-        clock_mhz: real in "MHz", "Clock rate that the shader clock tells.";
-        compile_ms: real in "ms", "GLSL to SPIR-V.";
-        pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
-        memory_types: text, "Which memory types and heaps hold the case's buffers.";
-        pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
-        statistics: text, "With --stats, what the driver's compiler tells of the pipelines, as one JSON object: static estimates, by the driver's own names.";
-        registers: integer, "Registers per invocation (AMD: vector registers), of several kernels the most, as the driver's compiler tells with --stats.";
-        spill_bytes: integer in "bytes", "Registers spilled to memory per invocation, of several kernels the most, as the driver's compiler tells with --stats.";
-        shared_bytes: integer in "bytes", "Workgroup memory, of several kernels the most.";
-        code_bytes: integer in "bytes", "Machine code, of several kernels the sum, as the driver's compiler tells with --stats.";
-    }
-    work {
-        bytes: integer in "bytes", "Useful bytes moved per pass; a copy counts both directions.";
-        flops: integer, "Floating-point operations per pass; a fused multiply-add counts two.";
-        ops: integer, "Other operations per pass.";
-        items: integer, "Items processed per pass.";
-        gb_per_s: real in "GB/s", "bytes over time_ns, in 10^9 per second.";
-        gflop_per_s: real in "GFLOP/s", "flops over time_ns, in 10^9 per second.";
-        gop_per_s: real in "Gop/s", "ops over time_ns, in 10^9 per second.";
-        gitems_per_s: real in "Gitems/s", "items over time_ns, in 10^9 per second.";
-    }
-    headline {
-        metric: text, "What value is: the figure that the experiment is about.";
-        value: real, "The headline figure, in the unit of the column unit.";
-        unit: text, "Unit of value, value_ci_low and value_ci_high.";
-        better: text, "higher or lower: which value is the better one.";
-        value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
-        value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
-        relative: real in "ratio", "value over the value of the case that relative_to names.";
-        relative_to: text, "The case_id that relative refers to; empty where that case wasn't run, except in a shard, which names one of another shard.";
-        pair_base: text, "The case_id that this case was measured alternately with; on another device with @deviceUUID/driverUUID after it.";
-        ratio: real in "ratio", "Time over the time of pair_base, from the paired medians.";
-        ratio_ci_low: real in "ratio", "Lower end of the 95 % confidence interval of ratio.";
-        ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
+    identity {
+        device_name: text, "The device's own name.";
+        device_type: text, "discrete, integrated, virtual, cpu or other.";
+        driver_name: text, "The driver's name.";
+        driver_info: text, "The driver's own description of its build.";
+        driver_version: text, "The driver's version, decoded as its vendor packs it.";
+        api_version: text, "The device's Vulkan version.";
+        device_uuid: text, "Identifies the device (deviceUUID).";
+        driver_uuid: text, "Identifies the driver build (driverUUID).";
+        vendor_id: integer, "PCI vendor id, or a Khronos vendor id.";
+        device_id: integer, "The vendor's device id.";
+        driver_id: text, "VkDriverId as the specification names it.";
+        queue_family: integer, "Index of the queue family that the work ran on.";
+        loader_version: text, "The Vulkan loader's version.";
+        layers: text, "Active Vulkan layers, joined by `;`.";
+        environment: text, "Variables set that drivers and the loader read, as `NAME=VALUE` joined by `;`; files without their folders.";
+        host: text, "The host's name.";
+        os: text, "Operating system, its version and architecture.";
+        cpu_name: text, "The host's processor.";
+        cpu_threads: integer, "Logical processors of the host.";
+        tool_version: text, "Version of lanescope.";
+        glsl_compiler: text, "The GLSL compiler and its version.";
+        run_id: text, "Identifies the run: the same in all of its rows.";
+        written_at: text, "When the row was written (RFC 3339, UTC).";
+        schema: text, "Version of this table of columns, vMAJOR.MINOR.";
     }
 }
 
@@ -201,11 +205,11 @@ impl Record {
 
     /// Takes the axes of a point: the column `axes`, and a column for each; an axis that a fixed column holds fills that.
     pub fn set_axes(&mut self, point: &Point) {
-        self.axes = point.to_string();
-        self.axis_values = point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        self.axis_values = point.to_string();
+        self.by_axis = point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
         let held = [&mut self.local_size_x, &mut self.local_size_y, &mut self.local_size_z, &mut self.subgroup_size];
         for (name, field) in ALSO_AXES.iter().zip(held) {
-            if let Some(AxisValue::Integer(n)) = self.axis_values.get(*name) {
+            if let Some(AxisValue::Integer(n)) = self.by_axis.get(*name) {
                 *field = Some(*n);
             }
         }
@@ -251,8 +255,8 @@ mod tests {
 
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
-    fn the_columns_are_those_of_version_1_1() {
-        assert_eq!(SCHEMA_VERSION, "v1.3");
+    fn the_columns_are_those_of_version_2_0() {
+        assert_eq!(SCHEMA_VERSION, "v2.0");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -264,27 +268,35 @@ mod tests {
             }
         }
         insta::assert_snapshot!(groups.join("\n"), @"
-        identity: schema tool_version glsl_compiler run_id timestamp host os cpu_name cpu_threads device_name device_type vendor_id device_id device_uuid driver_uuid driver_id driver_name driver_info driver_version api_version loader_version layers environment queue_family
-        case: row_kind experiment variant case_id axes source_hash spirv_hash local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed plan_id plan_cases plan_index
-        outcome: status reason flags checked check_note
-        time: time_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns ci_low_ns ci_high_ns noise overhead_ns host_time_ns
-        how: timer processes rounds samples batch stop clock_ratio clock_mhz compile_ms pipeline_ms memory_types pipeline_cache_hit statistics registers spill_bytes shared_bytes code_bytes
-        work: bytes flops ops items gb_per_s gflop_per_s gop_per_s gitems_per_s
-        headline: metric value unit better value_ci_low value_ci_high relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
+        result: experiment variant axis_values status value unit value_ci_low value_ci_high noise quality_flags reason failed_stage metric better checked check_note
+        comparison: relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
+        time: time_ns ci_low_ns ci_high_ns round_medians_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns overhead_ns host_time_ns
+        how: timer processes rounds samples batch stop duration_ms clock_ratio clock_mhz compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
+        work: bytes_per_pass flops_per_pass ops_per_pass items_per_pass gb_per_s gflop_per_s gop_per_s gitems_per_s
+        case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index
+        identity: device_name device_type driver_name driver_info driver_version api_version device_uuid driver_uuid vendor_id device_id driver_id queue_family loader_version layers environment host os cpu_name cpu_threads tool_version glsl_compiler run_id written_at schema
         ");
+    }
+
+    #[test]
+    fn what_every_file_has_is_a_column() {
+        assert!(KEPT.iter().all(|name| position(name).is_some()));
     }
 
     #[test]
     fn axes_share_a_fixed_name_only_with_its_meaning() {
         assert!(may_name_axis("stride") && may_name_axis("local_size_x") && may_name_axis("subgroup_size"));
-        assert!(!may_name_axis("bytes") && !may_name_axis("shared_bytes") && !may_name_axis("Seed"));
+        assert!(!may_name_axis("noise") && !may_name_axis("shared_bytes") && !may_name_axis("Seed"));
     }
 
     #[test]
     fn an_axis_that_a_fixed_column_holds_fills_it() {
         let mut record = Record::new();
         record.set_axes(&Point::new([("local_size_y".into(), 8_u64.into()), ("n".into(), 4_u64.into())]));
-        assert_eq!((record.local_size_x, record.local_size_y, record.axes.as_str()), (None, Some(8), "local_size_y=8;n=4"));
+        assert_eq!(
+            (record.local_size_x, record.local_size_y, record.axis_values.as_str()),
+            (None, Some(8), "local_size_y=8;n=4")
+        );
     }
 
     #[test]
@@ -296,7 +308,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("schema", "v1.3"), ("queue_family", "3"), ("time_ns", "2.5"), ("pipeline_cache_hit", "true")];
+        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.0")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

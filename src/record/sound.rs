@@ -18,7 +18,7 @@ const PLANNED: [&str; 19] = [
     "row_kind",
     "experiment",
     "variant",
-    "axes",
+    "axis_values",
     "cache",
     "plan_index",
     "local_size_x",
@@ -27,10 +27,10 @@ const PLANNED: [&str; 19] = [
     "groups_x",
     "groups_y",
     "groups_z",
-    "bytes",
-    "flops",
-    "ops",
-    "items",
+    "bytes_per_pass",
+    "flops_per_pass",
+    "ops_per_pass",
+    "items_per_pass",
     "metric",
     "unit",
     "better",
@@ -79,10 +79,10 @@ impl Record {
         }
         let time = self.time_ns?;
         let rates = [
-            ("gb_per_s", self.bytes, self.gb_per_s),
-            ("gflop_per_s", self.flops, self.gflop_per_s),
-            ("gop_per_s", self.ops, self.gop_per_s),
-            ("gitems_per_s", self.items, self.gitems_per_s),
+            ("gb_per_s", self.bytes_per_pass, self.gb_per_s),
+            ("gflop_per_s", self.flops_per_pass, self.gflop_per_s),
+            ("gop_per_s", self.ops_per_pass, self.gop_per_s),
+            ("gitems_per_s", self.items_per_pass, self.gitems_per_s),
         ];
         rates.into_iter().find_map(|(column, amount, rate)| {
             let (amount, rate) = (amount? as f64, rate?);
@@ -117,7 +117,7 @@ mod tests {
             time_max_ns: Some(12.0),
             ci_low_ns: Some(9.5),
             ci_high_ns: Some(10.5),
-            bytes: Some(100),
+            bytes_per_pass: Some(100),
             gb_per_s: Some(10.0),
             value: Some(10.0),
             ..Record::new()
@@ -155,7 +155,7 @@ mod tests {
             ci_low_ns: Some(0.0),
             gb_per_s: None,
             value: None,
-            flags: "implausible".to_owned(),
+            quality_flags: "implausible".to_owned(),
             ..sound()
         };
         for row in [broken_off, clock, nothing] {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_row_departs_from_its_plan_where_a_cell_moved() {
-        let planned = Record { axes: "n=8".to_owned(), unit: "GB/s".to_owned(), ..Record::new() };
+        let planned = Record { axis_values: "n=8".to_owned(), unit: "GB/s".to_owned(), ..Record::new() };
         assert_eq!(Record { reason: "x".to_owned(), ..planned.clone() }.departure(&planned), None);
         let moved = Record { unit: "higher".to_owned(), ..planned.clone() };
         assert_eq!(moved.departure(&planned), Some(("unit", "it is `higher`, and the plan says `GB/s`".to_owned())));

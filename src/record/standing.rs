@@ -26,8 +26,7 @@ impl Standing {
     pub fn from_row(row: &Record) -> Self {
         match Status::named(&row.status) {
             Some(Status::Planned) => Self::Planned,
-            // Whatever kept the device from being opened or calibrated.
-            Some(status) if status != Status::Ok && row.untried.is_some() => Self::NotRun,
+            Some(Status::NotRun) => Self::NotRun,
             Some(Status::Timeout | Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error) => Self::Failed,
             Some(Status::Ok) if row.stop == Stop::BrokenOff.as_str() => Self::Begun,
             // A status that only a newer version knows stands as it is.
@@ -64,7 +63,7 @@ pub fn choose(first: &Record, second: &Record) -> Choice {
     let has_figures = [first, second].iter().any(|row| row.status == Status::Ok.as_str());
     if one < Standing::Finished || (first.status == second.status && !has_figures) {
         // As text: RFC 3339 in UTC sorts by time.
-        return if second.timestamp > first.timestamp { Choice::Second } else { Choice::First };
+        return if second.written_at > first.written_at { Choice::Second } else { Choice::First };
     }
     if is_same_measurement(first, second) { Choice::First } else { Choice::Conflict }
 }
@@ -76,8 +75,8 @@ fn is_same_measurement(first: &Record, second: &Record) -> bool {
         let mut own = Record { relative: None, relative_to: String::new(), ..row.clone() };
         if differ_in_doubt {
             own.reason.clear();
-            let others = row.flags.split(';').filter(|flag| *flag != Flag::Implausible.name());
-            own.flags = others.collect::<Vec<_>>().join(";");
+            let others = row.quality_flags.split(';').filter(|flag| *flag != Flag::Implausible.name());
+            own.quality_flags = others.collect::<Vec<_>>().join(";");
         }
         own
     };
@@ -88,18 +87,16 @@ fn is_same_measurement(first: &Record, second: &Record) -> bool {
 mod tests {
     use super::*;
 
-    fn row(status: &str, reason: &str, timestamp: &str) -> Record {
-        let (status, reason, timestamp) = (status.to_owned(), reason.to_owned(), timestamp.to_owned());
-        let mut row = Record { status, reason, timestamp, ..Record::new() };
-        row.look_behind();
-        row
+    fn row(status: &str, reason: &str, written_at: &str) -> Record {
+        let (status, reason, written_at) = (status.to_owned(), reason.to_owned(), written_at.to_owned());
+        Record { status, reason, written_at, ..Record::new() }
     }
 
     #[test]
     fn a_finished_row_stands_against_all_others() {
         let ladder = [
             row("planned", "", "4"),
-            row("error", "not run: no device", "3"),
+            row("not_run", "error: no device", "3"),
             row("timeout", "after 5 s", "2"),
             Record { stop: "broken_off".to_owned(), ..row("ok", "", "5") },
             row("ok", "", "1"),
@@ -109,8 +106,6 @@ mod tests {
                 assert_eq!((choose(less, more), choose(more, less)), (Choice::Second, Choice::First), "{}", more.status);
             }
         }
-        assert_eq!(Standing::from_row(&row("device_lost", "not run: no device", "")), Standing::NotRun);
-        assert_eq!(Standing::from_row(&row("device_lost", "the case was not run: x", "")), Standing::Failed);
         assert!(ladder.iter().map(|row| Standing::from_row(row).is_tried()).eq([false, false, true, true, true]));
     }
 
@@ -149,12 +144,16 @@ mod tests {
 
     #[test]
     fn what_a_merge_added_is_no_difference() {
-        let shard =
-            Record { value: Some(1.0), flags: "noisy;quirk:a".to_owned(), relative_to: "c1".to_owned(), ..row("ok", "", "1") };
+        let shard = Record {
+            value: Some(1.0),
+            quality_flags: "noisy;quirk:a".to_owned(),
+            relative_to: "c1".to_owned(),
+            ..row("ok", "", "1")
+        };
         let mut merged = Record { relative: Some(0.5), ..shard.clone() };
         assert_eq!(choose(&shard, &merged), Choice::First);
         merged.doubt("more work can't be faster");
         assert_eq!((choose(&shard, &merged), choose(&merged, &shard)), (Choice::First, Choice::First));
-        assert_eq!(choose(&shard, &Record { flags: "quirk:a".to_owned(), ..merged }), Choice::Conflict);
+        assert_eq!(choose(&shard, &Record { quality_flags: "quirk:a".to_owned(), ..merged }), Choice::Conflict);
     }
 }

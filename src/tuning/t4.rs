@@ -99,7 +99,7 @@ impl T4Validity {
             Status::WrongResult => Self::Correctness,
             Status::Timeout => Self::Timeout,
             Status::CompileError => Self::Compile,
-            Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error => Self::Runtime,
+            Status::Crashed | Status::DeviceLost | Status::OutOfMemory | Status::Error | Status::NotRun => Self::Runtime,
             Status::Planned => return None,
         })
     }
@@ -273,6 +273,7 @@ mod tests {
             ("runtime", 1),
             ("runtime", 1),
             ("compile", 1),
+            ("runtime", 1),
             ("runtime", 1),
         ];
         assert_eq!(statuses, expected.map(|(invalidity, correctness)| (json!(invalidity), json!(correctness))));

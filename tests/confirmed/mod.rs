@@ -90,7 +90,7 @@ impl Confirmation {
 /// Where the thorough run has no time.
 pub fn confirm(answer: &Configuration, thorough: &[Record]) -> anyhow::Result<Confirmation> {
     let (best, best_time) = best(thorough).context("the thorough run has no time")?;
-    let row = thorough.iter().rfind(|row| row.axis_values == *answer);
+    let row = thorough.iter().rfind(|row| row.by_axis == *answer);
     let own = row.and_then(time_of);
     let verdict = match (own, row) {
         _ if *answer == best => Verdict::Same,
@@ -108,13 +108,13 @@ pub fn confirm(answer: &Configuration, thorough: &[Record]) -> anyhow::Result<Co
 /// The fastest that was measured to the end; of all where none was. So says `lanescope tune`.
 pub fn best(rows: &[Record]) -> Option<(Configuration, Time)> {
     let timed = || {
-        let last: BTreeMap<&Configuration, &Record> = rows.iter().map(|row| (&row.axis_values, row)).collect();
+        let last: BTreeMap<&Configuration, &Record> = rows.iter().map(|row| (&row.by_axis, row)).collect();
         last.into_values().filter_map(|row| Some((row, time_of(row)?)))
     };
     let fastest = |a: &(&Record, Time), b: &(&Record, Time)| a.1.time.total_cmp(&b.1.time);
     let is_precise = |(row, _): &(&Record, Time)| !matches!(row.stop.as_str(), "beaten" | "glanced" | "broken_off");
     let found = timed().filter(is_precise).min_by(fastest).or_else(|| timed().min_by(fastest));
-    found.map(|(row, time)| (row.axis_values.clone(), time))
+    found.map(|(row, time)| (row.by_axis.clone(), time))
 }
 
 fn time_of(row: &Record) -> Option<Time> {

@@ -63,7 +63,7 @@ fn variables_that_drivers_read_are_recorded() {
     let rows = rows(&Ran::from(command).out);
     assert!(rows[0].environment.split(';').any(|pair| pair == "LP_NUM_THREADS=2"), "{}", rows[0].environment);
     assert!(!rows[0].environment.contains("HOME=") && rows[0].cpu_threads > Some(0) && !rows[0].os.is_empty());
-    assert!(rows[0].timestamp.starts_with("20") && rows[0].timestamp.ends_with('Z'), "{}", rows[0].timestamp);
+    assert!(rows[0].written_at.starts_with("20") && rows[0].written_at.ends_with('Z'), "{}", rows[0].written_at);
 }
 
 #[test]

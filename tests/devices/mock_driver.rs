@@ -56,11 +56,11 @@ fn a_run_on_it_has_no_clean_figure() {
     }
     assert!(wrong.iter().all(|row| row.time_ns.is_none() && row.value.is_none()));
     for row in rows.iter().filter(|row| !["wrong_result", "skipped"].contains(&row.status.as_str())) {
-        let case = format!("{} {} {}: {} {:?}", row.experiment, row.variant, row.axes, row.status, row.value);
+        let case = format!("{} {} {}: {} {:?}", row.experiment, row.variant, row.axis_values, row.status, row.value);
         assert!(row.status == "ok" && row.checked == "false", "{case}");
         // What submitting nothing costs the host is a figure of the host's, and right.
-        let is_of_the_host = row.experiment.starts_with("dispatch/") && row.axes == "dispatches=0";
-        assert!(is_of_the_host || !row.flags.is_empty(), "{case} has no flag");
+        let is_of_the_host = row.experiment.starts_with("dispatch/") && row.axis_values == "dispatches=0";
+        assert!(is_of_the_host || !row.quality_flags.is_empty(), "{case} has no flag");
         // All but the figures of the timer itself, which say that it stands still.
         assert!(row.timer == "host" || row.value == Some(0.0), "{case} by {}", row.timer);
     }

@@ -25,7 +25,7 @@ fn profile(device: &Found, arguments: &[&str]) -> Vec<Record> {
     let rows = rows(&ran.out);
     assert!(!rows.is_empty());
     for row in &rows {
-        let name = format!("{} {} {} on {}", row.experiment, row.variant, row.axes, device.driver);
+        let name = format!("{} {} {} on {}", row.experiment, row.variant, row.axis_values, device.driver);
         assert_eq!(row.validation, Some(true), "{name}");
         assert!(row.layers.contains("VK_LAYER_KHRONOS_validation"), "{name}: layers {}", row.layers);
         match row.status.as_str() {
@@ -64,9 +64,12 @@ fn check_measured(row: &Record, name: &str) {
     let in_order = [row.time_min_ns, row.time_p05_ns, row.time_p95_ns, row.time_max_ns].map(|time| time.unwrap());
     assert!(in_order.is_sorted() && in_order[0] > 0.0, "{name}: {in_order:?}");
     assert!(row.ci_low_ns.unwrap() <= time && time <= row.ci_high_ns.unwrap(), "{name}");
-    for (amount, rate) in
-        [(row.bytes, row.gb_per_s), (row.ops, row.gop_per_s), (row.flops, row.gflop_per_s), (row.items, row.gitems_per_s)]
-    {
+    for (amount, rate) in [
+        (row.bytes_per_pass, row.gb_per_s),
+        (row.ops_per_pass, row.gop_per_s),
+        (row.flops_per_pass, row.gflop_per_s),
+        (row.items_per_pass, row.gitems_per_s),
+    ] {
         let of = amount.map(|amount| f64::from(u32::try_from(amount).unwrap()) / time);
         assert_eq!(of, rate, "{name}");
     }
@@ -87,7 +90,7 @@ fn the_catalogue_is_right_on_every_driver() {
         assert_covers_the_catalogue(&rows, &device.driver);
         assert!(rows.iter().filter(|row| row.status == "ok").count() > 40, "on {}", device.driver);
         for row in rows {
-            ids.entry((row.experiment, row.variant, row.axes)).or_default().insert(row.case_id);
+            ids.entry((row.experiment, row.variant, row.axis_values)).or_default().insert(row.case_id);
         }
     }
     let torn: Vec<_> = ids.iter().filter(|(_, ids)| ids.len() != 1).collect();
@@ -100,10 +103,10 @@ fn every_class_of_subgroup_operations_is_right() {
     let ops = "op=elect,broadcast,shuffle_xor,shuffle_up,rotate,rotate_clustered,clustered_add,quad_swap_horizontal";
     for device in devices() {
         let rows = profile(&device, &["subgroup/ops", "-a", ops, "-a", "chain=32"]);
-        let ok: BTreeSet<&AxisValue> = rows.iter().filter(|row| row.status == "ok").map(|row| &row.axis_values["op"]).collect();
+        let ok: BTreeSet<&AxisValue> = rows.iter().filter(|row| row.status == "ok").map(|row| &row.by_axis["op"]).collect();
         assert!(ok.len() >= 5, "on {}: {ok:?}", device.driver);
         for row in rows.iter().filter(|row| row.status != "skipped") {
-            assert_eq!(row.status, "ok", "{} {} on {}: {}", row.variant, row.axes, device.driver, row.reason);
+            assert_eq!(row.status, "ok", "{} {} on {}: {}", row.variant, row.axis_values, device.driver, row.reason);
         }
     }
 }
@@ -120,7 +123,7 @@ fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
         for axis in experiment.axes(&setting) {
             let AxisKind::Choices(_) = axis.kind else { continue };
             for word in &axis.defaults {
-                let of_word: Vec<_> = own.iter().filter(|row| row.axis_values[axis.name.as_ref()] == *word).collect();
+                let of_word: Vec<_> = own.iter().filter(|row| row.by_axis[axis.name.as_ref()] == *word).collect();
                 let (name, axis) = (experiment.name(), &axis.name);
                 assert!(!of_word.is_empty(), "no {name} with {axis}={word} on {driver}");
                 let lacks = of_word.iter().all(|row| row.status == "skipped" && !row.reason.starts_with("max"));
@@ -287,10 +290,8 @@ fn other_work_and_other_data_are_right_as_well() {
     for device in devices() {
         let rows = profile(&device, &["calibration/sentinel", "-a", "groups=1,3,64", "-a", "steps=1,255,256,1000"]);
         assert_eq!(rows.iter().filter(|row| row.checked == "true").count(), 12);
-        assert!(
-            rows.iter().all(|row| row.ops
-                == Some(row.groups_x.unwrap() * 64 * row.axis_values["steps"].to_string().parse::<u64>().unwrap()))
-        );
+        assert!(rows.iter().all(|row| row.ops_per_pass
+            == Some(row.groups_x.unwrap() * 64 * row.by_axis["steps"].to_string().parse::<u64>().unwrap())));
         for seed in ["0", "77", "18446744073709551615"] {
             let arguments = ["workgroup/*", "memory/stream", "--seed", seed, "-a", "n=1024", "-a", "image_size=40"];
             let rows = profile(&device, &[&arguments[..], &["-a", "local_size_x=16", "-a", "local_size_y=4"]].concat());

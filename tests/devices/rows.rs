@@ -10,8 +10,8 @@ fn loops_that_a_driver_cuts_short_are_wrong_and_flagged() {
             ["calibration/sentinel", "--max-time=20ms", "-a", "groups=1", "-a", "steps=65535,65536", "-d", &device.index];
         let rows = rows(&ran(&[&["run", "-q", "--format=csv"], &arguments[..]].concat()).out);
         let said: Vec<_> =
-            rows.iter().map(|row| (row.status.as_str(), row.flags.contains("quirk:llvmpipe-loop-cap"))).collect();
-        let is_faulty = rows[1].flags.contains("quirk:");
+            rows.iter().map(|row| (row.status.as_str(), row.quality_flags.contains("quirk:llvmpipe-loop-cap"))).collect();
+        let is_faulty = rows[1].quality_flags.contains("quirk:");
         let expected = if is_faulty { [("ok", false), ("wrong_result", true)] } else { [("ok", false), ("ok", false)] };
         assert_eq!(said, expected, "on {}", device.driver);
     }
@@ -105,8 +105,8 @@ mod contention {
         let spinners = Spinners::start();
         for device in devices().into_iter().filter(|device| device.is_cpu) {
             let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);
-            let are_flagged = rows.iter().all(|row| row.flags.contains("contended"));
-            assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].flags);
+            let are_flagged = rows.iter().all(|row| row.quality_flags.contains("contended"));
+            assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].quality_flags);
         }
         drop(spinners);
     }

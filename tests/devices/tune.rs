@@ -72,10 +72,10 @@ fn a_transpose_that_fits_every_workgroup_is_right_in_all_and_a_tiled_one_in_its_
         assert_eq!((all.len(), all.iter().filter(|row| row.status == "ok").count()), (6, 6));
         for row in &all {
             // A row is of the size that it says, and covers the problem.
-            let [x, y] = ["local_size_x", "local_size_y"].map(|axis| row.axis_values[axis].to_string().parse::<u64>().unwrap());
+            let [x, y] = ["local_size_x", "local_size_y"].map(|axis| row.by_axis[axis].to_string().parse::<u64>().unwrap());
             assert_eq!((row.local_size_x, row.local_size_y), (Some(x), Some(y)));
             assert_eq!((row.groups_x, row.groups_y), (Some(64 / x), Some(64 / y)));
-            assert_eq!(row.axis_values["n"].to_string(), "4096");
+            assert_eq!(row.by_axis["n"].to_string(), "4096");
             assert_eq!(row.checked, "true");
         }
         let tiled = found(0, &[&[&tiled, "-d", &device.index], &SQUARE[..], &axes].concat());
@@ -201,8 +201,8 @@ fn a_manifest_says_what_flags_say() {
     let rows = crate::support::rows_of(&folder.path("rows.csv"));
     assert_eq!(rows.len(), 4, "{}", ran.err);
     for row in &rows {
-        assert_eq!((row.experiment.as_str(), row.seed, row.bytes), ("tune/by_manifest", Some(5), Some(512)));
-        assert_eq!(row.status == "ok", row.axis_values["def_FACTOR"].to_string() == "3", "{}", row.reason);
+        assert_eq!((row.experiment.as_str(), row.seed, row.bytes_per_pass), ("tune/by_manifest", Some(5), Some(512)));
+        assert_eq!(row.status == "ok", row.by_axis["def_FACTOR"].to_string() == "3", "{}", row.reason);
     }
     let lines = fs::read_to_string(folder.path("rows.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 4);
@@ -211,7 +211,7 @@ fn a_manifest_says_what_flags_say() {
     let typed = ["--manifest", &manifest, "-d", device, "-D", "FACTOR=3", "-o", "-", "-a", "local_size_x=32"];
     let all = crate::support::rows(&crate::support::succeeded(&[&["tune", "--format", "csv"][..], &typed].concat()).out);
     assert_eq!(all.len(), 1);
-    assert!(!all[0].axes.contains("def_"), "{}", all[0].axes);
+    assert!(!all[0].axis_values.contains("def_"), "{}", all[0].axis_values);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn rows_the_table_t4_and_the_answer_agree() {
         let known = Table::load(folder.path("table.json").as_path()).unwrap();
         assert_eq!(known.entries().len(), expected, "sizes accumulate");
         let entry = known.entries().find(|entry| entry.size["n"].to_string() == n).unwrap().clone();
-        let is_best = |row: &&Record| entry.configuration.iter().all(|(axis, value)| row.axis_values.get(axis) == Some(value));
+        let is_best = |row: &&Record| entry.configuration.iter().all(|(axis, value)| row.by_axis.get(axis) == Some(value));
         let best = rows.iter().find(is_best).unwrap();
         assert_eq!((best.status.as_str(), best.time_ns), ("ok", Some(entry.time_ns)));
         assert!(ran.err.contains("Best: "), "{}", ran.err);
@@ -244,9 +244,7 @@ fn rows_the_table_t4_and_the_answer_agree() {
         for row in &rows {
             let is_it = |result: &&Value| {
                 let configuration = result["configuration"].as_object().unwrap();
-                configuration
-                    .iter()
-                    .all(|(axis, value)| row.axis_values[axis].to_string() == value.to_string().trim_matches('"'))
+                configuration.iter().all(|(axis, value)| row.by_axis[axis].to_string() == value.to_string().trim_matches('"'))
             };
             let result = results.iter().find(is_it).unwrap();
             assert_eq!(result["invalidity"] == "correct", row.status == "ok", "{result}");

@@ -94,7 +94,7 @@ void main() {
 }
 
 fn is_flagged(rows: &[Record]) -> bool {
-    let flagged = rows.iter().filter(|row| row.flags.split(';').any(|flag| flag == "out_of_bounds")).count();
+    let flagged = rows.iter().filter(|row| row.quality_flags.split(';').any(|flag| flag == "out_of_bounds")).count();
     assert!(rows.len() == 2 && (flagged == 0 || flagged == rows.len()), "{flagged} of {} rows", rows.len());
     flagged > 0
 }
@@ -173,11 +173,11 @@ fn configurations_that_leave_shared_memory_are_skipped() {
         let (rows, ran) = tuned_literal(&folder, &["-d", &device.index, "-a", "local_size_x=16,64,128,256", "--push", "at=3"]);
         assert_eq!((rows.len(), ran.code), (4, Some(0)), "{}", ran.err);
         for row in &rows {
-            let is_within = row.axis_values["local_size_x"] <= AxisValue::from(64_u64);
+            let is_within = row.by_axis["local_size_x"] <= AxisValue::from(64_u64);
             let (status, flagged) = if is_within { ("ok", false) } else { ("skipped", true) };
-            assert_eq!((row.status.as_str(), row.flags.contains("out_of_bounds")), (status, flagged), "{}", ran.err);
+            assert_eq!((row.status.as_str(), row.quality_flags.contains("out_of_bounds")), (status, flagged), "{}", ran.err);
         }
-        let last = rows.iter().find(|row| row.axis_values["local_size_x"] == AxisValue::from(256_u64)).unwrap();
+        let last = rows.iter().find(|row| row.by_axis["local_size_x"] == AxisValue::from(256_u64)).unwrap();
         assert_eq!(last.reason, "`tile` (shared memory) has 64 elements, and is indexed up to 255");
         assert!(ran.err.contains("as a number: --shared tile=local_size_x lets it follow"), "{}", ran.err);
         // One word for all of them.
@@ -196,7 +196,7 @@ fn an_array_in_shared_memory_follows_the_size_where_the_user_says_so() {
         };
         let (rows, ran) = of("tile=local_size_x");
         assert_eq!((rows.len(), ran.code), (3, Some(0)), "{}", ran.err);
-        assert!(rows.iter().all(|row| row.status == "ok" && !row.flags.contains("out_of_bounds")), "{}", ran.err);
+        assert!(rows.iter().all(|row| row.status == "ok" && !row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
         let mut bytes: Vec<_> = rows.iter().map(|row| row.shared_bytes).collect();
         bytes.sort();
         assert_eq!(bytes, [16, 64, 128].map(|size| Some(4 * size)));
@@ -227,7 +227,7 @@ fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
     for device in devices() {
         let of = |n: &str| tuned_literal(&folder, &["-d", &device.index, n, "-a", "local_size_x=32,48,64", "--push", "at=0"]);
         let (rows, ran) = of("-n=1024");
-        let reason = |row: &Record| (row.axis_values["local_size_x"].to_string(), row.status.clone(), row.reason.clone());
+        let reason = |row: &Record| (row.by_axis["local_size_x"].to_string(), row.status.clone(), row.reason.clone());
         let mut found: Vec<_> = rows.iter().map(reason).collect();
         found.sort();
         assert_eq!([&found[0].1, &found[1].1, &found[2].1], ["ok", "skipped", "ok"], "{}", ran.err);
@@ -237,7 +237,7 @@ fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
         let (rows, ran) = of("-n=1000");
         // Nobody is to take an answer for good that a look contradicts.
         assert!(ran.code == Some(1) && ran.err.contains("Don't take it before you have mended it"), "{}", ran.err);
-        assert!(rows.iter().all(|row| row.status == "ok" && row.flags.contains("out_of_bounds")), "{}", ran.err);
+        assert!(rows.iter().all(|row| row.status == "ok" && row.quality_flags.contains("out_of_bounds")), "{}", ran.err);
         assert!(
             ran.err.contains("has 1000 elements, and is indexed up to 1023: what comes of that is by chance"),
             "{}",
@@ -267,7 +267,7 @@ fn loops_that_a_driver_ends_silently_are_flagged() {
             let ran = ran(&[&["tune", shader.as_str()], &SHORT[..], &arguments].concat());
             let comes_to_it = device.driver == "MESA_LLVMPIPE" && most == "most=70000";
             for row in rows(&ran.out) {
-                let is_flagged = row.flags.split(';').any(|flag| flag == "quirk:llvmpipe-loop-cap");
+                let is_flagged = row.quality_flags.split(';').any(|flag| flag == "quirk:llvmpipe-loop-cap");
                 assert_eq!((row.status.as_str(), is_flagged), ("ok", comes_to_it), "{most} on {}: {}", device.driver, ran.err);
             }
             let warnings = ran.err.matches("warning: known driver fault llvmpipe-loop-cap").count();

@@ -276,7 +276,7 @@ fn a_device_that_can_not_be_calibrated_costs_its_rows() {
     assert!(ran.err.contains("mock can't be measured on: device_lost"), "{}", ran.err);
     let rows = rows(&ran.out);
     assert_eq!(rows.len(), 11);
-    assert!(rows.iter().all(|row| row.status == "error" && row.reason.starts_with("not run: device_lost: ")));
+    assert!(rows.iter().all(|row| row.status == "not_run" && row.reason.starts_with("device_lost: ")));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn cold_mode_needs_timestamps() {
     let Ran { code, out, err } = ran(&["run", "workgroup/linear", "-d", "mock:bits=0", "--cold", "--evict-bytes=1Mi"]);
     let rows = rows(&out);
     assert_eq!((code, rows.len()), (Some(1), 11), "no other try will mend it: {err}");
-    assert!(rows.iter().all(|row| row.status == "error" && row.time_ns.is_none()));
+    assert!(rows.iter().all(|row| row.status == "not_run" && row.time_ns.is_none()));
     assert!(err.contains("cold mode needs the device's timestamps"), "{err}");
 }
 
@@ -403,10 +403,10 @@ fn quiet_says_nothing_and_verbose_says_more() {
 fn noise_and_time_bound_the_measuring() {
     let run = |more: &[&str]| measured(&[&["-d", "mock:spread=0.05"], &LINEAR[..5], more].concat());
     for row in run(&["--max-noise=50%", "--max-time=1s"]) {
-        assert_eq!((row.stop.as_str(), row.rounds, row.flags.contains("noisy")), ("precise", Some(6), false));
+        assert_eq!((row.stop.as_str(), row.rounds, row.quality_flags.contains("noisy")), ("precise", Some(6), false));
     }
     for row in run(&["--max-noise=0.0001", "--max-time=1s"]) {
-        assert!(row.stop != "precise" && row.rounds > Some(6) && row.flags.contains("noisy"), "{}", row.stop);
+        assert!(row.stop != "precise" && row.rounds > Some(6) && row.quality_flags.contains("noisy"), "{}", row.stop);
     }
     let samples = |time: &str| run(&["--max-noise=0.0001", time]).iter().map(|row| row.samples.unwrap()).sum::<u64>();
     assert!(samples("--max-time=5ms") < samples("--max-time=1s"));
@@ -418,7 +418,7 @@ fn cold_rows_are_cases_of_their_own_one_pass_a_sample() {
     let (warm, cold) = (run(&[]), run(&["--cold", "--evict-bytes=1Mi"]));
     for (warm, cold) in warm.iter().zip(&cold) {
         assert_eq!((warm.cache.as_str(), cold.cache.as_str(), cold.batch), ("warm", "cold", Some(1)));
-        assert!(warm.batch > Some(1) && warm.axes == cold.axes && warm.case_id != cold.case_id);
+        assert!(warm.batch > Some(1) && warm.axis_values == cold.axis_values && warm.case_id != cold.case_id);
         // So does the mock device simulate it, and a sample has one floor.
         let ratio = (cold.time_ns.unwrap() - 500.0) / warm.time_ns.unwrap();
         assert!((1.9..2.1).contains(&ratio), "{ratio}");
@@ -453,7 +453,7 @@ fn workgroups_are_stated_where_the_case_states_them() {
 #[test]
 fn axes_are_swept_in_the_order_given() {
     let rows = measured(&["workgroup/linear", "-d", "mock", "--dry-run", "-a", "local_size_x=64,1..2", "-a", "n=2^10,1Ki,5"]);
-    let axes: Vec<String> = rows.into_iter().map(|row| row.axes).collect();
+    let axes: Vec<String> = rows.into_iter().map(|row| row.axis_values).collect();
     let sizes = [64, 1, 2].into_iter().flat_map(|size| [1024, 5].map(|n| format!("local_size_x={size};n={n}")));
     assert_eq!(axes, sizes.collect::<Vec<_>>());
 }
@@ -486,7 +486,11 @@ fn the_format_of_standard_output_and_of_other_files_can_be_chosen() {
     let file = file.to_str().unwrap();
     let run = |more: &[&str]| succeeded(&[&["run", "-d", "mock"], &LINEAR[..], more].concat()).out;
     assert_eq!(rows(&run(&[])).len(), 2, "a pipe gets CSV");
-    assert!(run(&["--format=jsonl"]).lines().all(|line| line.starts_with("{\"schema\":\"v1.3\"")));
+    assert!(
+        run(&["--format=jsonl"])
+            .lines()
+            .all(|line| line.starts_with("{\"experiment\":\"workgroup/linear\"") && line.contains("\"schema\":\"v2.0\""))
+    );
     assert!(run(&["--format=markdown", "-o", "-"]).contains("### workgroup/linear"));
     assert_eq!(run(&["--format=csv", "-o", file]), "");
     assert_eq!(rows(&fs::read_to_string(file).unwrap()).len(), 2);

@@ -14,7 +14,7 @@ fn row(size: u64, status: &str, stop: &str, time: f64, interval: Option<(f64, f6
         time_ns: (status == "ok").then_some(time),
         ci_low_ns: interval.map(|(low, _)| low),
         ci_high_ns: interval.map(|(_, high)| high),
-        axis_values: at(size),
+        by_axis: at(size),
         ..Record::new()
     }
 }

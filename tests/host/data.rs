@@ -44,7 +44,7 @@ fn readme() -> String {
 }
 
 fn best(rows: &[Record], op: &str) -> f64 {
-    let of_op = rows.iter().filter(|row| row.experiment == "memory/stream" && row.axes.contains(&format!("op={op};")));
+    let of_op = rows.iter().filter(|row| row.experiment == "memory/stream" && row.axis_values.contains(&format!("op={op};")));
     of_op.filter_map(|row| row.gb_per_s).fold(0.0, f64::max)
 }
 
@@ -54,14 +54,14 @@ fn every_row_is_measured_and_checked_or_says_why_not() {
         let rows = rows(name);
         assert!(rows.len() >= 60, "{name}");
         for row in &rows {
-            let case = format!("{name}: {} {}", row.experiment, row.axes);
+            let case = format!("{name}: {} {}", row.experiment, row.axis_values);
             assert!(row.status == "ok" || (row.status == "skipped" && !row.reason.is_empty()), "{case}");
             assert!(row.status == "skipped" || row.checked == "true" || !row.check_note.is_empty(), "{case}");
             if row.row_kind == "measured" {
                 assert!(row.status == "skipped" || row.rounds >= Some(6), "{case}");
                 let trips = ["dispatch/submit", "dispatch/fence", "dispatch/timeline"];
                 let by_host = trips.contains(&row.experiment.as_str())
-                    || ["by=mapped", "side=host"].iter().any(|axis| row.axes.contains(axis));
+                    || ["by=mapped", "side=host"].iter().any(|axis| row.axis_values.contains(axis));
                 let timer = if by_host { "host" } else { "device" };
                 assert!(row.status == "skipped" || row.timer == timer, "{case}");
             }
@@ -84,7 +84,8 @@ fn an_h100_reads_and_copies_near_its_memory_limit() {
 fn an_h100_has_the_bank_conflicts_of_its_banks() {
     let rows = rows(H100_DEFAULT);
     let row = |stride: &str| {
-        let is = |row: &&Record| row.axes.contains(&format!(";stride={stride};")) && row.axes.ends_with("width=1");
+        let is =
+            |row: &&Record| row.axis_values.contains(&format!(";stride={stride};")) && row.axis_values.ends_with("width=1");
         rows.iter().filter(|row| row.experiment == "shared/bank_conflict").find(is).expect("the row is there")
     };
     assert!(row("1").gb_per_s.is_some_and(|rate| (0.8..1.0).contains(&(rate / 33_454.0))));
@@ -98,7 +99,7 @@ fn an_h100_has_the_bank_conflicts_of_its_banks() {
 
 /// The measured row whose axes hold these, each with its value.
 fn find<'r>(rows: &'r [Record], experiment: &str, variant: &str, axes: &[&str]) -> &'r Record {
-    let has = |row: &Record| axes.iter().all(|axis| row.axes.split(';').any(|own| own == *axis));
+    let has = |row: &Record| axes.iter().all(|axis| row.axis_values.split(';').any(|own| own == *axis));
     let is = |row: &&Record| row.experiment == experiment && row.variant == variant && has(row);
     rows.iter().find(is).unwrap_or_else(|| panic!("no {experiment} {variant} {axes:?}"))
 }
@@ -226,7 +227,7 @@ fn an_h100_has_its_peaks() {
 fn an_h100_fills_its_bus() {
     let rows = rows(H100_MEMORY);
     for direction in ["direction=host_to_device", "direction=device_to_host"] {
-        let is_one = |row: &&Record| row.experiment == "transfer/copy" && row.axes.contains(direction);
+        let is_one = |row: &&Record| row.experiment == "transfer/copy" && row.axis_values.contains(direction);
         let copies: Vec<&Record> = rows.iter().filter(is_one).filter(|row| row.status == "ok").collect();
         let most = copies.iter().filter_map(|row| row.gb_per_s).fold(0.0, f64::max);
         assert!((50.0..63.0).contains(&most), "{direction}: {most}");
@@ -263,7 +264,7 @@ struct Claim {
 impl Claim {
     fn is_about(&self, row: &Record, of: &str) -> bool {
         let own = |name: &str| {
-            let axis = || row.axes.split(';').find_map(|axis| axis.strip_prefix(name)?.strip_prefix('='));
+            let axis = || row.axis_values.split(';').find_map(|axis| axis.strip_prefix(name)?.strip_prefix('='));
             if name == "variant" { Some(row.variant.as_str()) } else { axis() }
         };
         let has = |condition: &str| {
@@ -380,7 +381,7 @@ fn an_h100_gains_by_tiles_and_again_by_padding() {
     for height in [1, 2, 4, 8, 16, 32] {
         let shape = format!("local_size_x=32;local_size_y={height};");
         let time = |variant: &str| {
-            let is = |row: &&Record| row.variant == variant && row.axes.starts_with(&shape);
+            let is = |row: &&Record| row.variant == variant && row.axis_values.starts_with(&shape);
             rows.iter().filter(|row| row.experiment == "algo/transpose").find(is).and_then(|row| row.time_ns)
         };
         let ladder = ["padded", "tiled", "naive"].map(|variant| time(variant).expect("it was measured"));
@@ -397,7 +398,7 @@ fn long_rows_of_an_h100_are_precise_to_a_percent() {
     assert!(others.len() * 50 < precise.len(), "{} of {}", others.len(), long.len());
     for row in others {
         let is_excused = ["dispatch/", "sync/false_sharing"].iter().any(|name| row.experiment.starts_with(name));
-        assert!(is_excused && row.noise < Some(0.05), "{} {}: {:?}", row.experiment, row.axes, row.noise);
+        assert!(is_excused && row.noise < Some(0.05), "{} {}: {:?}", row.experiment, row.axis_values, row.noise);
     }
 }
 

@@ -17,13 +17,13 @@ fn on_mock(options: &str, arguments: &[&str]) -> Record {
 }
 
 fn flags(row: &Record) -> Vec<&str> {
-    row.flags.split(';').filter(|flag| !flag.is_empty()).collect()
+    row.quality_flags.split(';').filter(|flag| !flag.is_empty()).collect()
 }
 
 #[test]
 fn a_sound_device_has_no_flags() {
     let row = on_mock("noise=0.005", &SOUND);
-    assert_eq!((row.flags.as_str(), row.reason.as_str(), row.timer.as_str()), ("", "", "device"));
+    assert_eq!((row.quality_flags.as_str(), row.reason.as_str(), row.timer.as_str()), ("", "", "device"));
     assert!(row.clock_ratio.unwrap() > 0.99 && row.clock_ratio.unwrap() < 1.01);
 }
 
@@ -38,7 +38,7 @@ fn a_short_pass_is_launch_bound_and_one_that_can_not_be_repeated_near_the_floor(
 #[test]
 fn noise_that_never_falls_is_noisy() {
     let row = on_mock("noise=0.001,spread=0.02", &[&SOUND[..], &["--max-noise=0.1%"]].concat());
-    assert!(flags(&row).contains(&"noisy") && row.noise > Some(0.001), "{}", row.flags);
+    assert!(flags(&row).contains(&"noisy") && row.noise > Some(0.001), "{}", row.quality_flags);
     assert!(["stable", "budget"].contains(&row.stop.as_str()), "{}", row.stop);
 }
 
@@ -47,10 +47,10 @@ fn noise_that_never_falls_is_noisy() {
 fn clocks_that_change_are_drift_and_clocks_that_fall_are_throttled() {
     let long = [&SOUND[..], &["--max-time=10s", "--max-noise=0.001%"]].concat();
     let faster = on_mock("noise=0.002,drift=-0.2", &long);
-    assert!(flags(&faster).contains(&"drift") && !flags(&faster).contains(&"throttled"), "{}", faster.flags);
+    assert!(flags(&faster).contains(&"drift") && !flags(&faster).contains(&"throttled"), "{}", faster.quality_flags);
     assert!(faster.clock_ratio > Some(1.02), "{:?}", faster.clock_ratio);
     let slower = on_mock("noise=0.002,drift=0.2", &long);
-    assert!(flags(&slower).contains(&"drift") && flags(&slower).contains(&"throttled"), "{}", slower.flags);
+    assert!(flags(&slower).contains(&"drift") && flags(&slower).contains(&"throttled"), "{}", slower.quality_flags);
     assert!(slower.clock_ratio < Some(0.97), "{:?}", slower.clock_ratio);
     // Times are never corrected by it: passes got slower as well.
     assert!(slower.time_ns > faster.time_ns);
@@ -99,7 +99,7 @@ fn faster_with_more_work_is_implausible() {
     let sound = measured(&[&cases[..], &["-d", "mock:noise=0.002"]].concat());
     assert!(sound.len() == 100 && sound.iter().all(|row| row.reason.is_empty()));
     let faster = measured(&[&cases[..], &["-d", "mock:noise=0.002,drift=-0.3"]].concat());
-    let implausible: Vec<bool> = faster.iter().map(|row| row.flags.contains("implausible")).collect();
+    let implausible: Vec<bool> = faster.iter().map(|row| row.quality_flags.contains("implausible")).collect();
     assert_eq!(implausible, [[false; 64].to_vec(), [true; 36].to_vec()].concat());
     assert!(faster[99].reason.starts_with("steps=2099 takes ") && faster[99].status == "ok", "{}", faster[99].reason);
 }
@@ -128,7 +128,7 @@ fn timestamps_of_few_bits_and_wrong_clocks_give_way_to_the_hosts_clock() {
 fn timestamps_that_wrap_are_unwrapped() {
     let whole = on_mock("noise=0,bits=64", &SOUND);
     let wrapping = on_mock("noise=0,bits=28", &SOUND);
-    assert_eq!((wrapping.timer.as_str(), wrapping.flags.as_str()), ("device", ""));
+    assert_eq!((wrapping.timer.as_str(), wrapping.quality_flags.as_str()), ("device", ""));
     assert_eq!(whole.time_ns, wrapping.time_ns);
 }
 

@@ -53,9 +53,9 @@ fn the_run_covers_what_a_row_can_say() {
     assert!(has(&|row| row.status == "ok" && row.checked == "true"));
     assert!(has(&|row| row.status == "ok" && row.checked == "false" && !row.check_note.is_empty()));
     assert!(has(&|row| row.status == "skipped" && row.reason.contains("maxComputeWorkGroupSize[0]")));
-    assert!(has(&|row| row.flags.contains("noisy")) && has(&|row| row.flags.contains("launch_bound")));
+    assert!(has(&|row| row.quality_flags.contains("noisy")) && has(&|row| row.quality_flags.contains("launch_bound")));
     assert!(has(&|row| row.experiment == "calibration/clock" && row.time_ns.is_none() && row.value.is_some()));
-    assert!(has(&|row| row.flags.is_empty() && row.status == "ok"));
+    assert!(has(&|row| row.quality_flags.is_empty() && row.status == "ok"));
 }
 
 #[test]

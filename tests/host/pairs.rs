@@ -60,11 +60,15 @@ fn what_is_wrong_with_the_base_is_said_of_the_ratio() {
         "noise=0.002",
         &[&CASE[1..], &["--max-time=10s", "--max-noise=0.001%", "--processes=1"]].concat(),
     );
-    assert!(rows.iter().all(|row| row.flags.contains("drift") && row.clock_ratio > Some(0.98)), "{}", rows[0].flags);
+    assert!(
+        rows.iter().all(|row| row.quality_flags.contains("drift") && row.clock_ratio > Some(0.98)),
+        "{}",
+        rows[0].quality_flags
+    );
     let (_, rows) = across("noise=0.002,contention=0.4", "noise=0.002", &CASE[1..]);
-    assert!(rows.iter().all(|row| row.flags.contains("contended")), "{}", rows[0].flags);
+    assert!(rows.iter().all(|row| row.quality_flags.contains("contended")), "{}", rows[0].quality_flags);
     let (_, rows) = across("noise=0.002,spread=0.1", "noise=0.002", &CASE[1..]);
-    assert!(rows.iter().all(|row| row.flags.contains("noisy")), "{}", rows[0].flags);
+    assert!(rows.iter().all(|row| row.quality_flags.contains("noisy")), "{}", rows[0].quality_flags);
 }
 
 /// A base that can't be had costs the ratio and nothing else; the row says so, and the run has failed.

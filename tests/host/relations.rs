@@ -19,7 +19,7 @@ fn variants_are_relative_to_the_first_of_the_ladder_at_the_same_point() {
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
         let base = rows.iter().find(|base| base.case_id == row.relative_to).unwrap();
-        assert_eq!((base.variant.as_str(), &base.axes), ("naive", &row.axes));
+        assert_eq!((base.variant.as_str(), &base.axis_values), ("naive", &row.axis_values));
         assert_eq!(row.relative, Some(row.value.unwrap() / base.value.unwrap()));
         assert_eq!(row.variant == "naive", row.relative_to == row.case_id);
     }
@@ -32,7 +32,7 @@ fn a_base_comes_first_whatever_order_was_asked_for() {
         let stride = format!("stride={values}");
         measured(&["-q", "memory/stride", "--max-time=20ms", "-d", "mock", "-a", "n=2^14", "-a", &stride])
     };
-    let of = |rows: &[Record]| rows.iter().map(|row| row.axis_values["stride"].to_string()).collect::<Vec<_>>();
+    let of = |rows: &[Record]| rows.iter().map(|row| row.by_axis["stride"].to_string()).collect::<Vec<_>>();
     let rows = strides("4,2,1");
     assert_eq!(of(&rows)[..3], ["1", "4", "2"]);
     assert!(rows.iter().all(|row| row.relative.is_some()));
@@ -60,7 +60,7 @@ fn variants_are_paired_with_their_base() {
     let rows = measured(&[&["algo/transpose", "--paired", "-a", "local_size_y=8", "-d", "mock"], &TRANSPOSE[..]].concat());
     for row in rows.iter().filter(|row| row.status == "ok") {
         assert_eq!(row.pair_base.is_empty(), row.variant == "naive", "{}", row.variant);
-        let base = rows.iter().find(|base| base.variant == "naive" && base.axes == row.axes).unwrap();
+        let base = rows.iter().find(|base| base.variant == "naive" && base.axis_values == row.axis_values).unwrap();
         assert!(row.variant == "naive" || row.pair_base == base.case_id);
         // The base's own row was measured alone: what is compared is the ratio.
         assert!(row.variant == "naive" || row.relative.is_none());
@@ -102,8 +102,9 @@ fn figures_are_drawn_from_rows_of_several_experiments() {
     let filters = ["peak/arith", "memory/stream"];
     let whole = measured(&[&filters[..], &RUN].concat());
     let told = |rows: &[Record]| {
-        let of =
-            |row: &&Record| (row.variant.clone(), row.case_id.clone(), row.value, row.check_note.clone(), row.flags.clone());
+        let of = |row: &&Record| {
+            (row.variant.clone(), row.case_id.clone(), row.value, row.check_note.clone(), row.quality_flags.clone())
+        };
         derived(rows).iter().filter(|row| row.experiment == "peak/summary").map(of).collect::<Vec<_>>()
     };
     let figures = told(&whole);

@@ -667,7 +667,7 @@ fn a_bad_axis_is_found() {
         axis_faults(&[("a/b", axis("stride", number())), ("a/c", axis("local_size_x", number()))]),
         Vec::<String>::new()
     );
-    assert_eq!(axis_faults(&[("a/b", axis("bytes", number()))]), ["axis bytes of a/b bears a fixed column's name"]);
+    assert_eq!(axis_faults(&[("a/b", axis("rounds", number()))]), ["axis rounds of a/b bears a fixed column's name"]);
     let words = Axis::new("n", "", AxisKind::Choices(&["many"]), ["many"]);
     assert_eq!(axis_faults(&[("a/b", axis("n", number())), ("a/c", words)]), ["axis n of a/c has another type than in a/b"]);
     assert_eq!(axis_faults(&[("a/b", axis("n", AxisKind::AtLeast(2)))]), ["axis n of a/b has a default that it doesn't take"]);

@@ -180,7 +180,7 @@ fn a_driver_that_takes_several_reductions_for_one_is_named() {
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         let warning = ran.err.lines().find(|line| line.starts_with("warning: known driver fault mock-reductions"));
         assert_eq!(warning.is_some_and(|line| line.contains("has 2 in one loop")), is_doubted, "{}", ran.err);
-        assert!(rows(&ran.out).iter().all(|row| row.flags.contains("quirk:mock-reductions") == is_doubted));
+        assert!(rows(&ran.out).iter().all(|row| row.quality_flags.contains("quirk:mock-reductions") == is_doubted));
     }
 }
 

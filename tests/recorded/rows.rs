@@ -37,8 +37,8 @@ fn times(records: &[Record]) -> BTreeMap<Values, Option<f64>> {
     let is_measured = |record: &&Record| record.row_kind == "measured";
     let outcome = |record: &Record| match Status::named(&record.status)? {
         Status::Skipped | Status::Planned => None,
-        Status::Ok => Some((record.axis_values.clone(), record.time_ns)),
-        _ => Some((record.axis_values.clone(), None)),
+        Status::Ok => Some((record.by_axis.clone(), record.time_ns)),
+        _ => Some((record.by_axis.clone(), None)),
     };
     records.iter().filter(is_measured).filter_map(outcome).collect()
 }

@@ -122,7 +122,7 @@ pub fn rows(csv: &str) -> Vec<Record> {
     for (foreign, own) in foreign.iter().zip(&own) {
         let fixed = own.fixed_cells().map(|cell| cell.to_string());
         let axes = header.iter().skip(own.fixed_cells().count());
-        let axes = axes.map(|name| own.axis_values.get(name).map_or_else(String::new, ToString::to_string));
+        let axes = axes.map(|name| own.by_axis.get(name).map_or_else(String::new, ToString::to_string));
         assert!(foreign.iter().map(str::to_owned).eq(fixed.chain(axes)), "{foreign:?}");
     }
     own

@@ -86,6 +86,6 @@ pub fn found(code: i32, arguments: &[&str]) -> Vec<Record> {
 
 /// How each configuration ended, by its values on these axes.
 pub fn statuses(rows: &[Record], axes: &[&str]) -> BTreeMap<Vec<String>, String> {
-    let values = |row: &Record| axes.iter().map(|axis| row.axis_values[*axis].to_string()).collect();
+    let values = |row: &Record| axes.iter().map(|axis| row.by_axis[*axis].to_string()).collect();
     rows.iter().map(|row| (values(row), row.status.clone())).collect()
 }

@@ -23,6 +23,15 @@ pub struct Measuring {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 
+    /// Write these columns alone, as `schema` lists them (of CSV and JSON lines): NAME,...; the key of a row, its schema, its status and
+    /// its axes are always there. Merging and resuming need more, and say which
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// Leave the host's name out of the rows
+    #[arg(long)]
+    pub anonymous: bool,
+
     /// Go on with a run or a search that was interrupted or killed, from the CSV file that it wrote: repeat its flags, with this in place of
     /// -o. What has figures isn't measured again
     #[arg(long, value_name = "FILE")]

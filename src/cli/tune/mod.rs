@@ -66,6 +66,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     kernel.reference().map_err(|failure| usage(&failure))?;
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
+    let header = header.choosing(&rows.columns)?;
     let _locks = lock::take_all(&settings, &targets)?;
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let template = template(&settings, &targets, &kernel, &space);
@@ -238,6 +239,6 @@ fn template(settings: &Settings, targets: &Targets, kernel: &UserKernel, space: 
     Record {
         plan_id: label('p', plan),
         plan_cases: Some(space.len() as u64),
-        ..device_row(run_row(targets), settings, targets, device)
+        ..device_row(run_row(settings, targets), settings, targets, device)
     }
 }

@@ -229,6 +229,7 @@ impl<'r> Race<'r> {
             self.compare_written(&mut session)?;
         }
         if let Some(failure) = session.given_up() {
+            self.sink.give_up(failure);
             self.sink.voice.fault(&format!("given up: {}: {}", failure.status, failure.words()));
         }
         self.write_rest()?;

@@ -19,13 +19,13 @@ pub fn check(bytes: &[u8]) -> usize {
 
 /// What a row shows, written and read again, is the same.
 pub fn check_rows(rows: &[Record]) {
-    let header = Header::new(rows.iter().flat_map(|row| row.axis_values.keys().cloned()));
+    let header = Header::new(rows.iter().flat_map(|row| row.by_axis.keys().cloned()));
     let text = csv(rows, &header);
     let back: Vec<Record> = Reader::new("written.csv", &text[..]).unwrap().map(|row| row.unwrap()).collect();
     assert_eq!(rows.len(), back.len());
     for (row, back) in rows.iter().zip(&back) {
         assert_eq!(header.cells(row), header.cells(back));
-        assert_eq!(row.axis_values, back.axis_values);
+        assert_eq!(row.by_axis, back.by_axis);
     }
     assert_eq!(text, csv(&back, &header));
     assert_eq!(text.split(|byte| *byte == b'\n').count(), rows.len() + 2, "a row is a line");
