@@ -69,6 +69,14 @@ fn every_row_is_measured_and_checked_or_says_why_not() {
     }
 }
 
+/// Rows get published: a path has its user's name in it.
+#[test]
+fn rows_name_no_folders() {
+    for name in [H100, H100_DEFAULT, H100_MEMORY, H100_BANDWIDTH, H100_UNITS, H100_DOT, H100_GROUPS, H100_SYNC, LAVAPIPE] {
+        assert!(rows(name).iter().all(|row| !row.environment.contains(['/', '\\'])), "{name}");
+    }
+}
+
 /// The physical limit is 3352 GB/s (HBM3, nominal): a figure above it would be as wrong as one far below.
 #[test]
 fn an_h100_reads_and_copies_near_its_memory_limit() {

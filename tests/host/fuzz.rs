@@ -67,8 +67,9 @@ fn group_of_decorations() -> Vec<u32> {
 fn files_of_rows() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+    let entries = [folder.join("v1"), folder].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = fs::read_to_string(path).unwrap();
         let (header, rows) = text.split_once('\n').unwrap();
         files.extend(rows.lines().step_by(20).map(|row| format!("{header}\n{row}\n")));
     }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use csv::StringRecord;
+use lanescope::analysis::NEEDED;
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
 use lanescope::model::{DeviceInfo, Preset};
-use lanescope::record::{Reader, Record, SCHEMA_VERSION};
+use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 
 use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
 
@@ -544,10 +545,99 @@ fn older_files_are_merged_without_looking_for_gaps() {
     assert!(ran.err.contains("note: 303 rows without a place in a plan"), "{}", ran.err);
     // Derived rows and relations included, but for the version, all is as it was.
     let merged = rows(&folder.read("out.csv"));
-    let newer = |row: Record| Record { schema: SCHEMA_VERSION.to_owned(), ..row };
-    let newer: Vec<Record> = Reader::open(&old).unwrap().map(|row| newer(row.unwrap())).collect();
-    assert_eq!(merged[..newer.len()], newer);
-    assert_eq!(merged.len(), newer.len() + rows(whole()).len());
+    let old = rows_of(&old);
+    assert_eq!(merged[..old.len()], old);
+    assert_eq!(merged.len(), old.len() + rows(whole()).len());
+}
+
+/// A row of schema 1.0, and others of 1.2: merging one file is what turns it into today's.
+#[test]
+fn rows_of_schema_1_become_rows_of_today() {
+    let folder = Folder::new();
+    let data = |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap();
+    for name in ["lavapipe.csv", "nvidia-h100-dot.csv"] {
+        let (old, new) = (data(&format!("v1/{name}")), data(name));
+        let reversed = |table: &Table| {
+            let turned = |row: &StringRecord| row.iter().rev().collect::<StringRecord>();
+            Table { header: turned(&table.header), rows: table.rows.iter().map(turned).collect() }
+        };
+        let forms = [old.clone(), old.replace('\n', "\r\n"), reversed(&Table::of(&old)).text()];
+        for (i, text) in forms.into_iter().enumerate() {
+            assert_eq!(folder.merged(&[folder.write(&format!("old{i}.csv"), text)]), new, "{name}, form {i}");
+        }
+        let torn = folder.write("torn.csv", &old[..old.len() - 9]);
+        assert!(folder.refused(&[torn], 2).contains("the last row was cut at line"));
+        let header = folder.write("header.csv", &old[..400]);
+        assert!(folder.refused(&[header], 2).contains("ends within its header line"));
+        // A value by its own name, as Python's csv module would look it up.
+        let [old, new] = [Table::of(&old), Table::of(&new)];
+        for (old_name, name) in [("axes", "axis_values"), ("timestamp", "written_at"), ("items", "items_per_pass")] {
+            let cells =
+                |table: &Table, name: &str| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
+            assert_eq!(cells(&old, old_name), cells(&new, name), "{name}");
+        }
+    }
+}
+
+// ---- columns --------------------------------------------------------------------------------------------------------------
+
+/// What is refused for want of a column can't do without it; all other columns may be missing, and change nothing elsewhere.
+#[test]
+fn a_column_that_merging_needs_is_named() {
+    let folder = Folder::new();
+    let table = Table::of(whole());
+    let without = |place: usize| {
+        let kept = |row: &StringRecord| row.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, cell)| cell).collect();
+        Table { header: kept(&table.header), rows: table.rows.iter().map(kept).collect() }
+    };
+    let mut merged_anyway = 0;
+    for (place, column) in COLUMNS.iter().enumerate() {
+        let file = folder.write("lacking.csv", without(place).text());
+        if NEEDED.contains(&column.name) || column.name == "schema" {
+            assert!(folder.refused(&[file], 2).contains(&format!("`{}`", column.name)), "{}", column.name);
+            continue;
+        }
+        merged_anyway += 1;
+        let mut expected = table.clone();
+        // That is found again.
+        if column.name != "relative" {
+            (0..table.rows.len()).for_each(|row| expected.set(row, column.name, ""));
+        }
+        let merged = folder.merged(&[file]);
+        // What a derived row says of its kind, it says in any case.
+        let is_own = |row: &StringRecord| table.get(row, "row_kind") == "measured";
+        assert_eq!(Table::of(&merged).only(is_own), expected.only(is_own), "{}", column.name);
+        let derived = |table: &Table| {
+            let derived = table.only(|row| table.get(row, "row_kind") == "derived");
+            ["value", "value_ci_low", "value_ci_high", "quality_flags", "check_note", "reason"]
+                .map(|name| derived.rows.iter().map(|row| derived.get(row, name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(derived(&Table::of(&merged)), derived(&table), "{}", column.name);
+    }
+    assert!(merged_anyway > 50);
+}
+
+#[test]
+fn columns_can_be_chosen_and_the_host_withheld() {
+    let folder = Folder::new();
+    let file = folder.write("whole.csv", whole());
+    let merged = |more: &[&str]| succeeded(&[&["merge", "-q", file.as_str()], more].concat()).out;
+    let chosen = Table::of(&merged(&["--columns", "value,unit,stride"]));
+    let names: Vec<&str> = chosen.header.iter().take(9).collect();
+    let kept = ["axis_values", "status", "value", "unit", "case_id", "driver_info", "device_uuid", "driver_uuid", "schema"];
+    assert_eq!(names, kept);
+    let all = Table::of(whole());
+    for name in chosen.header.iter() {
+        let cells = |table: &Table| table.rows.iter().map(|row| table.get(row, name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(cells(&chosen), cells(&all), "{name}");
+    }
+    let error = ran(&["merge", &file, "--columns", "vallue"]);
+    assert!(error.code == Some(2) && error.err.contains("unknown column `vallue`; did you mean value"), "{}", error.err);
+    let anonymous = rows(&merged(&["--anonymous"]));
+    assert!(anonymous.iter().all(|row| row.host.is_empty() && !row.cpu_name.is_empty()));
+    let run = ["run", "calibration/empty", "-d", "mock", "--anonymous", "--columns", "host,os,value", "--format", "jsonl"];
+    let json = succeeded(&run).out;
+    assert!(json.contains("\"os\":\"mock\"") && !json.contains("\"host\"") && !json.contains("time_ns"), "{json}");
 }
 
 #[test]

@@ -13,7 +13,9 @@ use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lanescope::record::{Record, Recovery};
+use lanescope::analysis::earlier;
+use lanescope::record::schema::KEPT;
+use lanescope::record::{COLUMNS, Record, Recovery};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
@@ -568,6 +570,37 @@ fn columns_of_the_users_own_are_never_dropped() {
     let without: Vec<&str> = text.lines().map(|line| line.rsplit_once(',').unwrap().0).collect();
     fs::write(folder.file(), format!("{}\n", without.join("\n"))).unwrap();
     refuses(&folder, &[], &["it lacks the column `"]);
+}
+
+#[test]
+fn a_file_of_chosen_columns_can_be_resumed_where_it_has_what_that_needs() {
+    let needed = earlier::needed();
+    let chosen = needed.join(",");
+    let folder = Folder::new();
+    assert_eq!(folder.resume(MOCK, &["--columns", &chosen]).code, Some(0));
+    let text = fs::read_to_string(folder.file()).unwrap();
+    assert!(text.lines().next().unwrap().split(',').count() < COLUMNS.len());
+    let lines: Vec<&str> = text.lines().collect();
+    fs::write(folder.file(), format!("{}\n", lines[..90].join("\n"))).unwrap();
+    let ran = folder.resume(MOCK, &["--columns", &chosen]);
+    assert!(ran.code == Some(0) && ran.err.contains("89 rows are kept"), "{}", ran.err);
+    folder.is_whole();
+    // Without any one of them, its name is told.
+    for lacking in needed.iter().filter(|name| !KEPT.contains(name)) {
+        let others = needed.iter().filter(|name| *name != lacking).copied().collect::<Vec<_>>().join(",");
+        let folder = Folder::new();
+        let header = text.lines().next().unwrap().split(',').filter(|name| name != lacking).collect::<Vec<_>>().join(",");
+        fs::write(folder.file(), format!("{header}\n")).unwrap();
+        refuses(&folder, &["--columns", &others], &[&format!("it lacks the column `{lacking}`, without which")]);
+    }
+}
+
+#[test]
+fn rows_of_schema_1_are_to_be_merged_first() {
+    let folder = Folder::new();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/v1/lavapipe.csv");
+    fs::copy(old, folder.file()).unwrap();
+    refuses(&folder, &[], &["it is of schema 1", "`lanescope merge "]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use lanescope::model::{
     Preset, Subgroup, SubgroupClass,
 };
 use lanescope::plan::parse_values;
+use lanescope::record::schema::position;
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{ScalarType, SpecConstant, Specialized};
 
@@ -120,10 +121,11 @@ pub fn rows(csv: &str) -> Vec<Record> {
     assert_eq!(csv.lines().count(), own.len() + 1, "a row is a line");
     assert_eq!(foreign.len(), own.len());
     for (foreign, own) in foreign.iter().zip(&own) {
-        let fixed = own.fixed_cells().map(|cell| cell.to_string());
-        let axes = header.iter().skip(own.fixed_cells().count());
-        let axes = axes.map(|name| own.by_axis.get(name).map_or_else(String::new, ToString::to_string));
-        assert!(foreign.iter().map(str::to_owned).eq(fixed.chain(axes)), "{foreign:?}");
+        let fixed: Vec<String> = own.fixed_cells().map(|cell| cell.to_string()).collect();
+        for (name, cell) in header.iter().zip(foreign) {
+            let axis = || own.by_axis.get(name).map_or_else(String::new, ToString::to_string);
+            assert_eq!(cell, position(name).map_or_else(axis, |place| fixed[place].clone()), "{name}");
+        }
     }
     own
 }
