@@ -243,7 +243,7 @@ impl Point {
     }
 }
 
-/// The canonical form `k=v;k=v`, sorted by name, as the column `axes` holds it.
+/// The canonical form `k=v;k=v`, sorted by name, as the column `axis_values` holds it.
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sorted: Vec<_> = self.iter().collect();
