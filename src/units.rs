@@ -62,6 +62,40 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// The most significant digits that people are shown, and the fewest.
+const DIGITS: (i32, i32) = (2, 4);
+
+/// A number with the digits that its interval allows, of which this is half: two to four. Without an interval, four.
+pub fn rounded(value: f64, half: Option<f64>) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = power_of_ten(value);
+    let digits = half.filter(|half| *half > 0.0).map_or(DIGITS.1, |half| magnitude - power_of_ten(half) + 1);
+    let decimals = digits.clamp(DIGITS.0, DIGITS.1) - 1 - magnitude;
+    let step = 10_f64.powi(-decimals);
+    let decimals = usize::try_from(decimals).unwrap_or(0);
+    format!("{:.decimals$}", (value / step).round() * step)
+}
+
+/// The exponent of its first digit.
+#[expect(clippy::cast_possible_truncation, reason = "exponents of doubles are below 400")]
+fn power_of_ten(value: f64) -> i32 {
+    value.abs().log10().floor() as i32
+}
+
+/// From so many of a unit on, the one a thousand times larger is used.
+const SCALED: [(&str, &str, f64); 4] =
+    [("GFLOP/s", "TFLOP/s", 1e3), ("Gop/s", "Top/s", 1e3), ("GB/s", "TB/s", 1e4), ("Gitems/s", "Titems/s", 1e4)];
+
+/// A rate in a unit that suits it, with the digits that its interval allows.
+pub fn rate(value: f64, half: Option<f64>, unit: &str) -> String {
+    match SCALED.iter().find(|(small, _, from)| *small == unit && value >= *from) {
+        Some((_, large, _)) => format!("{} {large}", rounded(value / 1e3, half.map(|half| half / 1e3))),
+        None => format!("{} {unit}", rounded(value, half)),
+    }
+}
+
 /// Converts raw timestamps of one queue to durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickScale {
@@ -115,5 +149,27 @@ mod tests {
         assert_eq!(Nanos(45.6e6).to_string(), "45.6 ms");
         assert_eq!(Bytes(48 << 10).to_string(), "48 KiB");
         assert_eq!(Bytes(1536).to_string(), "1.5 KiB");
+    }
+
+    #[test]
+    fn a_number_has_the_digits_that_its_interval_allows() {
+        let cases = [
+            (66_446.0, Some(40.0), "66450"),
+            (66_446.0, Some(3000.0), "66000"),
+            (3089.3, None, "3089"),
+            (3089.3, Some(0.001), "3089"),
+            (1.389, Some(0.06), "1.39"),
+            (1.389, Some(5.0), "1.4"),
+            (0.012_345, Some(0.000_2), "0.0123"),
+            (0.0, None, "0"),
+            (12.0, Some(0.0), "12.00"),
+        ];
+        for (value, half, text) in cases {
+            assert_eq!(rounded(value, half), text, "{value} {half:?}");
+        }
+        assert_eq!(rate(66_446.0, Some(40.0), "GFLOP/s"), "66.45 TFLOP/s");
+        assert_eq!(rate(3089.3, Some(1.0), "GB/s"), "3089 GB/s");
+        assert_eq!(rate(33_157.0, Some(30.0), "GB/s"), "33.16 TB/s");
+        assert_eq!(rate(12.5, None, "M/s"), "12.50 M/s");
     }
 }

@@ -2,6 +2,7 @@
 //! derived ones. All but `earlier` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 //!
 //! ```text
+//! card         what a device is, in a few lines
 //! relations    what the rows of one device say of each other, as they come
 //! rows         the rows of several files: each case once, in the order of one run; what contradicts
 //! gaps         the cases of a plan that no row has
@@ -9,6 +10,7 @@
 //! earlier      which rows of an earlier run are a run's own
 //! ```
 
+mod card;
 pub mod earlier;
 pub mod gaps;
 pub mod related;
@@ -16,6 +18,7 @@ mod relations;
 mod rows;
 mod words;
 
+pub use card::Card;
 pub use relations::Relations;
 pub use rows::{DeviceRows, Group, NEEDED, Position, Row, Rows};
 pub use words::counted;

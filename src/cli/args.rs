@@ -45,6 +45,8 @@ pub enum Command {
     Tune(Box<Tune>),
     /// Put the files of a run's shards together, and check that no case is missing or contradicted
     Merge(Merge),
+    /// Say in a few lines what devices are, from files of rows
+    Card(Card),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell
@@ -227,6 +229,18 @@ pub struct Merge {
     /// No remarks
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `lanescope card`
+#[derive(Debug, Args)]
+pub struct Card {
+    /// CSV files of rows, such as `lanescope run -o rows.csv` writes; each device has a column
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// File to write the card to (default: standard output)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::record::{Header, Record};
 /// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
-    let targets = outputs::targets(&arguments.output, arguments.format, false)?;
+    let targets = outputs::targets(&arguments.output, arguments.format, None)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file)?;

@@ -1,6 +1,7 @@
 //! The commands: what the stages are composed into.
 
 mod args;
+mod card;
 mod cases;
 mod catalogue;
 mod defines;
@@ -58,6 +59,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Run(run) => run::run(*run),
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
         Command::Merge(merge) => merge::merge(&merge),
+        Command::Card(card) => card::card(&card),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),

@@ -8,14 +8,14 @@ use anyhow::Context;
 use crate::error::Error;
 use crate::output::{Format, Staged, Target};
 
-/// Files as named; standard output where it is named, where no file is, and, if `shows_beside`, beside files for a person at a
-/// terminal.
+/// Files as named; standard output where it is named and where no file is. With `beside`, a person at a terminal sees that beside
+/// files as well.
 ///
 /// # Errors
 /// A file whose format its ending doesn't tell.
-pub fn targets(files: &[PathBuf], asked: Option<Format>, shows_beside: bool) -> Result<Vec<(Target, Format)>, Error> {
+pub fn targets(files: &[PathBuf], asked: Option<Format>, beside: Option<Format>) -> Result<Vec<(Target, Format)>, Error> {
     let is_terminal = std::io::stdout().is_terminal();
-    let for_stdout = asked.unwrap_or(Format::for_stdout(is_terminal));
+    let for_stdout = asked.or(beside.filter(|_| is_terminal)).unwrap_or(Format::for_stdout(is_terminal));
     let mut targets = Vec::new();
     for path in files {
         let target = Target::from_argument(path);
@@ -27,7 +27,7 @@ pub fn targets(files: &[PathBuf], asked: Option<Format>, shows_beside: bool) -> 
         targets.push((target, format));
     }
     let is_named = targets.iter().any(|(target, _)| *target == Target::Stdout);
-    if targets.is_empty() || (shows_beside && is_terminal && !is_named) {
+    if targets.is_empty() || (beside.is_some() && is_terminal && !is_named) {
         targets.push((Target::Stdout, for_stdout));
     }
     Ok(targets)

@@ -241,7 +241,7 @@ pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Form
     let resumed = rows.resume.as_ref();
     files.retain(|file| !resumed.is_some_and(|resumed| output::is_same_file(file, resumed)));
     files.splice(0..0, resumed.cloned());
-    let mut targets = outputs::targets(&files, rows.format, true)?;
+    let mut targets = outputs::targets(&files, rows.format, Some(rows.on_terminal))?;
     if let (Some(_), Some((target, format))) = (resumed, targets.first_mut()) {
         *format = Format::Csv;
         if let (Target::File(path), true) = (&*target, kept.file.is_some()) {

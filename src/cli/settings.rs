@@ -73,6 +73,8 @@ pub struct RowFiles {
     pub files: Vec<PathBuf>,
     /// The format of standard output, and of files whose ending doesn't tell.
     pub format: Option<Format>,
+    /// What a terminal shows where no format is asked for.
+    pub on_terminal: Format,
     /// The columns that were chosen; none for all.
     pub columns: Vec<String>,
     /// Whether the host's name stays out of them.
@@ -135,6 +137,7 @@ impl Settings {
             rows: RowFiles {
                 files: flags.output,
                 format: flags.format,
+                on_terminal: Format::Table,
                 columns: flags.columns,
                 are_anonymous: flags.anonymous,
                 resume: flags.resume,
@@ -217,6 +220,10 @@ impl RunSettings {
         // A device may be paired with itself.
         common.devices.may_repeat = typed.paired;
         common.evict = typed.cold.then(|| typed.evict_bytes.map_or(Evict::Usual, Evict::Bytes));
+        // Of everything, a card says what matters.
+        if typed.filters.is_empty() && !typed.tables && !typed.dry_run {
+            common.rows.on_terminal = Format::Card;
+        }
         // A part of a file looks whole.
         common.rows.are_staged = typed.shard.is_some() && !typed.dry_run;
         common.is_locking &= !typed.dry_run;

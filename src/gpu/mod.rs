@@ -60,3 +60,4 @@ pub use ahead::compile_threads;
 pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};
+pub use peaks::of as known_peaks;

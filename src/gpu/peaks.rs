@@ -32,7 +32,7 @@ const KNOWN: &[Known] = &[Known {
 }];
 
 /// The limits of a device, as far as they are known.
-pub(super) fn of(vendor_id: u32, name: &str) -> Peaks {
+pub fn of(vendor_id: u32, name: &str) -> Peaks {
     let known = KNOWN.iter().find(|known| known.vendor_id == vendor_id && name.starts_with(known.name));
     known.map_or_else(Peaks::default, |known| known.peaks)
 }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
+mod card;
 mod code;
 mod csv;
 mod files;
@@ -22,9 +23,11 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod view;
+mod width;
 
 pub use crate::staged::Staged;
 
+pub use card::CardWriter;
 pub use code::CodeFolder;
 pub use csv::Csv;
 pub use files::{free_name, is_at, is_same_file, stop_writing};
@@ -59,6 +62,8 @@ pub enum Format {
     Table,
     /// The same as Markdown.
     Markdown,
+    /// For people: what the device is, in a few lines.
+    Card,
 }
 
 impl Format {
@@ -90,12 +95,19 @@ impl Format {
         matches!(self, Self::Csv | Self::Jsonl)
     }
 
-    fn writer<W: Write + Send + 'static>(self, out: W, header: &Header) -> io::Result<Box<dyn Writer + Send>> {
+    /// Writes rows in this format. `files` hold them as well.
+    fn writer<W: Write + Send + 'static>(
+        self,
+        out: W,
+        header: &Header,
+        files: &[String],
+    ) -> io::Result<Box<dyn Writer + Send>> {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(out, header)?),
             Self::Jsonl => Box::new(Jsonl::new(out, header)),
             Self::Table => Box::new(Table::new(out, Style::Plain)),
             Self::Markdown => Box::new(Table::new(out, Style::Markdown)),
+            Self::Card => Box::new(CardWriter::new(out, files.to_vec())),
         })
     }
 }
@@ -216,17 +228,19 @@ impl<'t> Reserved<'t> {
     pub fn begin(mut self, header: &Header) -> Result<Outputs, Error> {
         self.made.clear();
         let mut outputs = Outputs { sinks: Vec::new(), closed: false };
+        let files: Vec<String> =
+            self.targets.iter().filter(|(target, _)| *target != Target::Stdout).map(|(target, _)| target.name()).collect();
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
             let is_continued = matches!(target, Target::Continued(_));
             let opened = match file {
-                None => format.writer(io::stdout(), header).map(|writer| (writer, None)),
+                None => format.writer(io::stdout(), header, &files).map(|writer| (writer, None)),
                 Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
                     let file = Shared::new(file);
                     (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
                     let file = Shared::new(WholeLines::new(file));
-                    Ok((format.writer(file.clone(), header)?, Some(file)))
+                    Ok((format.writer(file.clone(), header, &files)?, Some(file)))
                 }),
             };
             match opened {

@@ -35,6 +35,10 @@ pub struct Run {
     #[command(flatten)]
     pub measuring: Measuring,
 
+    /// Show all figures on the terminal, in tables, where no experiment is named (else you see a card of the device)
+    #[arg(long, conflicts_with = "format")]
+    pub tables: bool,
+
     /// Measure in pairs, sample by sample, which tells small differences from drift: with one device, each case with the one that
     /// it is compared with; with several, each with the same case on the first device (the same device twice tells how good
     /// pairs are)

@@ -63,6 +63,7 @@ flag_values!(Format {
     Jsonl: "jsonl", "One JSON object per row, every column that isn't empty";
     Table: "table", "For people: the columns that matter";
     Markdown: "markdown", "The same as Markdown";
+    Card: "card", "For people: what the device is, in a few lines";
 });
 
 flag_values!(Strategy {

@@ -1,0 +1,393 @@
+//! The card: what a device is, in a few lines, and how far to trust them. A pure function of rows.
+
+use std::collections::BTreeMap;
+
+use super::words::counted;
+use crate::gpu::known_peaks;
+use crate::model::{AxisValue, Bound, Flag, Status};
+use crate::record::Record;
+use crate::stats;
+use crate::units::{Bytes, Nanos, rate};
+
+/// A workgroup size is on the flat part of streaming from this share of the best rate on.
+const FLAT: f64 = 0.95;
+
+/// What share of the rows has to bear a flag before it is about the machine and not about them.
+const MANY: f64 = 0.25;
+
+/// What a device is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Card {
+    /// The device.
+    pub device: String,
+    /// Its driver, and what kind of device it is.
+    pub driver: String,
+    /// What is told of it: a label, and the figure in words. What couldn't be told is left out.
+    pub facts: Vec<(&'static str, String)>,
+    /// How far to trust them: a summary, then what to do about what is wrong, most important first.
+    pub trust: Vec<String>,
+    /// Whether what is wrong may be the machine's, so that measuring again may mend it.
+    pub is_doubtful: bool,
+}
+
+/// A line of the card: its label, and what it says of a device's rows.
+type Line = (&'static str, fn(&Rows) -> Option<String>);
+
+const LINES: &[Line] = &[
+    ("fp32", |rows| rows.peak("fp32", Bound::Float32)),
+    ("fp16", |rows| rows.peak("fp16", Bound::Float16)),
+    ("fp64", |rows| rows.peak("fp64", Bound::Float64)),
+    ("int32", |rows| rows.peak("int", Bound::Int32)),
+    ("int8 dot product", |rows| rows.of_kinds(&[("dot", "")])),
+    ("matrix product", |rows| rows.of_kinds(&[("matrix_fp16", "fp16 "), ("matrix_bf16", "bf16 "), ("matrix_int8", "int8 ")])),
+    ("memory read", |rows| rows.stream("read")),
+    ("memory copy", |rows| rows.stream("copy")),
+    ("shared memory", |rows| rows.shared()),
+    ("caches", |rows| rows.caches()),
+    ("latency", |rows| rows.latencies()),
+    ("subgroup", |rows| rows.subgroup()),
+    ("workgroup size", |rows| rows.flat_size()),
+    ("empty dispatch", |rows| rows.time(rows.first("calibration/empty", "", &[])?)),
+    ("workgroup barrier", |rows| rows.workgroup_barrier()),
+    ("pipeline barrier", |rows| rows.pipeline_barrier()),
+    ("round trip", |rows| rows.time(rows.best("dispatch/fence", &[])?)),
+    ("transfer", |rows| rows.transfer()),
+];
+
+impl Card {
+    /// Of the rows of one device.
+    pub fn new(rows: &[Record]) -> Self {
+        let of_device = Rows(rows.iter().filter(|row| row.cache != "cold").collect());
+        let facts = LINES.iter().filter_map(|(label, tell)| Some((*label, tell(&of_device)?))).collect();
+        let first = rows.first().cloned().unwrap_or_default();
+        let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
+        let driver = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        let (trust, is_doubtful) = trust(rows);
+        Self { device: first.device_name, driver: format!("{driver} ({})", first.device_type), facts, trust, is_doubtful }
+    }
+}
+
+/// The rows of one device.
+struct Rows<'r>(Vec<&'r Record>);
+
+impl<'r> Rows<'r> {
+    /// Those with a figure that can be right.
+    fn usable(&self) -> impl Iterator<Item = &'r Record> {
+        let is_usable = |row: &&&Record| row.status == Status::Ok.as_str() && row.value.is_some() && !row.is_implausible();
+        self.0.iter().filter(is_usable).copied()
+    }
+
+    /// Those of an experiment whose axes have these values.
+    fn of<'s>(&'s self, experiment: &'s str, axes: &'s [(&str, &str)]) -> impl Iterator<Item = &'r Record> + 's {
+        let has = |row: &Record, axis: &str, value: &str| row.by_axis.get(axis).is_some_and(|own| own.to_string() == value);
+        self.usable().filter(move |row| row.experiment == experiment && axes.iter().all(|(axis, value)| has(row, axis, value)))
+    }
+
+    fn first(&self, experiment: &str, variant: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
+        self.of(experiment, axes).find(|row| row.variant == variant)
+    }
+
+    fn derived(&self, experiment: &str, variant: &str) -> Option<&'r Record> {
+        self.first(experiment, variant, &[]).filter(|row| row.is_derived())
+    }
+
+    /// The one with the best figure.
+    fn best(&self, experiment: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
+        let merit = |row: &Record| row.value.unwrap_or(f64::NAN) * if row.better == "lower" { -1.0 } else { 1.0 };
+        self.of(experiment, axes).max_by(|one, other| merit(one).total_cmp(&merit(other)))
+    }
+
+    /// A rate in words, beside the device's known limit.
+    fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
+        let (value, half) = value_and_half(row);
+        let vendor = row.vendor_id.and_then(|id| u32::try_from(id).ok()).unwrap_or_default();
+        let limit = bound.and_then(|bound| known_peaks(vendor, &row.device_name).limit(bound));
+        let beside = limit.map(|limit| format!(", {:.0} % of its limit", 100.0 * value / limit)).unwrap_or_default();
+        format!("{}{beside}", rate(value, half, &row.unit))
+    }
+
+    fn peak(&self, kind: &str, bound: Bound) -> Option<String> {
+        Some(self.figure(self.derived("peak/summary", kind)?, Some(bound)))
+    }
+
+    /// Several peaks on one line, each behind its word.
+    fn of_kinds(&self, kinds: &[(&str, &str)]) -> Option<String> {
+        let told = |(kind, word): &(&str, &str)| {
+            self.derived("peak/summary", kind).map(|row| format!("{word}{}", self.figure(row, None)))
+        };
+        let told: Vec<String> = kinds.iter().filter_map(told).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    fn stream(&self, op: &str) -> Option<String> {
+        Some(self.figure(self.best("memory/stream", &[("op", op)])?, Some(Bound::Memory)))
+    }
+
+    fn time(&self, row: &Record) -> Option<String> {
+        row.value.map(|ns| Nanos(ns).to_string())
+    }
+
+    fn shared(&self) -> Option<String> {
+        let row = self.derived("peak/summary", "shared").or_else(|| self.best("shared/bandwidth", &[]))?;
+        let banks = self.derived("shared/banks", "count").and_then(|row| row.value);
+        let width = self.derived("shared/banks", "width").and_then(|row| row.value);
+        let banks = banks.map(|count| format!("; {count:.0} banks")).unwrap_or_default();
+        let width = width.filter(|_| !banks.is_empty()).map(|bytes| format!(" of {bytes:.0} B")).unwrap_or_default();
+        Some(format!("{}{banks}{width}", self.figure(row, Some(Bound::Shared))))
+    }
+
+    /// The levels that were inferred: how large, and how long a load takes.
+    fn caches(&self) -> Option<String> {
+        let figure = |variant: String| self.derived("cache/levels", &variant).and_then(|row| row.value);
+        let level = |place: usize| {
+            let size = Bytes(whole(figure(format!("capacity_{place}"))?));
+            let latency = figure(format!("latency_{place}")).map(|ns| format!(" ({})", Nanos(ns)));
+            Some(format!("{size}{}", latency.unwrap_or_default()))
+        };
+        let levels: Vec<String> = (1..=5).map_while(level).collect();
+        let beyond = figure("latency_beyond".to_owned()).map(|ns| format!("; beyond, {}", Nanos(ns)));
+        (!levels.is_empty()).then(|| format!("{}{}", levels.join(", "), beyond.unwrap_or_default()))
+    }
+
+    /// Where no levels were inferred, what loads take from sets of several sizes.
+    fn latencies(&self) -> Option<String> {
+        if self.caches().is_some() {
+            return None;
+        }
+        let size = |row: &Record| match row.by_axis.get("working_set_bytes") {
+            Some(AxisValue::Integer(bytes)) => Some(*bytes),
+            _ => None,
+        };
+        let measured: BTreeMap<u64, f64> =
+            self.of("cache/latency", &[]).filter_map(|row| Some((size(row)?, row.value?))).collect();
+        let told: Vec<String> = measured.iter().map(|(bytes, ns)| format!("{} in {}", Nanos(*ns), Bytes(*bytes))).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    fn subgroup(&self) -> Option<String> {
+        let mut sizes: Vec<u64> = self.usable().filter_map(|row| row.subgroup_size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        (!sizes.is_empty()).then(|| format!("{} invocations", sizes.join(" or ")))
+    }
+
+    /// The smallest workgroup that streams about as fast as the best.
+    fn flat_size(&self) -> Option<String> {
+        let most = self.of("workgroup/linear", &[]).filter_map(|row| row.items_per_pass).max()?;
+        let sizes = || self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
+        let best = sizes().filter_map(|row| row.value).fold(0.0, f64::max);
+        let flat = sizes().filter(|row| row.value >= Some(FLAT * best)).filter_map(|row| row.local_size_x).min()?;
+        (sizes().count() > 2).then(|| format!("streams at full speed from {flat} invocations on"))
+    }
+
+    /// What a barrier adds to a step through workgroup memory.
+    fn workgroup_barrier(&self) -> Option<String> {
+        let step = |kind: &str| self.first("sync/barrier", "", &[("kind", kind), ("traffic", "shared")]);
+        let (with, without) = (step("control")?, step("nothing")?);
+        let added = with.value? - without.value?;
+        let size = with.local_size_x.map(|size| format!(", {size} invocations")).unwrap_or_default();
+        (added > 0.0).then(|| format!("{}{size}", Nanos(added)))
+    }
+
+    fn pipeline_barrier(&self) -> Option<String> {
+        let row = self.best("dispatch/pipeline_barrier", &[("barrier", "memory"), ("side", "device")])?;
+        Some(format!("{} with its dispatch", self.time(row)?))
+    }
+
+    fn transfer(&self) -> Option<String> {
+        let way = |direction: &str, words: &str| {
+            let row = self.best("transfer/copy", &[("direction", direction)])?;
+            Some(format!("{words} {}", self.figure(row, None)))
+        };
+        let ways: Vec<String> =
+            [way("host_to_device", "to the device"), way("device_to_host", "back")].into_iter().flatten().collect();
+        (!ways.is_empty()).then(|| ways.join(", "))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "capacities are far below 2^53")]
+fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
+}
+
+/// A figure, and half its interval where it has one.
+fn value_and_half(row: &Record) -> (f64, Option<f64>) {
+    let half = row.value_ci_low.zip(row.value_ci_high).map(|(low, high)| (high - low) / 2.0);
+    (row.value.unwrap_or(f64::NAN), half)
+}
+
+/// A reason to doubt many rows at once, and what to do.
+type Doubt = (Flag, &'static str);
+
+const DOUBTS: &[Doubt] = &[
+    (Flag::Contended, "other programs took the processor: run it again on an idle machine"),
+    (Flag::Throttled, "clocks fell: cool the device, or lock its clocks"),
+    (Flag::Drift, "clocks moved: lock them, or compare by --paired"),
+    (Flag::Noisy, "the precision asked for was not reached: run it again when the machine is idle, or with --preset thorough"),
+];
+
+/// How far to trust rows, and whether the machine may be to blame where not.
+fn trust(rows: &[Record]) -> (Vec<String>, bool) {
+    let measured: Vec<&Record> = rows.iter().filter(|row| !row.is_derived()).collect();
+    let ok: Vec<&Record> = measured.iter().filter(|row| row.status == Status::Ok.as_str()).copied().collect();
+    let mut said = vec![summary(&measured, &ok)];
+    said.extend(wrong(&measured));
+    said.extend(circumstances(&ok));
+    let doubt = widespread(&ok);
+    let is_doubtful = doubt.is_some();
+    said.extend(doubt);
+    (said, is_doubtful)
+}
+
+fn summary(measured: &[&Record], ok: &[&Record]) -> String {
+    let with = |status: Status| measured.iter().filter(|row| row.status == status.as_str()).count();
+    let skipped = with(Status::Skipped);
+    let failed = measured.len() - ok.len() - skipped - with(Status::Planned);
+    let checked = ok.iter().filter(|row| row.checked == "true" || row.checked == "invariant").count();
+    let noise: Vec<f64> = ok.iter().filter_map(|row| row.noise).collect();
+    let mut said = format!("{} measured, {checked} checked", counted(ok.len() as u64, "case"));
+    for (count, what) in [(skipped, "skipped"), (failed, "failed")].into_iter().filter(|(count, _)| *count > 0) {
+        said += &format!(", {count} {what}");
+    }
+    if !noise.is_empty() {
+        said += &format!("; median noise {:.1} %", 100.0 * stats::median(&noise));
+    }
+    said
+}
+
+/// What nobody may believe.
+fn wrong(measured: &[&Record]) -> Vec<String> {
+    let wrong = measured.iter().filter(|row| row.status == Status::WrongResult.as_str()).count() as u64;
+    let doubted = measured.iter().filter(|row| row.is_implausible()).count() as u64;
+    let wrong = (wrong > 0)
+        .then(|| format!("wrong results: {}; the driver or the tool is to blame, see `reason`", counted(wrong, "case")));
+    let doubted = (doubted > 0)
+        .then(|| format!("figures that can't be right: {}, left out above; see `reason`", counted(doubted, "case")));
+    wrong.into_iter().chain(doubted).collect()
+}
+
+/// What all figures are to be read by.
+fn circumstances(ok: &[&Record]) -> Vec<String> {
+    let all_but_few = |is: &dyn Fn(&Record) -> bool| ok.iter().filter(|row| is(row)).count() * 2 > ok.len();
+    let known: [(bool, &str); 3] = [
+        (all_but_few(&|row| row.validation == Some(true)), "the validation layer was on, which slows everything down"),
+        (all_but_few(&|row| row.device_type == "cpu"), "it is the host's processor: don't compare it with a GPU"),
+        (all_but_few(&|row| row.timer == "host"), "timed by the host's clock: launching and waiting are part of every figure"),
+    ];
+    known.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned()).collect()
+}
+
+/// The first doubt that many rows share, with what to do.
+#[expect(clippy::cast_precision_loss, reason = "rows are far fewer than 2^53")]
+fn widespread(ok: &[&Record]) -> Option<String> {
+    let bearing = |flag: Flag| ok.iter().filter(|row| row.has_flag(flag.name())).count();
+    let is_widespread = |(flag, _): &&Doubt| bearing(*flag) > 0 && bearing(*flag) as f64 >= MANY * ok.len() as f64;
+    let (flag, advice) = DOUBTS.iter().find(is_widespread)?;
+    Some(format!("{} of {} cases bear the flag {flag}: {advice}", bearing(*flag), ok.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Point;
+
+    fn row(experiment: &str, variant: &str, axes: &[(&'static str, &'static str)], value: f64, unit: &str) -> Record {
+        let mut row = Record {
+            row_kind: "measured".to_owned(),
+            experiment: experiment.to_owned(),
+            variant: variant.to_owned(),
+            status: "ok".to_owned(),
+            value: Some(value),
+            unit: unit.to_owned(),
+            better: if unit == "ns" { "lower" } else { "higher" }.to_owned(),
+            device_name: "NVIDIA H100 80GB HBM3".to_owned(),
+            driver_name: "NVIDIA".to_owned(),
+            driver_info: "580".to_owned(),
+            device_type: "discrete".to_owned(),
+            vendor_id: Some(0x10DE),
+            checked: "true".to_owned(),
+            noise: Some(0.01),
+            ..Record::new()
+        };
+        let value = |text: &'static str| text.parse().map_or_else(|_| AxisValue::Choice(text.into()), AxisValue::Integer);
+        row.set_axes(&Point::new(axes.iter().map(|(name, text)| ((*name).into(), value(text)))));
+        row
+    }
+
+    fn derived(experiment: &str, variant: &str, value: f64, unit: &str) -> Record {
+        Record { row_kind: "derived".to_owned(), ..row(experiment, variant, &[], value, unit) }
+    }
+
+    fn fact(rows: &[Record], label: &str) -> Option<String> {
+        Card::new(rows).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
+    }
+
+    #[test]
+    fn a_figure_is_told_beside_its_limit() {
+        let rows = [
+            derived("peak/summary", "fp32", 66_446.0, "GFLOP/s"),
+            row("memory/stream", "", &[("op", "read"), ("width", "1")], 3089.0, "GB/s"),
+            row("memory/stream", "", &[("op", "read"), ("width", "4")], 2995.0, "GB/s"),
+        ];
+        let card = Card::new(&rows);
+        assert_eq!((card.device.as_str(), card.driver.as_str()), ("NVIDIA H100 80GB HBM3", "NVIDIA 580 (discrete)"));
+        let expected = [("fp32", "66.45 TFLOP/s, 99 % of its limit"), ("memory read", "3089 GB/s, 92 % of its limit")];
+        assert_eq!(card.facts, expected.map(|(label, text)| (label, text.to_owned())));
+        let unknown = rows.clone().map(|row| Record { device_name: "novel".to_owned(), ..row });
+        assert_eq!(fact(&unknown, "memory read").as_deref(), Some("3089 GB/s"));
+    }
+
+    #[test]
+    fn what_can_not_be_right_or_has_no_figure_is_left_out() {
+        let read = || row("memory/stream", "", &[("op", "read")], 9999.0, "GB/s");
+        let doubted = Record { quality_flags: "implausible".to_owned(), ..read() };
+        let failed = Record { status: "timeout".to_owned(), value: None, ..read() };
+        let card = Card::new(&[doubted, failed]);
+        assert_eq!(card.facts, []);
+        assert_eq!(card.trust[0], "1 case measured, 1 checked, 1 failed; median noise 1.0 %");
+        assert!(card.trust[1].contains("can't be right: 1 case"), "{:?}", card.trust);
+    }
+
+    #[test]
+    fn caches_are_told_by_level_or_by_size() {
+        let loads = [("16384", 23.6), ("8388608", 146.6)]
+            .map(|(size, ns)| row("cache/latency", "", &[("working_set_bytes", size)], ns, "ns"));
+        assert_eq!(fact(&loads, "latency").as_deref(), Some("23.6 ns in 16 KiB, 147 ns in 8 MiB"));
+        let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
+            .map(|(variant, value, unit)| derived("cache/levels", variant, value, unit));
+        let rows = [&loads[..], &levels[..]].concat();
+        assert_eq!(fact(&rows, "caches").as_deref(), Some("208 KiB (23.6 ns); beyond, 330 ns"));
+        assert_eq!(fact(&rows, "latency"), None);
+    }
+
+    #[test]
+    fn a_barrier_is_what_it_adds() {
+        let step =
+            |kind, ns| row("sync/barrier", "", &[("kind", kind), ("traffic", "shared"), ("local_size_x", "256")], ns, "ns");
+        let rows = [step("nothing", 21.8), step("control", 38.1)];
+        assert_eq!(fact(&rows, "workgroup barrier").as_deref(), Some("16.3 ns, 256 invocations"));
+        assert_eq!(fact(&rows[1..], "workgroup barrier"), None);
+    }
+
+    #[test]
+    fn the_flat_part_begins_where_the_rate_is_as_good_as_the_best() {
+        let size = |size, value| Record {
+            items_per_pass: Some(1 << 20),
+            ..row("workgroup/linear", "", &[("local_size_x", size)], value, "GB/s")
+        };
+        let rows = [size("1", 20.0), size("32", 630.0), size("256", 2630.0), size("1024", 2642.0)];
+        assert!(fact(&rows, "workgroup size").unwrap().ends_with(" from 256 invocations on"));
+        assert_eq!(fact(&rows[2..], "workgroup size"), None, "two sizes show no flat part");
+    }
+
+    #[test]
+    fn a_doubt_that_many_rows_share_is_said_once_with_what_to_do() {
+        let flagged = |flags: &str| Record { quality_flags: flags.to_owned(), ..row("a/b", "", &[], 1.0, "ns") };
+        let busy = [flagged("noisy"), flagged("launch_bound;noisy"), flagged("")];
+        let card = Card::new(&busy);
+        assert!(card.is_doubtful && card.trust[1].starts_with("2 of 3 cases bear the flag noisy: "), "{:?}", card.trust);
+        let calm = [flagged("noisy"), flagged(""), flagged(""), flagged(""), flagged("")];
+        assert!(!Card::new(&calm).is_doubtful && Card::new(&calm).trust.len() == 1);
+    }
+}

@@ -1,0 +1,159 @@
+//! The card as text: what devices are, a column for each.
+
+use std::io::{self, Write};
+
+use comfy_table::{ColumnConstraint, ContentArrangement, Table as Grid};
+
+use super::Writer;
+use super::table::RULE_ONLY;
+use super::width::width;
+use crate::analysis::Card;
+use crate::record::Record;
+
+/// Gathers rows, and writes their card at the end.
+pub struct CardWriter<W> {
+    out: W,
+    /// Files that hold the rows as well.
+    files: Vec<String>,
+    /// The rows of each device, in the order in which devices first come.
+    devices: Vec<Vec<Record>>,
+}
+
+impl<W: Write> CardWriter<W> {
+    /// A writer of a card of rows that are in these files as well.
+    pub fn new(out: W, files: Vec<String>) -> Self {
+        Self { out, files, devices: Vec::new() }
+    }
+}
+
+impl<W: Write> Writer for CardWriter<W> {
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let key = |row: &Record| (row.device_uuid.clone(), row.driver_uuid.clone(), row.driver_info.clone());
+        let own = key(record);
+        match self.devices.iter_mut().find(|rows| rows.first().is_some_and(|first| key(first) == own)) {
+            Some(rows) => rows.push(record.clone()),
+            None => self.devices.push(vec![record.clone()]),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows)).collect();
+        let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, width()) };
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// The cards side by side, where the rows are, and what to try next.
+fn shown(cards: &[Card], files: &[String], width: u16) -> String {
+    let mut grid = Grid::new();
+    grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    let between = if cards.len() == 1 { ", " } else { "\n" };
+    let heads = cards.iter().map(|card| format!("{}{between}{}", card.device, card.driver));
+    grid.set_header(std::iter::once(String::new()).chain(heads));
+    for label in labels(cards) {
+        let fact = |card: &Card| {
+            let own = card.facts.iter().find(|(own, _)| *own == label);
+            own.map_or_else(String::new, |(_, text)| text.clone())
+        };
+        grid.add_row(std::iter::once(label.to_owned()).chain(cards.iter().map(fact)));
+    }
+    grid.add_row(std::iter::once("trust".to_owned()).chain(cards.iter().map(|card| card.trust.join("\n"))));
+    if let Some(labels) = grid.column_mut(0) {
+        labels.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    let mut text: String = grid.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let rows = match files {
+        [] => "nowhere: -o FILE.csv keeps them".to_owned(),
+        [file] => file.clone(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    };
+    text += &format!("\nrows: {rows}\n");
+    for command in next(cards, files) {
+        text += &format!("next: {command}\n");
+    }
+    text
+}
+
+/// The labels of all cards, each once, in the order in which a card has them.
+fn labels(cards: &[Card]) -> Vec<&'static str> {
+    let mut labels: Vec<&'static str> = Vec::new();
+    for card in cards {
+        let mut place = 0;
+        for (label, _) in &card.facts {
+            match labels.iter().position(|known| known == label) {
+                Some(known) => place = known + 1,
+                None => {
+                    labels.insert(place, label);
+                    place += 1;
+                }
+            }
+        }
+    }
+    labels
+}
+
+/// Two commands that say more.
+fn next(cards: &[Card], files: &[String]) -> [String; 2] {
+    let better = if cards.iter().any(|card| card.is_doubtful) {
+        "lanescope run --preset thorough -o thorough.csv  # measured for longer"
+    } else {
+        "lanescope run memory/stream -o stream.csv  # one experiment, whole sweep"
+    };
+    let more = match files.first() {
+        Some(_) => "lanescope describe memory/stream  # what it measures, how to read it".to_owned(),
+        None => "lanescope run -o rows.csv --tables  # every figure, and a file of them".to_owned(),
+    };
+    [better.to_owned(), more]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(device: &str, facts: &[(&'static str, &str)], is_doubtful: bool) -> Card {
+        Card {
+            device: device.to_owned(),
+            driver: "a driver (discrete)".to_owned(),
+            facts: facts.iter().map(|(label, text)| (*label, (*text).to_owned())).collect(),
+            trust: vec!["2 cases measured, 2 checked; median noise 0.1 %".to_owned()],
+            is_doubtful,
+        }
+    }
+
+    #[test]
+    fn devices_stand_side_by_side() {
+        let cards = [
+            card("one", &[("fp32", "1 GFLOP/s"), ("subgroup", "8 invocations")], false),
+            card("another", &[("fp32", "2 GFLOP/s"), ("fp64", "1 GFLOP/s")], true),
+        ];
+        insta::assert_snapshot!(shown(&cards, &["rows.csv".to_owned()], 80), @"
+                    one                            another
+                    a driver (discrete)            a driver (discrete)
+        ────────────────────────────────────────────────────────────────────────────────
+         fp32       1 GFLOP/s                      2 GFLOP/s
+         fp64                                      1 GFLOP/s
+         subgroup   8 invocations
+         trust      2 cases measured, 2 checked;   2 cases measured, 2 checked; median
+                    median noise 0.1 %             noise 0.1 %
+
+        rows: rows.csv
+        next: lanescope run --preset thorough -o thorough.csv  # measured for longer
+        next: lanescope describe memory/stream  # what it measures, how to read it
+        ");
+        assert_eq!(labels(&cards), ["fp32", "fp64", "subgroup"]);
+    }
+
+    #[test]
+    fn nothing_is_wider_than_asked_for() {
+        let long = "23.6 ns in 16 KiB, 135 ns in 512 KiB, 147 ns in 8 MiB, 326 ns in 256 MiB";
+        let cards = [card("one", &[("latency", long)], false), card("another", &[("latency", long)], false)];
+        for width in [60, 80, 120] {
+            let text = shown(&cards, &[], width);
+            let grid = text.split("\nrows: ").next().unwrap_or_default();
+            assert!(grid.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80 || width > 80), "{text}");
+        }
+    }
+}
