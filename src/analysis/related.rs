@@ -98,7 +98,7 @@ impl Drawn {
             row.describe_derived(&derived, &flags, cache);
             row
         };
-        self.relations.derive().map(row).collect()
+        self.relations.derive().filter(|(derived, _)| derived.lacking().is_none()).map(row).collect()
     }
 }
 

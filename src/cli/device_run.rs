@@ -308,6 +308,11 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
+    /// Says what can't be concluded from so few rows: to who asked for certain experiments, since the overview is too small for much.
+    fn tell_lacking(&self, line: &str) {
+        if self.settings.filters.is_empty() { self.progress().detail(line) } else { self.progress().note(line) }
+    }
+
     /// Writes the figures that follow from the rows of this device. A shard has not all of them, nor have cases that are listed.
     fn derive(self) -> anyhow::Result<()> {
         if self.settings.shard.is_some() || self.listed.is_some() || interrupt::is_asked() {
@@ -315,6 +320,10 @@ impl<'r> DeviceRun<'r> {
         }
         let cache = self.common().cache();
         for (derived, flags) in self.relations.derive() {
+            if let Some(lacking) = derived.lacking() {
+                self.tell_lacking(&format!("note: {} {}: {lacking}", derived.experiment, derived.variant));
+                continue;
+            }
             let mut row = self.template.clone();
             row.describe_derived(&derived, &flags, cache);
             self.sink.write(row)?;

@@ -1,5 +1,7 @@
 //! What derivation works on: finished rows as an experiment sees them, and the figures that it draws from them.
 
+use std::fmt;
+
 use super::{Cache, Point};
 
 /// A measured row, as far as derivation depends on it. Rows without a time (skipped, failed) aren't among them.
@@ -55,9 +57,54 @@ pub struct Derived {
     /// Which value is the better one: `higher`, `lower`, or empty where neither is.
     pub better: &'static str,
     /// The figure, or why there is none.
-    pub figure: Result<Figure, String>,
+    pub figure: Result<Figure, Untold>,
     /// What it rests on and how sure it is, in words.
     pub note: String,
+}
+
+impl Derived {
+    /// Why too little was measured to tell it: then it is no row.
+    pub fn lacking(&self) -> Option<&str> {
+        match &self.figure {
+            Err(Untold::TooFew(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+/// Why a figure isn't told, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untold {
+    /// Too little was measured to tell: a larger sweep may.
+    TooFew(String),
+    /// Enough was measured, and it shows none.
+    Unseen(String),
+}
+
+/// What isn't said to be otherwise.
+impl From<String> for Untold {
+    fn from(reason: String) -> Self {
+        Self::Unseen(reason)
+    }
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFew(reason) | Self::Unseen(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl Untold {
+    /// The same with these words before it.
+    #[must_use]
+    pub fn behind(self, words: &str) -> Self {
+        match self {
+            Self::TooFew(reason) => Self::TooFew(format!("{words}{reason}")),
+            Self::Unseen(reason) => Self::Unseen(format!("{words}{reason}")),
+        }
+    }
 }
 
 /// A derived figure.

@@ -25,7 +25,7 @@ pub use case::{
     Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
 };
 pub use data::Data;
-pub use derived::{Derived, Figure, Finished};
+pub use derived::{Derived, Figure, Finished, Untold};
 pub use device::{
     Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup,
     SubgroupClass, Uuid,

@@ -267,7 +267,7 @@ impl Record {
             }
             Err(reason) => {
                 self.status = Status::Skipped.to_string();
-                self.reason.clone_from(reason);
+                self.reason = reason.to_string();
             }
         }
     }

@@ -184,7 +184,7 @@ mod tests {
         for rows in [Vec::new(), rows(64)[..4].to_vec()] {
             let derived = Latency.derive(&rows);
             assert_eq!(derived.len(), 1);
-            assert!(derived[0].figure.clone().unwrap_err().contains("at least"), "{derived:?}");
+            assert!(derived[0].figure.clone().unwrap_err().to_string().contains("at least"), "{derived:?}");
         }
     }
 }

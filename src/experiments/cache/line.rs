@@ -5,7 +5,7 @@ mod inference;
 use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic, Untold};
 use inference::{Finding, MOST_SECTORS, infer};
 
 /// The experiment.
@@ -80,8 +80,8 @@ fn nodes(point: &Point) -> u64 {
 }
 
 /// The derived rows of a finding: one at least, which says why where there is no step.
-fn sectors(point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
-    let derived = |variant, figure: Result<Figure, String>| Derived {
+fn sectors(point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
+    let derived = |variant, figure: Result<Figure, Untold>| Derived {
         experiment: SECTORS,
         variant,
         point: point.clone(),
@@ -155,7 +155,7 @@ mod tests {
         for rows in [Vec::new(), rows(1 << 20)[..4].to_vec()] {
             let derived = Line.derive(&rows);
             assert_eq!(derived.len(), 1);
-            assert!(derived[0].figure.clone().unwrap_err().contains("at least"), "{derived:?}");
+            assert!(derived[0].figure.clone().unwrap_err().to_string().contains("at least"), "{derived:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ mod inference;
 use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic, Untold};
 use inference::{MOST_STEPS, Step, infer};
 
 /// The experiment.
@@ -91,8 +91,8 @@ fn one_less_than(first: u64, last: u64) -> Vec<u64> {
 }
 
 /// The derived rows of the steps at one page: at least one, which says why where there is none.
-fn reach(point: &Point, found: Result<Vec<Step>, String>) -> Vec<Derived> {
-    let row = |variant, metric, unit, better, figure: Result<Figure, String>, note: &str| Derived {
+fn reach(point: &Point, found: Result<Vec<Step>, Untold>) -> Vec<Derived> {
+    let row = |variant, metric, unit, better, figure: Result<Figure, Untold>, note: &str| Derived {
         experiment: REACH,
         variant,
         point: point.clone(),
@@ -175,7 +175,7 @@ mod tests {
         let steps = [(4096, "pages_1", "pages"), (4096, "bytes_1", "B"), (4096, "miss_1", "ns"), (65_536, "pages_1", "pages")];
         assert_eq!(told, steps);
         let figures = derived.iter().map(|row| row.figure.clone()).collect::<Result<Vec<_>, _>>();
-        assert!(figures.is_err_and(|why| why.starts_with("no step seen")), "{derived:?}");
+        assert!(figures.is_err_and(|why| why.to_string().starts_with("no step seen")), "{derived:?}");
         for (row, truth) in derived.iter().zip([64.0, 64.0 * 4096.0, 30.0]) {
             let (low, high) = row.figure.clone().unwrap().interval.unwrap();
             assert!(low <= truth && truth <= high, "{row:?}");

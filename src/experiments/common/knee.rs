@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Derived, Figure, Finished, Point};
+use crate::model::{Derived, Figure, Finished, Point, Untold};
 
 /// A figure is as good as the best if it is at least this share of it: a percentage, which the notes tell.
 const ENOUGH_PERCENT: u32 = 90;
 /// Fewer values than these tell no knee.
-const LEAST_MARKS: usize = 5;
+pub const LEAST_MARKS: usize = 5;
 /// A rise is one from at most this share of the best.
 const LOW: f64 = 0.5;
 /// A plateau is seen where the sweep goes on to so many times the knee.
@@ -81,36 +81,37 @@ impl Knee {
 }
 
 /// The marks in order, which have to be enough, and the best of them.
-fn sorted(axis: &str, marks: &[Mark]) -> Result<(Vec<Mark>, Mark), String> {
+fn sorted(axis: &str, marks: &[Mark]) -> Result<(Vec<Mark>, Mark), Untold> {
     let mut sorted = marks.to_vec();
     sorted.sort_by_key(|mark| mark.at);
     sorted.dedup_by_key(|mark| mark.at);
     if sorted.len() < LEAST_MARKS {
-        return Err(format!("no knee to be told: {} values of {axis} were measured, {LEAST_MARKS} are needed", sorted.len()));
+        let reason = format!("no knee to be told: {} values of {axis} were measured, {LEAST_MARKS} are needed", sorted.len());
+        return Err(Untold::TooFew(reason));
     }
     if !sorted.iter().all(Mark::is_number) {
-        return Err("no knee to be told: a time is no positive number".to_owned());
+        return Err("no knee to be told: a time is no positive number".to_owned().into());
     }
     let best = sorted.iter().copied().max_by(|a, b| a.rate.total_cmp(&b.rate));
-    best.map(|best| (sorted, best)).ok_or_else(|| "no knee to be told: nothing was measured".to_owned())
+    best.map(|best| (sorted, best)).ok_or_else(|| Untold::TooFew("no knee to be told: nothing was measured".to_owned()))
 }
 
 /// Where a rate that rises along an axis has come up to the best.
 ///
 /// # Errors
 /// Why no knee is seen.
-pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, String> {
+pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
     let (first, last) = (marks[0], marks[marks.len() - 1]);
     if first.rate > LOW * best.rate {
         let percent = 100.0 * first.rate / best.rate;
-        return Err(format!("no knee seen: {axis}={} already gives {percent:.0} % of the best", first.at));
+        return Err(format!("no knee seen: {axis}={} already gives {percent:.0} % of the best", first.at).into());
     }
     let place = marks.iter().position(|mark| mark.rate >= level).unwrap_or_default();
     let (knee, behind) = (marks[place], &marks[place + 1..]);
     if last.at < knee.at.saturating_mul(BEYOND) || marks.iter().filter(|mark| mark.rate >= level).count() < LEAST_ALIKE {
-        return Err(format!("no knee seen: the figure still rises at {axis}={}, larger values may show it", knee.at));
+        return Err(format!("no knee seen: the figure still rises at {axis}={}, larger values may show it", knee.at).into());
     }
     let below = marks[..place].iter().rev().find(|mark| mark.high < level).ok_or_else(unsure)?;
     let above = marks[place..].iter().find(|mark| mark.low >= level).ok_or_else(unsure)?;
@@ -128,7 +129,7 @@ pub fn rise(axis: &str, marks: &[Mark]) -> Result<Knee, String> {
 ///
 /// # Errors
 /// Why no knee is seen.
-pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, String> {
+pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, Untold> {
     let (marks, best) = sorted(axis, marks)?;
     let level = level(&best);
     let last = marks[marks.len() - 1];
@@ -136,7 +137,9 @@ pub fn fall(axis: &str, marks: &[Mark]) -> Result<Knee, String> {
     let behind = &marks[place + 1..];
     if behind.len() < LEAST_ALIKE {
         let within = 100 - ENOUGH_PERCENT;
-        return Err(format!("no knee seen: up to {axis}={} the figure stays within {within} % of the best", marks[place].at));
+        return Err(
+            format!("no knee seen: up to {axis}={} the figure stays within {within} % of the best", marks[place].at).into()
+        );
     }
     let above = marks[..=place].iter().rev().find(|mark| mark.low >= level).ok_or_else(unsure)?;
     let below = behind.iter().find(|mark| mark.high < level).ok_or_else(unsure)?;
@@ -174,7 +177,7 @@ pub struct Told {
 
 impl Told {
     /// The row for a sweep at a point.
-    pub fn of(&self, point: &Point, knee: &Result<Knee, String>) -> Derived {
+    pub fn of(&self, point: &Point, knee: &Result<Knee, Untold>) -> Derived {
         let [experiment, variant, metric, unit] = self.name;
         Derived {
             experiment,
@@ -183,7 +186,7 @@ impl Told {
             metric,
             unit,
             better: "",
-            figure: knee.as_ref().map(Knee::figure).map_err(String::clone),
+            figure: knee.as_ref().map(Knee::figure).map_err(Untold::clone),
             note: knee.as_ref().map_or_else(|_| String::new(), |knee| knee.note(self.axis)),
         }
     }
@@ -259,14 +262,14 @@ mod tests {
 
     #[test]
     fn sweeps_without_a_knee_say_why() {
-        let rise = |values: &[u64], law: fn(f64) -> f64| rise("x", &marks(values, 0.02, law)).unwrap_err();
+        let rise = |values: &[u64], law: fn(f64) -> f64| rise("x", &marks(values, 0.02, law)).unwrap_err().to_string();
         assert_eq!(rise(&POWERS[..4], |x| x), "no knee to be told: 4 values of x were measured, 5 are needed");
         assert_eq!(rise(&[1, 1, 1, 1, 1, 2], |x| x), "no knee to be told: 2 values of x were measured, 5 are needed");
         assert_eq!(rise(&POWERS, |_| 1.0), "no knee seen: x=1 already gives 100 % of the best");
         assert_eq!(rise(&POWERS, |x| x), "no knee seen: the figure still rises at x=512, larger values may show it");
         assert_eq!(rise(&POWERS, |x| if x == 8.0 { 9.0 } else { 1.0 }).split(", ").count(), 2, "one value alone");
         assert_eq!(rise(&POWERS, |x| if x == 8.0 { f64::NAN } else { x }), "no knee to be told: a time is no positive number");
-        let fall = |law: fn(f64) -> f64| fall("x", &marks(&POWERS, 0.02, law)).unwrap_err();
+        let fall = |law: fn(f64) -> f64| fall("x", &marks(&POWERS, 0.02, law)).unwrap_err().to_string();
         assert_eq!(fall(|_| 1.0), "no knee seen: up to x=512 the figure stays within 10 % of the best");
         assert_eq!(fall(|x| x), "no knee seen: up to x=512 the figure stays within 10 % of the best");
         let last_alone = fall(|x| if x == 512.0 { 0.2 } else { 1.0 });
@@ -276,8 +279,8 @@ mod tests {
     #[test]
     fn noise_is_no_knee() {
         let unsure = "no knee seen: the rows' intervals are too wide to tell one";
-        assert_eq!(rise("x", &marks(&POWERS, 0.5, |x| if x < 16.0 { 40.0 } else { 100.0 })).unwrap_err(), unsure);
-        assert_eq!(fall("x", &marks(&POWERS, 0.5, |x| if x < 16.0 { 100.0 } else { 80.0 })).unwrap_err(), unsure);
+        assert_eq!(rise("x", &marks(&POWERS, 0.5, |x| if x < 16.0 { 40.0 } else { 100.0 })).unwrap_err().to_string(), unsure);
+        assert_eq!(fall("x", &marks(&POWERS, 0.5, |x| if x < 16.0 { 100.0 } else { 80.0 })).unwrap_err().to_string(), unsure);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod piece;
 mod tests;
 
 use super::sweep::count;
-use crate::model::{Derived, Figure, Point};
+use crate::model::{Derived, Figure, Point, Untold};
 use cut::Cuts;
 
 /// The most levels that are told.
@@ -65,7 +65,7 @@ pub(in crate::experiments) struct Level {
     /// The size up to which it reaches.
     pub(in crate::experiments) capacity: Estimate,
     /// What it costs, or why that isn't known.
-    pub(in crate::experiments) cost: Result<Estimate, String>,
+    pub(in crate::experiments) cost: Result<Estimate, Untold>,
 }
 
 /// What a curve tells.
@@ -74,7 +74,7 @@ pub(in crate::experiments) struct Finding {
     /// The nearest first; one at least.
     pub(in crate::experiments) levels: Vec<Level>,
     /// What the last level costs, which doesn't end, or why that isn't known.
-    pub(in crate::experiments) beyond: Result<Estimate, String>,
+    pub(in crate::experiments) beyond: Result<Estimate, Untold>,
     /// What it rests on and how sure it is.
     pub(in crate::experiments) note: String,
 }
@@ -83,13 +83,13 @@ pub(in crate::experiments) struct Finding {
 ///
 /// # Errors
 /// Why there are none to be told: too few sizes, too much noise, or no levels seen.
-pub(in crate::experiments) fn infer(curve: &[(u64, f64)]) -> Result<Finding, String> {
+pub(in crate::experiments) fn infer(curve: &[(u64, f64)]) -> Result<Finding, Untold> {
     let samples = curve::samples(curve)?;
     let cuts = Cuts::of(&samples);
     let cut = cuts.best();
     let levels = cut.levels();
     let Some(last) = levels.last() else {
-        return Err("no levels seen: the curve nowhere rises from something level to something level".to_owned());
+        return Err("no levels seen: the curve nowhere rises from something level to something level".to_owned().into());
     };
     // What rises in between belongs to the level before.
     let owners = [0].into_iter().chain(levels.iter().copied());
@@ -119,8 +119,8 @@ pub(in crate::experiments) struct Names {
 }
 
 /// The derived rows of a finding: at least the one that says how many levels there are, or why none is told.
-pub(in crate::experiments) fn derived(names: &Names, point: &Point, found: &Result<Finding, String>) -> Vec<Derived> {
-    let row = |variant, metric, unit, better, figure: Result<Figure, String>| Derived {
+pub(in crate::experiments) fn derived(names: &Names, point: &Point, found: &Result<Finding, Untold>) -> Vec<Derived> {
+    let row = |variant, metric, unit, better, figure: Result<Figure, Untold>| Derived {
         experiment: names.experiment,
         variant,
         point: point.clone(),
@@ -134,7 +134,7 @@ pub(in crate::experiments) fn derived(names: &Names, point: &Point, found: &Resu
         Ok(finding) => finding,
         Err(why) => return vec![row(names.count, "levels", "levels", "", Err(why.clone()))],
     };
-    let cost = |variant, cost: &Result<Estimate, String>| {
+    let cost = |variant, cost: &Result<Estimate, Untold>| {
         let figure = cost.clone().map(|cost| (names.of_cost)(cost).figure());
         row(variant, names.metric, names.unit, names.better, figure)
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Scalar, Sequence, Skip, Traffic,
-    Work,
+    Untold, Work,
 };
 use crate::validate::Expected;
 
@@ -229,13 +229,13 @@ fn ridge_row(point: Point, rows: &[&Finished]) -> Derived {
 }
 
 /// The ridge and what it rests on.
-fn ridge(rows: &[Reached]) -> Result<(Figure, String), String> {
+fn ridge(rows: &[Reached]) -> Result<(Figure, String), Untold> {
     let best = |of: fn(&Reached) -> Rate| rows.iter().max_by(|one, other| of(one).low.total_cmp(&of(other).low));
     let (first, last) =
         (rows.iter().min_by_key(|row| row.flops_per_16_bytes), rows.iter().max_by_key(|row| row.flops_per_16_bytes));
     let (Some(computes), Some(reads), Some(first), Some(last)) = (best(|row| row.flops), best(|row| row.bytes), first, last)
     else {
-        return Err("at least two rows of peak/roofline are needed, none was measured".to_owned());
+        return Err(Untold::TooFew("at least two rows of peak/roofline are needed, none was measured".to_owned()));
     };
     let (flops, bytes) = (computes.flops, reads.bytes);
     for (limit, at, other, share) in [
@@ -246,7 +246,8 @@ fn ridge(rows: &[Reached]) -> Result<(Figure, String), String> {
             return Err(format!(
                 "no row shows where {limit} is the limit: at flops_per_16_bytes={at}, {other} gives {:.0} % of its best",
                 100.0 * share
-            ));
+            )
+            .into());
         }
     }
     let note = format!(
@@ -277,7 +278,7 @@ mod tests {
         flops.iter().map(row).collect()
     }
 
-    fn figure(rows: &[Finished]) -> Result<Figure, String> {
+    fn figure(rows: &[Finished]) -> Result<Figure, Untold> {
         let derived = Roofline.derive(rows);
         assert_eq!(derived.len(), 1);
         derived[0].figure.clone()
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn one_slope_has_no_ridge() {
-        let reason = |flops: &[u64]| figure(&rows(flops, 2000.0)).unwrap_err();
+        let reason = |flops: &[u64]| figure(&rows(flops, 2000.0)).unwrap_err().to_string();
         let memory_alone =
             "no row shows where arithmetic is the limit: at flops_per_16_bytes=64, memory gives 100 % of its best";
         assert_eq!(reason(&FLOPS[..6]), memory_alone);

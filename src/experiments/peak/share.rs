@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::summary::{ASKED_BY, KINDS, Kind, Row, ends, of_largest, surest};
 use crate::experiments::{CATALOGUE, Derivation};
-use crate::model::{Derived, Figure, Finished, Point};
+use crate::model::{Derived, Figure, Finished, Point, Untold};
 
 /// The derivation.
 pub const DERIVATION: &dyn Derivation = &Share;
@@ -63,7 +63,7 @@ fn share(kind: &Kind, best: Row<'_>, peak: Option<Row<'_>>, all: &[Row<'_>]) -> 
     let Some((source, peak)) = peak else {
         let sources = kind.sources.join(" or ");
         let reason = format!("no row tells the peak `{}`: run {sources} as well", kind.name);
-        return (derived(Err(reason), String::new()), BTreeSet::new());
+        return (derived(Err(Untold::TooFew(reason)), String::new()), BTreeSet::new());
     };
     let ((low, high), (peak_low, peak_high)) = (ends(row), ends(peak));
     let figure = Figure {
@@ -119,7 +119,7 @@ mod tests {
         let stride = [row("", 4, 600.0)];
         let told = derive(&BTreeMap::from([("memory/stride", &stride[..])]));
         let [(derived, _)] = &told[..] else { panic!("{told:?}") };
-        assert!(derived.figure.as_ref().unwrap_err().contains("`global`"));
+        assert!(derived.figure.as_ref().unwrap_err().to_string().contains("`global`"));
         assert!(derive(&BTreeMap::new()).is_empty());
     }
 

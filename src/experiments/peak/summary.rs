@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::experiments::Derivation;
-use crate::model::{Derived, Figure, Finished, Point};
+use crate::model::{Derived, Figure, Finished, Point, Untold};
 
 /// The derivation.
 pub const DERIVATION: &dyn Derivation = &Summary;
@@ -137,8 +137,8 @@ fn told(kind: &Kind, rows: &[Row<'_>]) -> (Derived, BTreeSet<String>) {
         note,
     };
     let Some((source, best)) = surest(rows) else {
-        let sources = kind.sources.join(" or ");
-        return (derived(Err(format!("no row of {sources} that tells it was measured")), String::new()), BTreeSet::new());
+        let why = Untold::TooFew(format!("no row of {} that tells it was measured", kind.sources.join(" or ")));
+        return (derived(Err(why), String::new()), BTreeSet::new());
     };
     let variant = if best.variant.is_empty() { String::new() } else { format!(":{}", best.variant) };
     let of_how_many = if rows.len() == 1 { "the only row".to_owned() } else { format!("the best of {} rows", rows.len()) };
@@ -193,7 +193,7 @@ mod tests {
         );
         assert!(flags.is_empty(), "those of its row, and not of all: {flags:?}");
         assert_eq!(of_kind(&rows, "fp16").1, BTreeSet::from(["noisy".to_owned()]));
-        assert!(of_kind(&rows, "fp64").0.figure.unwrap_err().contains("peak/arith"));
+        assert!(of_kind(&rows, "fp64").0.figure.unwrap_err().to_string().contains("peak/arith"));
     }
 
     /// The interval of times of few processes that differ much may reach below nothing.

@@ -9,7 +9,7 @@ use crate::experiments::{
 };
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point, Preset, Scalar,
-    Sequence, Skip, Traffic, Work,
+    Sequence, Skip, Traffic, Untold, Work,
 };
 use crate::validate::Expected;
 use inference::{Finding, infer};
@@ -249,12 +249,12 @@ fn sweep(point: &Point) -> Point {
 }
 
 /// What the rows of one sweep along the stride tell of banks.
-fn finding(rows: &[&Finished]) -> Result<Finding, String> {
+fn finding(rows: &[&Finished]) -> Result<Finding, Untold> {
     let times: Vec<(u64, f64)> = rows.iter().map(|row| (row.point.integer("stride"), row.time)).collect();
     let unknown = || "no banks to be inferred: the subgroup size isn't known, the driver chooses it".to_owned();
     let sizes = rows.iter().map(|row| row.subgroup_size).collect::<Option<BTreeSet<u64>>>().ok_or_else(unknown)?;
     if sizes.len() > 1 {
-        return Err(format!("no banks to be inferred: the rows have subgroups of several sizes: {sizes:?}"));
+        return Err(format!("no banks to be inferred: the rows have subgroups of several sizes: {sizes:?}").into());
     }
     // A workgroup smaller than a subgroup leaves lanes idle.
     let lanes = rows.iter().zip(sizes.iter().cycle()).map(|(row, size)| row.point.integer("local_size_x").min(*size)).min();
@@ -262,8 +262,8 @@ fn finding(rows: &[&Finished]) -> Result<Finding, String> {
 }
 
 /// The derived rows of a finding.
-fn banks(point: &Point, found: &Result<Finding, String>) -> [Derived; 2] {
-    let derived = |variant, metric, unit, figure: Result<u64, String>| Derived {
+fn banks(point: &Point, found: &Result<Finding, Untold>) -> [Derived; 2] {
+    let derived = |variant, metric, unit, figure: Result<u64, Untold>| Derived {
         experiment: BANKS,
         variant,
         point: point.clone(),
@@ -274,7 +274,7 @@ fn banks(point: &Point, found: &Result<Finding, String>) -> [Derived; 2] {
         figure: figure.map(|value| Figure { value: value as f64, interval: None }),
         note: found.as_ref().map_or_else(|_| String::new(), |finding| finding.note.clone()),
     };
-    let figure = |of: fn(&Finding) -> Result<u64, String>| found.as_ref().map_err(String::clone).and_then(of);
+    let figure = |of: fn(&Finding) -> Result<u64, Untold>| found.as_ref().map_err(Untold::clone).and_then(of);
     [derived("count", "banks", "banks", figure(Finding::banks)), derived("width", "bank_width", "B", figure(Finding::width))]
 }
 
@@ -390,7 +390,7 @@ mod tests {
         let reason = |rows: &[Finished]| {
             let derived = BankConflict.derive(rows);
             assert_eq!(derived.len(), 2);
-            derived[0].figure.clone().unwrap_err()
+            derived[0].figure.clone().unwrap_err().to_string()
         };
         assert!(reason(&rows(256, "strided", None)).contains("the subgroup size isn't known"));
         assert!(reason(&rows(256, "random", Some(32))).contains("at least 8 strides are needed"));

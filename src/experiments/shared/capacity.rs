@@ -99,7 +99,7 @@ mod tests {
         let rows = |local_size| windows(48 << 10).into_iter().map(move |window| row(window, local_size));
         let derived = Capacity.derive(&rows(128).chain(rows(256)).collect::<Vec<_>>());
         assert_eq!(derived[0].figure, Ok(Figure { value: 24_576.0, interval: Some((24_576.0, 32_768.0)) }));
-        let reason = derived[1].figure.clone().unwrap_err();
+        let reason = derived[1].figure.clone().unwrap_err().to_string();
         assert!(reason.starts_with("no knee seen: up to window_bytes=49152"), "{reason}");
     }
 

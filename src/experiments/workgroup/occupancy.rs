@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_loses_nothing_has_none() {
-        let reason = |rows: &[Finished]| Occupancy.derive(rows)[0].figure.clone().unwrap_err();
+        let reason = |rows: &[Finished]| Occupancy.derive(rows)[0].figure.clone().unwrap_err().to_string();
         assert!(reason(&rows(1 << 30, 64)).starts_with("no knee seen: up to spoiler_bytes=49152"));
         assert!(reason(&[]).contains("0 values"));
     }

@@ -1,8 +1,10 @@
 //! `workgroup/registers`: how many values can an invocation hold before some of them are kept in memory?
 
-use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
+use crate::experiments::common::knee::{self, Mark, Told, fall, sweeps};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, product, usual_size};
-use crate::model::{Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Derived, Figure, Finished, Headline, Kernel, Metric, Point, Preset, Scalar, Skip, Untold, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -116,7 +118,7 @@ fn spilling(point: &Point, rows: &[&Finished]) -> [Derived; 2] {
 }
 
 /// The most values with nothing spilled, by what the driver's compiler says; and how it says so.
-fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), String> {
+fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), Untold> {
     let mut told: Vec<(u64, Option<u64>, Option<u64>)> =
         rows.iter().map(|row| (row.point.integer("live_values"), row.registers, row.spill_bytes)).collect();
     told.sort_unstable();
@@ -127,7 +129,8 @@ fn by_statistics(rows: &[&Finished]) -> Result<(Figure, String), String> {
     }
     let registers: Vec<(u64, u64)> = told.iter().filter_map(|(values, count, _)| Some((*values, (*count)?))).collect();
     let Some(most) = registers.iter().map(|(_, count)| *count).max() else {
-        return Err("the driver's statistics are not known: --stats asks for them, where the driver has them".to_owned());
+        let why = "the driver's statistics are not known: --stats asks for them, where the driver has them";
+        return Err(Untold::TooFew(why.to_owned()));
     };
     // One row with the most may just be the last of the growth.
     let is_full = registers.iter().filter(|(_, count)| *count == most).count() > 1;
@@ -146,13 +149,14 @@ fn last_before(told: &[(u64, u64)], says: impl Fn(u64) -> bool, what: impl Fn(u6
 }
 
 /// Why there is no such value: a statistic says so nowhere, or already at the first.
-fn edge(told: &[(u64, u64)], says: impl Fn(u64) -> bool, nowhere: &str, at_once: &str) -> String {
+fn edge(told: &[(u64, u64)], says: impl Fn(u64) -> bool, nowhere: &str, at_once: &str) -> Untold {
     let ends = [told.first(), told.last()].map(|end| end.copied().unwrap_or_default());
-    if says(ends[0].1) {
+    let why = if says(ends[0].1) {
         format!("{at_once} at live_values={} already", ends[0].0)
     } else {
         format!("{nowhere} up to live_values={}", ends[1].0)
-    }
+    };
+    if told.len() < knee::LEAST_MARKS { Untold::TooFew(why) } else { Untold::Unseen(why) }
 }
 
 #[cfg(test)]
@@ -172,7 +176,7 @@ mod tests {
         [8, 32, 64, 128, 192, 224, 240, 256, 288, 320].map(row).to_vec()
     }
 
-    fn figures(rows: &[Finished]) -> [Result<Figure, String>; 2] {
+    fn figures(rows: &[Finished]) -> [Result<Figure, Untold>; 2] {
         let derived = Registers.derive(rows);
         assert_eq!(derived.iter().map(|row| row.variant).collect::<Vec<_>>(), ["time", "driver"]);
         [derived[0].figure.clone(), derived[1].figure.clone()]
@@ -191,13 +195,14 @@ mod tests {
     #[test]
     fn what_can_not_be_told_says_why() {
         let [time, driver] = figures(&rows(1000, |_| (None, None))).map(Result::unwrap_err);
-        assert!(time.starts_with("no knee seen: up to live_values=320"), "{time}");
-        assert!(driver.contains("--stats"), "{driver}");
-        let reason = |told: fn(u64) -> (Option<u64>, Option<u64>)| figures(&rows(1000, told))[1].clone().unwrap_err();
+        assert!(time.to_string().starts_with("no knee seen: up to live_values=320"), "{time}");
+        assert!(driver.to_string().contains("--stats"), "{driver}");
+        let reason =
+            |told: fn(u64) -> (Option<u64>, Option<u64>)| figures(&rows(1000, told))[1].clone().unwrap_err().to_string();
         assert_eq!(reason(|values| (Some(values), None)), "the driver's registers still grow up to live_values=320");
         assert_eq!(reason(|_| (Some(8), None)), "the driver gives all its registers at live_values=8 already");
         assert_eq!(reason(|values| (Some(values), Some(0))), "the driver spills nothing up to live_values=320");
         assert_eq!(reason(|values| (Some(values), Some(4))), "the driver spills at live_values=8 already");
-        assert!(figures(&[])[0].clone().unwrap_err().contains("0 values"));
+        assert!(figures(&[])[0].clone().unwrap_err().to_string().contains("0 values"));
     }
 }

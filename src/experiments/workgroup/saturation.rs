@@ -129,7 +129,10 @@ mod tests {
         ] {
             let derived = Saturation.derive(&rows);
             assert_eq!(derived.len(), 2);
-            assert!(derived.iter().all(|row| row.figure.clone().is_err_and(|reason| reason.contains(why))), "{derived:?}");
+            assert!(
+                derived.iter().all(|row| row.figure.clone().is_err_and(|reason| reason.to_string().contains(why))),
+                "{derived:?}"
+            );
         }
     }
 

@@ -4,6 +4,7 @@
 //! that is nearest to the logarithms of the times, of as many steps as the times pay for.
 
 use crate::experiments::common::sweep::{count, price};
+use crate::model::Untold;
 
 /// The most steps that are told.
 pub(super) const MOST_SECTORS: usize = 3;
@@ -38,23 +39,24 @@ pub(super) struct Finding {
 ///
 /// # Errors
 /// Why none can be inferred: too few distances, or no steps seen.
-pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, String> {
+pub(super) fn infer(times: &[(u64, f64)]) -> Result<Finding, Untold> {
     let mut times = times.to_vec();
     times.sort_by_key(|(distance, _)| *distance);
     times.dedup_by_key(|(distance, _)| *distance);
     if times.len() < LEAST_DISTANCES {
-        return Err(format!("no granules to be inferred: at least {LEAST_DISTANCES} distances are needed, {ENOUGH}"));
+        let why = format!("no granules to be inferred: at least {LEAST_DISTANCES} distances are needed, {ENOUGH}");
+        return Err(Untold::TooFew(why));
     }
     if times.iter().any(|(_, time)| !(time.is_finite() && *time > 0.0)) {
-        return Err("no granules seen: a time is no positive number".to_owned());
+        return Err("no granules seen: a time is no positive number".to_owned().into());
     }
     let logs: Vec<f64> = times.iter().map(|(_, time)| time.ln()).collect();
     let best = best(&logs);
     if best.is_empty() {
-        return Err("no granules seen: the times have no step that stands out".to_owned());
+        return Err("no granules seen: the times have no step that stands out".to_owned().into());
     }
     if MUCH * unexplained(&best, &logs) > unexplained_by_a_line(&times, &logs) {
-        return Err("no granules seen: a steady rise explains the times about as well".to_owned());
+        return Err("no granules seen: a steady rise explains the times about as well".to_owned().into());
     }
     Ok(finding(&best, &times, &logs))
 }
@@ -168,7 +170,7 @@ mod tests {
     #[track_caller]
     fn none_seen(times: &[(u64, f64)], name: &str) {
         let found = infer(times);
-        assert!(found.as_ref().is_err_and(|reason| reason.starts_with("no granules seen: ")), "{name}: {found:?}");
+        assert!(found.as_ref().is_err_and(|reason| reason.to_string().starts_with("no granules seen: ")), "{name}: {found:?}");
     }
 
     #[test]
@@ -228,8 +230,8 @@ mod tests {
     #[test]
     fn too_few_distances_tell_nothing() {
         let times = times(1, 0.0, staircase(600.0, &[(32.0, 800.0)]));
-        assert!(infer(&times[..7]).unwrap_err().contains("at least 8 distances"));
-        assert!(infer(&[]).unwrap_err().contains("at least 8 distances"));
+        assert!(infer(&times[..7]).unwrap_err().to_string().contains("at least 8 distances"));
+        assert!(infer(&[]).unwrap_err().to_string().contains("at least 8 distances"));
         let mut broken = times;
         broken[3].1 = f64::NAN;
         none_seen(&broken, "no number");

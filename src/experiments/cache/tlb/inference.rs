@@ -5,6 +5,7 @@
 //! far apart may leave a cache sooner than packed ones: of lines that are kept in pairs, say, only one of each is of use.
 
 use crate::experiments::common::levels::{self, Estimate, Finding};
+use crate::model::Untold;
 
 /// The most steps that are told.
 pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
@@ -14,7 +15,7 @@ pub(super) const MOST_STEPS: usize = levels::MOST_LEVELS;
 pub(super) struct Step {
     pub(super) pages: Estimate,
     /// What a load takes longer behind it, in ns, or why that isn't known.
-    pub(super) miss: Result<Estimate, String>,
+    pub(super) miss: Result<Estimate, Untold>,
     /// What it rests on and how sure it is.
     pub(super) note: String,
 }
@@ -23,15 +24,17 @@ pub(super) struct Step {
 ///
 /// # Errors
 /// Why there are none to be told.
-pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Result<Vec<Step>, String> {
+pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Result<Vec<Step>, Untold> {
     let Some(packed) = packed else {
-        return Err("no step to be inferred: a sweep with page_bytes=64 is needed, to know the caches of data".to_owned());
+        return Err(Untold::TooFew(
+            "no step to be inferred: a sweep with page_bytes=64 is needed, to know the caches of data".to_owned(),
+        ));
     };
-    let finding = levels::infer(curve).map_err(|why| format!("no step seen: {why}"))?;
+    let finding = levels::infer(curve).map_err(|why| why.behind("no step seen: "))?;
     let of_data = match levels::infer(packed) {
         Ok(finding) => Some(finding),
         // Without a step, they are all in one cache; with too few sizes, nothing is known.
-        Err(why) if why.starts_with("no levels to be inferred") => return Err(format!("of packed lines: {why}")),
+        Err(why @ Untold::TooFew(_)) => return Err(why.behind("of packed lines: ")),
         Err(_) => None,
     };
     let steps = steps(&finding);
@@ -42,7 +45,8 @@ pub(super) fn infer(curve: &[(u64, f64)], packed: Option<&[(u64, f64)]>) -> Resu
         return Err(format!(
             "no step seen: those at {} pages are of the caches of data, as packed lines show them",
             pages.join(", ")
-        ));
+        )
+        .into());
     }
     Ok(own)
 }
@@ -58,7 +62,7 @@ fn steps(finding: &Finding) -> Vec<Step> {
     pairs.map(step).collect()
 }
 
-type Cost = Result<Estimate, String>;
+type Cost = Result<Estimate, Untold>;
 
 fn difference(behind: Estimate, before: Estimate) -> Estimate {
     Estimate { value: behind.value - before.value, low: behind.low - before.high, high: behind.high - before.low }
@@ -121,16 +125,16 @@ mod tests {
     #[test]
     fn a_cache_that_holds_fewer_lines_is_no_translation() {
         let packed = curve(1, 0.01, cache(3300.0));
-        let why = infer(&curve(2, 0.01, cache(800.0)), Some(&packed)).unwrap_err();
+        let why = infer(&curve(2, 0.01, cache(800.0)), Some(&packed)).unwrap_err().to_string();
         assert!(why.contains("are of the caches of data"), "{why}");
     }
 
     #[test]
     fn nothing_is_told_of_what_nothing_is_known_of() {
         let (step, flat) = (curve(1, 0.0, cache(100.0)), curve(1, 0.0, |_| 4.0));
-        assert!(infer(&step, None).unwrap_err().contains("page_bytes=64"));
-        assert!(infer(&step, Some(&flat[..3])).unwrap_err().contains("of packed lines"));
-        assert!(infer(&flat, Some(&flat)).unwrap_err().starts_with("no step seen"));
-        assert!(infer(&flat[..3], Some(&flat)).unwrap_err().contains("at least 8 sizes"));
+        assert!(infer(&step, None).unwrap_err().to_string().contains("page_bytes=64"));
+        assert!(infer(&step, Some(&flat[..3])).unwrap_err().to_string().contains("of packed lines"));
+        assert!(infer(&flat, Some(&flat)).unwrap_err().to_string().starts_with("no step seen"));
+        assert!(infer(&flat[..3], Some(&flat)).unwrap_err().to_string().contains("at least 8 sizes"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::piece::Piece;
 use super::{CLEARLY, LEAST_RISE};
+use crate::model::Untold;
 
 /// Sizes without which there are no two stretches to be told from each other.
 const LEAST_SIZES: usize = 2 * Piece::LEAST;
@@ -23,7 +24,7 @@ pub(super) struct Sample {
 ///
 /// # Errors
 /// Why they tell no levels.
-pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, String> {
+pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, Untold> {
     #[expect(clippy::cast_precision_loss, reason = "a size needs no 53 bits")]
     let mut points: Vec<(f64, f64)> = curve.iter().map(|(size, cost)| ((*size as f64).log2(), *cost)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -32,11 +33,11 @@ pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, String> {
         return Err(too_few());
     }
     if points.iter().any(|(_, cost)| !(cost.is_finite() && *cost > 0.0)) {
-        return Err("no levels seen: a figure is no positive number".to_owned());
+        return Err("no levels seen: a figure is no positive number".to_owned().into());
     }
     let variation = variation(&points);
     if variation > LEAST_RISE - 1.0 {
-        return Err(format!("no levels seen: the figures vary by {:.0} % from size to size", 100.0 * variation));
+        return Err(format!("no levels seen: the figures vary by {:.0} % from size to size", 100.0 * variation).into());
     }
     let points = without_outliers(points, variation);
     if points.len() < LEAST_SIZES {
@@ -48,8 +49,9 @@ pub(super) fn samples(curve: &[(u64, f64)]) -> Result<Vec<Sample>, String> {
     Ok((0..points.len()).map(sample).collect())
 }
 
-fn too_few() -> String {
-    format!("no levels to be inferred: at least {LEAST_SIZES} sizes are needed, such as those of the default preset")
+fn too_few() -> Untold {
+    let why = format!("no levels to be inferred: at least {LEAST_SIZES} sizes are needed, such as those of the default preset");
+    Untold::TooFew(why)
 }
 
 fn median<const N: usize>(mut values: [f64; N]) -> f64 {

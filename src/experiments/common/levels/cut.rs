@@ -1,5 +1,6 @@
 //! A curve cut into stretches: the best way, and all others that are about as good.
 
+use crate::model::Untold;
 use std::collections::BTreeMap;
 
 use super::curve::{Sample, bend};
@@ -174,7 +175,7 @@ impl Cut<'_> {
     }
 
     /// What a piece's level costs: the levels of all pieces of all cuts that are about as good.
-    pub(super) fn cost(&self, index: usize) -> Result<Estimate, String> {
+    pub(super) fn cost(&self, index: usize) -> Result<Estimate, Untold> {
         let others = self.pieces.len() - index - 1;
         let ranges = self.cuts.steps().filter_map(|(from, to, piece, cost)| {
             let elsewhere = self.cuts.before[index].get(&from)? + self.cuts.behind[others].get(&to)?;
@@ -184,7 +185,7 @@ impl Cut<'_> {
         let value = self.piece(index).levelled().level;
         match ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
             Some((low, high)) if high.is_finite() => Ok(Estimate { value, low: low.max(0.0), high }),
-            _ => Err("not told: the curve rises up to where the level ends, however far that would lead".to_owned()),
+            _ => Err("not told: the curve rises up to where the level ends, however far that would lead".to_owned().into()),
         }
     }
 

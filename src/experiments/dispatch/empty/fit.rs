@@ -1,7 +1,7 @@
 //! The line through the times of dispatches of more and more workgroups.
 
 use super::FIT;
-use crate::model::{Derived, Figure, Finished, Point};
+use crate::model::{Derived, Figure, Finished, Point, Untold};
 use crate::stats;
 
 /// Points that a line needs to be believed.
@@ -51,9 +51,11 @@ pub(super) fn of(local_size: u64, rows: &[Finished]) -> [Derived; 2] {
 }
 
 /// Workgroups per ns. Where a line without any rise is within the error there is no figure: the rate might be any, however high.
-fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, String> {
+fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, Untold> {
     if each <= error {
-        return Err(format!("the rise is no larger than its error: {each:.2e} ns for each workgroup, to within {error:.2e}"));
+        return Err(
+            format!("the rise is no larger than its error: {each:.2e} ns for each workgroup, to within {error:.2e}").into()
+        );
     }
     Ok(Figure { value: 1.0 / each, interval: Some((1.0 / (each + error), 1.0 / (each - error))) })
 }
@@ -61,9 +63,9 @@ fn rate(Line { each, errors: [_, error], .. }: Line) -> Result<Figure, String> {
 /// Least squares of relative errors: each time is weighted by its own inverse, since noise grows with time. Intervals are those of
 /// the regression (Student's t of the degrees of freedom that are left).
 #[expect(clippy::cast_precision_loss, reason = "points are few")]
-fn line(points: &[(f64, f64)]) -> Result<Line, String> {
+fn line(points: &[(f64, f64)]) -> Result<Line, Untold> {
     if points.len() < FEWEST {
-        return Err(format!("a line needs {FEWEST} dispatches of different size, there are {}", points.len()));
+        return Err(Untold::TooFew(format!("a line needs {FEWEST} dispatches of different size, there are {}", points.len())));
     }
     let weighted = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, t)| f(x, t) / (t * t)).sum::<f64>();
     let (s, sx, sxx) = (weighted(&|_, _| 1.0), weighted(&|x, _| x), weighted(&|x, _| x * x));
@@ -71,12 +73,12 @@ fn line(points: &[(f64, f64)]) -> Result<Line, String> {
     let determinant = s * sxx - sx * sx;
     let (overhead, each) = ((sxx * st - sx * sxt) / determinant, (s * sxt - sx * st) / determinant);
     if !(overhead > 0.0 && each > 0.0) {
-        return Err("time doesn't grow with workgroups from an overhead on".to_owned());
+        return Err("time doesn't grow with workgroups from an overhead on".to_owned().into());
     }
     let off = |&(x, t): &(f64, f64)| t / (overhead + each * x) - 1.0;
     let worst = points.iter().map(|point| off(point).abs()).fold(0.0, f64::max);
     if worst > FITS {
-        return Err(format!("no line fits: at least one time is {:.0} % off the best one", 100.0 * worst));
+        return Err(format!("no line fits: at least one time is {:.0} % off the best one", 100.0 * worst).into());
     }
     let freedom = points.len() - 2;
     let variance = points.iter().map(|&(x, t)| ((t - overhead - each * x) / t).powi(2)).sum::<f64>() / freedom as f64;
@@ -107,7 +109,7 @@ mod tests {
     #[test]
     fn a_rise_within_its_error_is_no_rate() {
         let flat = line(&times(2000.0, 0.5, &[0.01, -0.01, 0.01, -0.01])).unwrap();
-        assert!(rate(flat).unwrap_err().contains("no larger than its error"));
+        assert!(rate(flat).unwrap_err().to_string().contains("no larger than its error"));
         let Figure { value, interval } = rate(line(&times(2000.0, 0.5, &[0.001; 10])).unwrap()).unwrap();
         let (low, high) = interval.unwrap();
         assert!((value - 2.0).abs() < 0.01 && low <= value && value <= high && high < 2.1);
@@ -115,10 +117,10 @@ mod tests {
 
     #[test]
     fn what_is_no_line_is_told() {
-        assert!(line(&times(2000.0, 0.5, &[0.0; 3])).unwrap_err().contains("needs 4"));
+        assert!(line(&times(2000.0, 0.5, &[0.0; 3])).unwrap_err().to_string().contains("needs 4"));
         let square: Vec<(f64, f64)> = (1..10).map(|i| (f64::from(i), f64::from(i * i))).collect();
         assert!(line(&square).is_err());
         let falling: Vec<(f64, f64)> = (1..10).map(|i| (f64::from(i), f64::from(20 - i))).collect();
-        assert!(line(&falling).unwrap_err().contains("doesn't grow"));
+        assert!(line(&falling).unwrap_err().to_string().contains("doesn't grow"));
     }
 }

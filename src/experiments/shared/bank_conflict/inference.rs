@@ -5,6 +5,7 @@
 //! time of every stride, up to two properties of the device: how much of the time conflicts add to, and how many of them
 //! something slower than the memory hides. Of the candidates, the one that predicts best is taken, if it predicts well.
 
+use crate::model::Untold;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -56,7 +57,7 @@ impl Finding {
     ///
     /// # Errors
     /// Where several are as likely.
-    pub(super) fn banks(&self) -> Result<u64, String> {
+    pub(super) fn banks(&self) -> Result<u64, Untold> {
         self.agreed(|candidate| candidate.banks)
     }
 
@@ -64,17 +65,17 @@ impl Finding {
     ///
     /// # Errors
     /// Where several are as likely.
-    pub(super) fn width(&self) -> Result<u64, String> {
+    pub(super) fn width(&self) -> Result<u64, Untold> {
         self.agreed(|candidate| candidate.width)
     }
 
-    fn agreed(&self, of: impl Fn(&Candidate) -> u64) -> Result<u64, String> {
+    fn agreed(&self, of: impl Fn(&Candidate) -> u64) -> Result<u64, Untold> {
         let first = of(&self.alike[0]);
         if self.alike.iter().all(|candidate| of(candidate) == first) {
             return Ok(first);
         }
         let names: Vec<String> = self.alike.iter().map(Candidate::to_string).collect();
-        Err(format!("the times of these strides can't tell {} apart: others may", names.join(" and ")))
+        Err(format!("the times of these strides can't tell {} apart: others may", names.join(" and ")).into())
     }
 }
 
@@ -88,11 +89,11 @@ impl fmt::Display for Candidate {
 ///
 /// # Errors
 /// Why none can be inferred: too few strides, or no banks seen.
-pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, String> {
+pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, Untold> {
     enough(lanes, times)?;
     let slowdown = spread(&times.iter().map(|(_, time)| *time).collect::<Vec<_>>());
     if slowdown < LEAST_SLOWDOWN {
-        return Err(none_seen(&format!("the slowest stride takes {slowdown:.2} times as long as the fastest")));
+        return Err(none_seen(&format!("the slowest stride takes {slowdown:.2} times as long as the fastest")).into());
     }
     let points: Vec<(u64, f64)> = times.iter().map(|(stride, time)| (*stride, time.ln())).collect();
     let candidates = BANKS.iter().flat_map(|banks| WIDTHS.map(|width| Candidate { banks: *banks, width }));
@@ -101,7 +102,7 @@ pub(super) fn infer(lanes: u64, times: &[(u64, f64)]) -> Result<Finding, String>
     let (best, variation) = (&fits[0], sum_of_squares(&points.iter().map(|(_, y)| *y).collect::<Vec<_>>()));
     let explained = |fit: &Fit| 1.0 - fit.unexplained / variation;
     if let Some(why) = doubt(best, explained(best), unexplained_by_a_rise(&points)) {
-        return Err(none_seen(&format!("the nearest, {}, {why}", best.candidate)));
+        return Err(none_seen(&format!("the nearest, {}, {why}", best.candidate)).into());
     }
     let scatter = VARIATION * VARIATION * count(points.len() as u64);
     let is_alike = |fit: &&Fit| fit.unexplained <= (ALIKE * best.unexplained).max(scatter);
@@ -139,7 +140,7 @@ fn none_seen(why: &str) -> String {
 }
 
 /// Whether the strides can tell banks from anything else that makes large strides slow.
-fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), String> {
+fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), Untold> {
     let strides: BTreeSet<u64> = times.iter().map(|(stride, _)| *stride).collect();
     let odd = || strides.iter().filter(|stride| **stride % 2 == 1 && **stride > 1);
     let is_enough = strides.len() >= LEAST_STRIDES
@@ -147,16 +148,16 @@ fn enough(lanes: u64, times: &[(u64, f64)]) -> Result<(), String> {
         && odd().count() >= LEAST_ODD
         && odd().any(|stride| *stride > LARGE);
     if !is_enough {
-        return Err(format!(
+        return Err(Untold::TooFew(format!(
             "no banks to be inferred: at least {LEAST_STRIDES} strides are needed, 1 and {LEAST_ODD} larger odd ones among them, \
              one of these beyond {LARGE}, strided, of width 1 and without padding, {ENOUGH}"
-        ));
+        )));
     }
     if lanes < 2 {
-        return Err(none_seen("a subgroup of one lane has no conflicts"));
+        return Err(none_seen("a subgroup of one lane has no conflicts").into());
     }
     if times.iter().any(|(_, time)| !(time.is_finite() && *time > 0.0)) {
-        return Err(none_seen("a time is no positive number"));
+        return Err(none_seen("a time is no positive number").into());
     }
     Ok(())
 }
@@ -311,7 +312,7 @@ mod tests {
     #[track_caller]
     fn none_seen(lanes: u64, times: &[(u64, f64)]) {
         let reason = infer(lanes, times).expect_err("banks seen in {times:?}");
-        assert!(reason.starts_with("no banks seen: "), "{reason}");
+        assert!(reason.to_string().starts_with("no banks seen: "), "{reason}");
     }
 
     #[test]
@@ -394,7 +395,10 @@ mod tests {
             for (name, law) in laws {
                 for by in [0.0, 0.05] {
                     let found = infer(lanes, &times(strides, 3, by, law));
-                    assert!(found.as_ref().is_err_and(|reason| reason.starts_with("no banks seen: ")), "{name}: {found:?}");
+                    assert!(
+                        found.as_ref().is_err_and(|reason| reason.to_string().starts_with("no banks seen: ")),
+                        "{name}: {found:?}"
+                    );
                 }
             }
         }
@@ -422,17 +426,17 @@ mod tests {
     fn strides_that_can_not_tell_are_asked_for() {
         let law = banked(32, 4, 32, 1.0);
         for strides in [&[1, 2, 4, 8, 16, 32, 64, 128][..], &[2, 3, 4, 8, 16, 32, 33, 64], &[1, 3, 33], &[]] {
-            let reason = infer(32, &times(strides, 1, 0.0, &law)).unwrap_err();
+            let reason = infer(32, &times(strides, 1, 0.0, &law)).unwrap_err().to_string();
             assert!(reason.contains("at least 8 strides are needed") && reason.contains("--axis stride=1,2,3,4,8"), "{reason}");
         }
-        assert!(infer(1, &times(&FEW, 1, 0.0, law)).unwrap_err().contains("one lane"));
+        assert!(infer(1, &times(&FEW, 1, 0.0, law)).unwrap_err().to_string().contains("one lane"));
     }
 
     #[test]
     fn candidates_that_predict_alike_are_all_named() {
         // Up to stride 8, sixteen banks slow down as much as 32 do.
         let finding = infer(32, &times(&[1, 2, 3, 4, 5, 6, 7, 8, 17, 19], 1, 0.0, banked(32, 4, 32, 1.0))).unwrap();
-        let reason = finding.banks().unwrap_err();
+        let reason = finding.banks().unwrap_err().to_string();
         assert!(reason.contains("16 banks of 4 B") && reason.contains("32 banks of 4 B"), "{reason}");
         assert_eq!(finding.width(), Ok(4));
     }
