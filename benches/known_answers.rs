@@ -7,13 +7,14 @@
 //!   the queries add up, and a sample does not begin while the one before it still runs.
 //! - `doubling`: of each kernel, the time grows as its work does: (T(4n) - T(2n)) / (T(2n) - T(n)) is 2 where the work is
 //!   proportional to n. No compiler has folded a loop, and no cost that isn't constant hides in a pass.
+//! - `clock`: reading the core clock before a sample doesn't change the sample's time, and takes less than a millisecond.
 //! - `pairs`: a case measured alternately with itself: the ratio's 95 % interval holds 1 in at least 90 of 100 tries.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use lanescope::experiments::{CATALOGUE, Config, Experiment, Setting};
@@ -57,6 +58,9 @@ const BESIDE: &[(&str, &str, &str)] = &[
         "which workgroup has a line next is chance, and so is the pace (such rows say noisy)",
     ),
 ];
+/// Readings of the core clock, and what one takes at most: a visit takes several milliseconds.
+const READINGS: usize = 301;
+const MOST_MICROSECONDS: f64 = 1000.0;
 /// Tries of equal against equal, and how many must hold 1.
 const TRIES: usize = 100;
 const HOLDING: usize = 90;
@@ -90,6 +94,9 @@ fn known_answers(arguments: &[String]) -> anyhow::Result<bool> {
     if wants("doubling") {
         let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| name.starts_with(asked.as_str()));
         all &= doubling(&mut bench, &mut device, is_asked)?;
+    }
+    if wants("clock") {
+        all &= clock(&mut bench, &mut device)?;
     }
     if wants("pairs") {
         all &= pairs(&mut bench, &mut device)?;
@@ -322,6 +329,35 @@ impl Doubling {
 #[expect(clippy::cast_precision_loss, reason = "ratios of work have few digits")]
 fn amount(work: &Work) -> f64 {
     work.ops.or(work.bytes).or(work.items).or(work.flops).unwrap_or(0) as f64
+}
+
+// ---- the core clock ---------------------------------------------------------------------------------------------------------
+
+fn clock(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
+    let slot = load(device, &bench.case("calibration/sentinel", &[])?)?;
+    warm_up(device, slot, Duration::from_millis(600))?;
+    let (mut ratios, mut clocks, mut spent) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..READINGS {
+        let without = stats::median(&times(device, slot, 1, SAMPLES)?);
+        let started = Instant::now();
+        clocks.extend(device.core_clock_mhz());
+        spent.push(started.elapsed().as_secs_f64() * 1e6);
+        ratios.push(stats::median(&times(device, slot, 1, SAMPLES)?) / without);
+    }
+    device.unload();
+    if clocks.is_empty() {
+        println!("clock: nothing tells the core clock");
+        return Ok(true);
+    }
+    let [mhz, us] = [&clocks, &spent].map(|figures| stats::summary(figures));
+    println!("clock: {} readings of {} to {} MHz", clocks.len(), mhz.min, mhz.max);
+    let is_short = us.p95 < MOST_MICROSECONDS;
+    let verdict = if is_short { "as known" } else { "MISSED" };
+    println!(
+        "clock: a reading takes {:.1} us, 95 % of them at most {:.1} us, the longest {:.1} us: {verdict}",
+        us.mean, us.p95, us.max
+    );
+    Ok(report("clock: a sample after a reading over one without", &ratios, 1.0) && is_short)
 }
 
 /// One case over and over, whose results aren't looked at here.

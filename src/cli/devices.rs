@@ -45,6 +45,9 @@ fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
     line("ids", format!("vendor {:#06x}, device {:#06x}", device.vendor_id, device.device_id))?;
     line("device UUID", device.device_uuid.to_string())?;
     line("driver UUID", driver.uuid.to_string())?;
+    if let Some(address) = device.pci_address {
+        line("PCI address", address.to_string())?;
+    }
     let [x, y, z] = limits.workgroup_size;
     line("workgroup", format!("at most {x} x {y} x {z}, {} invocations in all", limits.workgroup_invocations))?;
     let [x, y, z] = limits.workgroup_count;

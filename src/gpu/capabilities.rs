@@ -6,8 +6,8 @@ use std::ffi::CStr;
 use ash::vk;
 
 use crate::model::{
-    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, QueueFamily, Subgroup,
-    SubgroupClass, Uuid,
+    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, PciAddress, QueueFamily,
+    Subgroup, SubgroupClass, Uuid,
 };
 
 use super::features::{Features, Support};
@@ -209,8 +209,10 @@ fn extend(
     let mut memory = vk::PhysicalDeviceMaintenance3Properties::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+    let mut pci = vk::PhysicalDevicePCIBusInfoPropertiesEXT::default();
     let has_driver = support.offers(vk::API_VERSION_1_2, ash::khr::driver_properties::NAME);
     let has_sizes = support.offers(vk::API_VERSION_1_3, ash::ext::subgroup_size_control::NAME);
+    let has_pci = support.has(ash::ext::pci_bus_info::NAME);
     let mut properties =
         vk::PhysicalDeviceProperties2::default().push_next(&mut id).push_next(&mut subgroup).push_next(&mut memory);
     if has_driver {
@@ -219,11 +221,15 @@ fn extend(
     if has_sizes {
         properties = properties.push_next(&mut sizes);
     }
+    if has_pci {
+        properties = properties.push_next(&mut pci);
+    }
     // SAFETY: the device comes from this instance and is of Vulkan 1.1; all structures live and are ones that it understands.
     unsafe { instance.get_physical_device_properties2(physical, &mut properties) };
     let packed = properties.properties.driver_version;
 
     info.device_uuid = Uuid(id.device_uuid);
+    info.pci_address = has_pci.then(|| pci_address(&pci));
     info.driver.uuid = Uuid(id.driver_uuid);
     info.limits.allocation_bytes = memory.max_memory_allocation_size;
     if has_driver {
@@ -236,6 +242,15 @@ fn extend(
     info.features = features.list(support).into_iter().collect();
     info.matrices = matrices::products(entry, instance, physical, support, &features);
     info.subgroup = subgroups(&subgroup, has_sizes.then_some(&sizes), &features);
+}
+
+fn pci_address(properties: &vk::PhysicalDevicePCIBusInfoPropertiesEXT<'_>) -> PciAddress {
+    PciAddress {
+        domain: properties.pci_domain,
+        bus: properties.pci_bus,
+        device: properties.pci_device,
+        function: properties.pci_function,
+    }
 }
 
 fn subgroups(

@@ -15,6 +15,7 @@ use crate::units::Ticks;
 
 use super::ahead::Ahead;
 use super::check;
+use super::clock::CoreClock;
 use super::command::Sampling;
 use super::error::{Context, Error};
 use super::host;
@@ -86,6 +87,7 @@ pub struct Submission {
 /// An opened device with one queue.
 pub struct Device {
     info: DeviceInfo,
+    core_clock: Option<CoreClock>,
     generation: u64,
     // What follows is dropped in this order: users before what they use.
     ahead: Option<Ahead>,
@@ -181,6 +183,7 @@ impl Device {
         let logical = Logical::open(instance, physical, &info, family.index, options.detail, options.is_robust)?;
         Ok(Self {
             queue: Queue::new(&logical, family, info.kind)?,
+            core_clock: CoreClock::find(&info),
             info,
             generation: 0,
             ahead: (options.compile_threads > 0).then(|| Ahead::new(&logical, options.compile_threads)),
@@ -200,6 +203,12 @@ impl Device {
     /// The family of the queue that everything runs on.
     pub fn queue_family(&self) -> QueueFamily {
         self.queue.family()
+    }
+
+    /// The core clock now, in MHz; `None` where the vendor's interface doesn't tell it. Takes microseconds as a rule, and the device
+    /// nothing.
+    pub fn core_clock_mhz(&self) -> Option<f64> {
+        self.core_clock.as_ref().and_then(CoreClock::mhz)
     }
 
     /// How long one submission may take before the device counts as hung (60 s unless set).

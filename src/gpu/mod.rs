@@ -23,6 +23,7 @@
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
 //! ahead         pipelines made on other threads
+//! clock         the core clock    nvml   NVIDIA's library, which tells it
 //! statistics    what the driver's compiler tells of pipelines
 //! ```
 //!
@@ -30,11 +31,12 @@
 //! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V (those of a user's
 //! are validated), and that specialization data have the sizes of their constants.
 
-#![allow(unsafe_code, reason = "Vulkan is a C interface; this stage is where it is called")]
+#![allow(unsafe_code, reason = "Vulkan is a C interface, and so is NVML; this stage is where they are called")]
 
 mod ahead;
 mod capabilities;
 mod check;
+mod clock;
 mod command;
 mod costs;
 mod device;
@@ -47,6 +49,7 @@ mod instance;
 mod logical;
 mod matrices;
 mod memory;
+mod nvml;
 mod object;
 mod peaks;
 mod pipeline;

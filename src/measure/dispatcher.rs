@@ -27,6 +27,11 @@ pub trait Dispatcher {
     /// What this process had of the processor so far, where the device is software on it and the system tells.
     fn processor_time(&self) -> Option<ProcessorTime>;
 
+    /// The device's core clock now, in MHz, where the vendor's interface tells it.
+    fn core_clock_mhz(&self) -> Option<f64> {
+        None
+    }
+
     /// The memory that the cases loaded at one time may use.
     fn memory_budget(&self) -> Footprint;
 
@@ -120,6 +125,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
 
     fn processor_time(&self) -> Option<ProcessorTime> {
         (**self).processor_time()
+    }
+
+    fn core_clock_mhz(&self) -> Option<f64> {
+        (**self).core_clock_mhz()
     }
 
     fn memory_budget(&self) -> Footprint {

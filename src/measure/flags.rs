@@ -76,6 +76,12 @@ pub(super) fn clock_ratio(conditions: &[Conditions]) -> Option<f64> {
     Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
 }
 
+/// The core clock beside the middle one of the visits, in MHz. `None` where none has a reading.
+pub(super) fn clock_mhz(conditions: &[Conditions]) -> Option<f64> {
+    let clocks: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.mhz).collect();
+    Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
+}
+
 /// Whether a visit under these conditions can stand as it is.
 pub(super) fn is_steady(conditions: &Conditions) -> bool {
     !is_throttled(conditions) && !is_contended(conditions)
@@ -129,8 +135,12 @@ mod tests {
         flags(&Evidence { noise: 0.001, max_noise: 0.01, passes: &[pass], conditions: [&[], &[]] })
     }
 
+    fn seen(clock: f64, lost: Option<f64>) -> Conditions {
+        Conditions { clock, lost, mhz: None }
+    }
+
     fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {
-        let conditions: Vec<_> = conditions.iter().map(|(clock, lost)| Conditions { clock: *clock, lost: *lost }).collect();
+        let conditions: Vec<_> = conditions.iter().map(|(clock, lost)| seen(*clock, *lost)).collect();
         flags(&Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&conditions, &[]] })
     }
 
@@ -162,9 +172,21 @@ mod tests {
         assert_eq!(flags_under(&[fine, fine, fine, fine, slow, slow]), [Flag::Throttled]);
         assert_eq!(flags_under(&[fine, fine, fine, fine, fine, lost]), []);
         assert_eq!(flags_under(&[fine, fine, fine, fine, lost, lost]), [Flag::Contended]);
-        let [own, base] = [[fine; 6], [slow; 6]].map(|all| all.map(|(clock, lost)| Conditions { clock, lost }));
+        let [own, base] = [[fine; 6], [slow; 6]].map(|all| all.map(|(clock, lost)| seen(clock, lost)));
         let subject = Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };
         assert_eq!(flags(&subject), [Flag::Drift, Flag::Throttled], "the base's device counts as well");
         assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
+    }
+
+    #[test]
+    fn the_core_clock_is_that_of_the_middle_reading() {
+        let of = |readings: &[Option<f64>]| {
+            let conditions: Vec<_> = readings.iter().map(|mhz| Conditions { mhz: *mhz, ..seen(1.0, None) }).collect();
+            clock_mhz(&conditions)
+        };
+        assert_eq!(of(&[Some(1965.0), Some(345.0), Some(1980.0)]), Some(1965.0));
+        assert_eq!(of(&[None, Some(1965.0), None, Some(1980.0)]), Some(1972.5), "of those that have one");
+        assert_eq!(of(&[None, None]), None);
+        assert_eq!(of(&[]), None);
     }
 }

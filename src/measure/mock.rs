@@ -44,6 +44,8 @@ pub struct MockOptions {
     pub bits: u32,
     /// How many times as fast as the usual mock it works.
     pub speed: f64,
+    /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
+    pub mhz: f64,
     /// The share of its processor time that other processes take.
     pub contention: f64,
     /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
@@ -75,6 +77,7 @@ impl Default for MockOptions {
             clock: 1.0,
             bits: 64,
             speed: 1.0,
+            mhz: 1500.0,
             contention: 0.0,
             peak: 0.0,
             iterations: 0,
@@ -94,7 +97,7 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 16] = [
+        const KEYS: [&str; 17] = [
             "noise",
             "spread",
             "process",
@@ -102,6 +105,7 @@ impl MockOptions {
             "clock",
             "bits",
             "speed",
+            "mhz",
             "contention",
             "peak",
             "iterations",
@@ -123,6 +127,7 @@ impl MockOptions {
                 "clock" => options.clock = number(key, value, 0.01, 100.0)?,
                 "bits" => options.bits = bits(value)?,
                 "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
+                "mhz" => options.mhz = number(key, value, 0.0, 1e5)?,
                 "contention" => options.contention = number(key, value, 0.0, 0.99)?,
                 "peak" => options.peak = number(key, value, 0.0, 1e9)?,
                 "iterations" => options.iterations = count(key, value)?,
@@ -254,7 +259,12 @@ impl Mock {
 
     fn pass_ns(&self, case: &Case) -> f64 {
         let steps: f64 = case.pass.iter().map(step_ns).sum();
-        (steps + work_ns(case)) * self.process / self.options.speed * (1.0 + self.options.drift * self.now * 1e-9)
+        (steps + work_ns(case)) * self.process / self.options.speed * self.slowdown()
+    }
+
+    /// How many times as long a pass takes as at the start.
+    fn slowdown(&self) -> f64 {
+        1.0 + self.options.drift * self.now * 1e-9
     }
 
     /// One submission: each sample is `work` between two timestamps, after `before` outside them.
@@ -360,6 +370,10 @@ impl Dispatcher for Mock {
         let share = self.options.contention;
         let ran = self.now();
         (share > 0.0).then(|| ProcessorTime::from_thread(ThreadTime { ran, waited: ran.mul_f64(share / (1.0 - share)) }))
+    }
+
+    fn core_clock_mhz(&self) -> Option<f64> {
+        (self.options.mhz > 0.0).then(|| self.options.mhz / self.slowdown())
     }
 
     fn memory_budget(&self) -> Footprint {

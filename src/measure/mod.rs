@@ -122,6 +122,8 @@ pub struct Measured {
     pub memory_types: String,
     /// Clock rate beside the visits over that at the start.
     pub clock_ratio: Option<f64>,
+    /// The core clock beside the visits, in MHz, where the vendor's interface tells it.
+    pub clock_mhz: Option<f64>,
     /// Of a case that was measured alternately with its base: its time over the base's, of each pair of samples.
     pub pair: Option<Rounds>,
     /// Why it wasn't, though it should have been.

@@ -36,6 +36,9 @@ pub struct Conditions {
     pub clock: f64,
     /// The share of processor time that went to other processes; `None` where the device isn't the processor, or nothing tells.
     pub lost: Option<f64>,
+    /// The core clock at that moment, in MHz; `None` where the vendor's interface doesn't tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mhz: Option<f64>,
 }
 
 impl<'a> Rig<'a> {
@@ -82,7 +85,7 @@ impl<'a> Rig<'a> {
     /// that whatever is more than a glance makes up for it.
     pub(super) fn warm_up_if_idle(&mut self, is_glance: bool) -> Result<(), Failure> {
         if is_glance && self.is_idle() {
-            let now = Conditions { clock: self.clock()?, lost: None };
+            let now = Conditions { clock: self.clock()?, lost: None, mhz: None };
             if !flags::is_throttled(&now) {
                 self.is_spared = true;
                 self.was_busy();
@@ -159,7 +162,10 @@ impl<'a> Rig<'a> {
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
         let clock = self.clock()?;
         self.was_busy();
-        Ok(Conditions { clock, lost })
+        // After the sentinel, which must not find a device that idled while a driver thought about an answer. The clock is still up:
+        // the device has just worked.
+        let mhz = self.device.core_clock_mhz();
+        Ok(Conditions { clock, lost, mhz })
     }
 }
 
@@ -174,4 +180,19 @@ fn load(device: &mut dyn Dispatcher, cases: &ToolCases) -> Result<Tools, Failure
         device.run_checked(evictor)?;
     }
     Ok(Tools { empty, sentinel, evictor })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_of_earlier_versions_are_read() {
+        let fine = Conditions { clock: 1.0, lost: None, mhz: None };
+        assert_eq!(serde_json::from_str::<Conditions>(r#"{"clock":1.0,"lost":null}"#).unwrap(), fine);
+        for conditions in [fine, Conditions { mhz: Some(1836.5), ..fine }] {
+            let told = serde_json::to_string(&conditions).unwrap();
+            assert_eq!(serde_json::from_str::<Conditions>(&told).unwrap(), conditions);
+        }
+    }
 }

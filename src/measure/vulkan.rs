@@ -53,6 +53,10 @@ impl Dispatcher for Vulkan {
         if self.device.info().kind == DeviceKind::Cpu { ProcessorTime::now() } else { None }
     }
 
+    fn core_clock_mhz(&self) -> Option<f64> {
+        self.device.core_clock_mhz()
+    }
+
     fn memory_budget(&self) -> Footprint {
         self.device.memory_budget()
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Bound, Case, Format, FormatUse, MatrixProduct, MemoryType, real};
+use super::{Bound, Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,9 @@ pub struct DeviceInfo {
     pub device_id: u32,
     /// Identifies the device.
     pub device_uuid: Uuid,
+    /// Where it sits on the PCI bus, if it does and its driver tells.
+    #[serde(default)]
+    pub pci_address: Option<PciAddress>,
     /// Which driver serves it.
     pub driver: DriverIdentity,
     /// What it allows.
@@ -546,8 +549,12 @@ mod tests {
 
     #[test]
     fn a_device_reads_back_as_it_was_told() {
-        let info = DeviceInfo { timestamp_period: f64::INFINITY, ..DeviceInfo::mock() };
+        let pci_address = Some(PciAddress { bus: 0x65, ..PciAddress::default() });
+        let info = DeviceInfo { timestamp_period: f64::INFINITY, pci_address, ..DeviceInfo::mock() };
         let told = serde_json::to_string(&info).unwrap();
         assert_eq!(serde_json::from_str::<DeviceInfo>(&told).unwrap(), info);
+        let earlier = told.replace(r#""pci_address":"0000:65:00.0","#, "");
+        assert_ne!(earlier, told);
+        assert_eq!(serde_json::from_str::<DeviceInfo>(&earlier).unwrap(), DeviceInfo { pci_address: None, ..info });
     }
 }

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE, Slot};
 use lanescope::model::{
-    Binding, Case, Contents, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status, Step,
+    Binding, Case, Contents, DeviceKind, Feature, Footprint, Kernel, Point, Repeat, Resource, Sequence, SpirvTarget, Status,
+    Step,
 };
 use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Specialized};
 
@@ -353,6 +354,14 @@ fn a_required_subgroup_size_is_honoured_or_refused() {
 }
 
 // ---- samples --------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_processor_has_no_core_clock_and_that_of_a_gpu_is_plausible() {
+    on_each_device(|device| {
+        let mhz = device.core_clock_mhz();
+        assert!(mhz.is_none_or(|mhz| device.info().kind != DeviceKind::Cpu && (10.0..10_000.0).contains(&mhz)), "{mhz:?}");
+    });
+}
 
 #[test]
 fn samples_are_pairs_of_ticks_in_order() {

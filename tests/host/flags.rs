@@ -25,6 +25,7 @@ fn a_sound_device_has_no_flags() {
     let row = on_mock("noise=0.005", &SOUND);
     assert_eq!((row.quality_flags.as_str(), row.reason.as_str(), row.timer.as_str()), ("", "", "device"));
     assert!(row.clock_ratio.unwrap() > 0.99 && row.clock_ratio.unwrap() < 1.01);
+    assert_eq!(row.clock_mhz, Some(1500.0));
 }
 
 #[test]
@@ -54,6 +55,17 @@ fn clocks_that_change_are_drift_and_clocks_that_fall_are_throttled() {
     assert!(slower.clock_ratio < Some(0.97), "{:?}", slower.clock_ratio);
     // Times are never corrected by it: passes got slower as well.
     assert!(slower.time_ns > faster.time_ns);
+    assert!(faster.clock_mhz > Some(1500.0) && slower.clock_mhz < Some(1500.0), "{:?}", [faster.clock_mhz, slower.clock_mhz]);
+}
+
+#[test]
+fn the_core_clock_is_told_where_it_is_known_and_the_device_is_what_is_timed() {
+    let sound = |options: &str| on_mock(options, &SOUND).clock_mhz;
+    assert_eq!(sound("mhz=1965.5"), Some(1965.5));
+    assert_eq!(sound("mhz=0"), None);
+    let mapped = ["transfer/copy", "-a", "by=mapped", "-a", "direction=host_to_device", "-a", "transfer_bytes=1048576"];
+    let host = on_mock("", &mapped);
+    assert_eq!((host.timer.as_str(), host.clock_mhz), ("host", None));
 }
 
 #[test]
