@@ -46,6 +46,7 @@ const LINES: &[Line] = &[
     ("caches", |rows| rows.caches()),
     ("latency", |rows| rows.latencies()),
     ("subgroup", |rows| rows.subgroup()),
+    ("core clock", |rows| rows.clock()),
     ("workgroup size", |rows| rows.flat_size()),
     ("empty dispatch", |rows| rows.time(rows.first("calibration/empty", "", &[])?)),
     ("workgroup barrier", |rows| rows.workgroup_barrier()),
@@ -170,6 +171,11 @@ impl<'r> Rows<'r> {
         sizes.dedup();
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         (!sizes.is_empty()).then(|| format!("{} invocations", sizes.join(" or ")))
+    }
+
+    fn clock(&self) -> Option<String> {
+        let readings: Vec<f64> = self.usable().filter_map(|row| row.clock_mhz).collect();
+        (!readings.is_empty()).then(|| format!("{:.0} MHz", stats::median(&readings)))
     }
 
     /// The smallest workgroup that streams about as fast as the best.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::interrupt;
 use super::journal::Journal;
+use super::lanes;
 use super::settings::{RunSettings, Settings};
 use super::sink::Sink;
 use super::target::Targets;
@@ -79,6 +80,7 @@ impl<'r> DeviceRun<'r> {
         self.announce();
         let mut pending = plan.iter().filter(self.is_wanted).peekable();
         if pending.peek().is_some() {
+            self.bar.start("opening the device, calibrating its timer");
             match self.session() {
                 Ok(session) => self.measure(session, pending)?,
                 Err(failure) => self.give_up(&failure, pending)?,
@@ -188,9 +190,15 @@ impl<'r> DeviceRun<'r> {
         Options {
             rule: Rule::Each,
             max_noise: common.max_noise(),
-            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.len()))),
+            max_time: common.max_time(quick_time(self.listed.unwrap_or(self.plan.len()).saturating_mul(self.turns()))),
             seed: common.seed,
         }
+    }
+
+    /// Among how many the time of a quick run is shared: devices that take turns, and the two sides of a pair.
+    fn turns(&self) -> u64 {
+        let sides = if self.settings.is_paired { 2 } else { 1 };
+        sides * lanes::turns(self.targets.devices(), self.settings.jobs)
     }
 
     /// Measures a block's cases, and writes a row for each that was measured, in the plan's order.

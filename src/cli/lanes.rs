@@ -40,6 +40,12 @@ pub fn run<'d>(
     alone.into_iter().try_for_each(|(index, _)| work(index))
 }
 
+/// How many devices are measured on one after the other, where so many others are at a time.
+pub fn turns<'d>(devices: impl Iterator<Item = &'d DeviceInfo>, jobs: usize) -> u64 {
+    let (alone, together): (Vec<_>, Vec<_>) = devices.partition(|device| device.kind == DeviceKind::Cpu);
+    (alone.len() + together.len().div_ceil(jobs.max(1))) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -48,6 +54,16 @@ mod tests {
 
     fn devices(kinds: &[DeviceKind]) -> Vec<DeviceInfo> {
         kinds.iter().map(|&kind| DeviceInfo { kind, ..DeviceInfo::mock() }).collect()
+    }
+
+    #[test]
+    fn devices_that_wait_for_each_other_take_turns() {
+        use DeviceKind::{Cpu, Discrete};
+        let turns = |kinds: &[DeviceKind], jobs| turns(devices(kinds).iter(), jobs);
+        assert_eq!(turns(&[Discrete, Discrete], usize::MAX), 1);
+        assert_eq!(turns(&[Discrete, Discrete, Discrete], 2), 2);
+        assert_eq!(turns(&[Cpu, Discrete, Cpu], usize::MAX), 3);
+        assert_eq!(turns(&[Cpu], 1), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed.
+    /// A cross-section in about a minute: 45 s of timing in all, 5 % of noise allowed.
     Quick,
     /// The whole default sweep: up to 2 s a case, 1 % of noise allowed.
     #[default]

@@ -52,7 +52,7 @@ impl Progress {
     /// A bar over `total` cases. A label tells it from others; it may be empty.
     pub fn bar(&self, label: &str, total: u64) -> Bar {
         let bar = self.bars.add(ProgressBar::new(total.saturating_mul(STEPS)));
-        let style = ProgressStyle::with_template("{bar:24} {prefix}{left}  {wide_msg}");
+        let style = ProgressStyle::with_template("{bar:24} {left}{prefix}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
         let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
         let bar = Bar { bar, label, total, done: AtomicU64::new(0) };
@@ -112,11 +112,12 @@ impl Bar {
     }
 }
 
-/// The time left, once a case has told how long cases take.
+/// How far it is and the time left, once a step has told how long steps take.
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    // The bar shows without it as well.
+    let _ = write!(out, "{:.0} %, ", 100.0 * state.fraction());
     if state.pos() > 0 {
-        // The bar shows without it as well.
-        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+        let _ = write!(out, "{:#} left, ", HumanDuration(state.eta()));
     }
 }
 

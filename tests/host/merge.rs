@@ -32,7 +32,7 @@ const RUN: [&str; 14] = [
     "-a=matrix_size=64",
     "-a=local_size_x=16,2048",
     "-a=local_size_y=8",
-    "-a=stride=1,2,4,8,32",
+    "-a=stride=1,2,3,4,8,16,32,33",
 ];
 
 /// What one run of it writes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lanescope::record::Record;
 
-use crate::support::{Folder, measured, rows_of, succeeded};
+use crate::support::{Folder, measured, rows, rows_of, succeeded};
 
 const TRANSPOSE: [&str; 7] = ["-q", "--preset=quick", "--max-time=20ms", "-a", "matrix_size=64", "-a", "local_size_x=8,16"];
 
@@ -84,7 +84,19 @@ fn a_derived_row_has_the_same_id_in_every_run() {
     };
     let [one, two] = [ids("1"), ids("2")];
     let distinct: BTreeSet<&String> = one.iter().collect();
-    assert!(one.len() > 2 && distinct.len() == one.len() && one == two, "{one:?} {two:?}");
+    assert!(one.len() > 1 && distinct.len() == one.len() && one == two, "{one:?} {two:?}");
+}
+
+/// Who asked for it learns what is lacking; the overview, which is too small for much, says nothing of it.
+#[test]
+fn what_too_few_rows_can_not_tell_is_no_row_but_a_note() {
+    let run = |more: &[&str]| succeeded(&[&["run", "-d", "mock", "--preset=quick", "--max-time=5ms"], more].concat());
+    let asked = run(&["shared/bank_conflict", "-a", "stride=1,2"]);
+    assert!(derived(&rows(&asked.out)).is_empty());
+    assert!(asked.err.contains("note: shared/banks count: no banks to be inferred: at least 8 strides"), "{}", asked.err);
+    let overview = run(&["-a", "stride=1,2"]);
+    assert!(derived(&rows(&overview.out)).iter().all(|row| row.experiment != "shared/banks"));
+    assert!(!overview.err.contains("to be inferred"), "{}", overview.err);
 }
 
 #[test]
@@ -115,7 +127,7 @@ fn figures_are_drawn_from_rows_of_several_experiments() {
         assert!(note.starts_with(source) && *value == row.value && value.is_some(), "{name}: {note}");
     }
     // The mock has neither of them, and shared memory wasn't asked for.
-    assert!(["fp64", "dot", "shared"].iter().all(|name| figure(name).2.is_none()));
+    assert!(["fp64", "dot", "shared"].iter().all(|name| figures.iter().all(|(variant, ..)| variant != name)));
 
     let folder = Folder::new();
     let shards: Vec<String> = (1..=3)

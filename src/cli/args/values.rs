@@ -53,7 +53,7 @@ macro_rules! flag_values {
 }
 
 flag_values!(Preset {
-    Quick: "quick", "A cross-section in under a minute: 45 s of measuring in all, 5 % of noise allowed";
+    Quick: "quick", "A cross-section in about a minute: 45 s of timing in all, 5 % of noise allowed";
     Default: "default", "The whole default sweep: up to 2 s a case, 1 % of noise allowed";
     Thorough: "thorough", "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed";
 });

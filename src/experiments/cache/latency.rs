@@ -81,10 +81,9 @@ fn nodes(point: &Point) -> u64 {
 fn sizes(setting: &Setting) -> Vec<u64> {
     let (first, last) = (1_u64 << 10, setting.by_class(64_u64 << 20, 1 << 30));
     let steps: &[u64] = match setting.preset {
-        // One for each level of most devices.
-        Preset::Quick => {
-            return setting.by_class(vec![16 << 10, 256 << 10, 4 << 20], vec![16 << 10, 512 << 10, 8 << 20, 256 << 20]);
-        }
+        // On a GPU as many as levels can be told from; on a processor, whose figures vary more, one for each level of most.
+        Preset::Quick if setting.device.is_cpu() => return vec![16 << 10, 256 << 10, 4 << 20],
+        Preset::Quick => return (13..=29).map(|octave| 1 << octave).collect(),
         // 1024 x 2^(i/4)
         Preset::Default => &[1024, 1218, 1448, 1722],
         Preset::Thorough => &[1024, 1117, 1218, 1328, 1448, 1579, 1722, 1878],
