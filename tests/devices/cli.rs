@@ -10,7 +10,7 @@ use crate::support::{Ran, devices, lanescope, measured, ran, rows, succeeded};
 fn devices_and_queues_that_are_not_there_are_refused() {
     devices();
     for (arguments, parts) in [
-        (&["-d", "no such thing"][..], &["unknown device `no such thing`", "did you mean 0 ("][..]),
+        (&["-d", "no such thing"][..], &["unknown device `no such thing`", ": there are 0 ("][..]),
         (&["-d", "99"], &["unknown device `99`"]),
         (&["-d", "0", "--queue", "77"], &["has no compute queue family 77; it has 0"]),
     ] {
