@@ -102,8 +102,23 @@ pub struct Devices {
 /// `lanescope list`
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only experiments that match this glob
-    pub filter: Option<String>,
+    /// Only experiments that have all of these words: families, names or globs (memory, memory/stream, '*atomic*'), or what it is
+    /// about, such as texture or bandwidth
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+
+    /// Show the defaults of this device: by index, part of its name, or UUID, as `devices` shows them (default: those of a discrete
+    /// GPU, without asking a driver)
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Option<String>,
+
+    /// As JSON: everything, with the figures of each experiment and an estimate of how long it takes
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show variants and axes, however many experiments there are
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 /// `lanescope describe`

@@ -13,8 +13,8 @@ use crate::output::Mode;
 use crate::units::Bytes;
 use crate::worker::{Deadlines, Platform, find};
 
-/// Drivers that aren't needed may take their time.
-const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
+/// How long drivers may take to tell what their devices are: those that aren't needed may take their time.
+pub const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
 
 /// Prints every device of every installed driver.
 pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {

@@ -13,6 +13,11 @@ use crate::output::{Format, Mode};
 use crate::plan::Shard;
 use crate::worker::{Deadlines, Identity, Opening, Place};
 
+/// The time that a case may be timed with the preset `default`.
+pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
+/// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
+pub const DEFAULT_PROCESSES: u8 = 3;
+
 /// What all commands share that measure.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -161,7 +166,7 @@ impl Settings {
     pub fn max_time(&self, quick: Duration) -> Duration {
         self.asked_time.unwrap_or(match self.preset {
             Preset::Quick => quick,
-            Preset::Default => Duration::from_secs(2),
+            Preset::Default => DEFAULT_TIME,
             Preset::Thorough => Duration::from_secs(10),
         })
     }
@@ -213,7 +218,7 @@ impl RunSettings {
     /// What `run` was told.
     pub fn new(typed: Run) -> Self {
         let preset = typed.preset.unwrap_or(if typed.filters.is_empty() { Preset::Quick } else { Preset::Default });
-        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { 3 };
+        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { DEFAULT_PROCESSES.into() };
         let processes = typed.processes.map_or(usual, |processes| processes as usize);
         let one_by_one = typed.measuring.no_isolate || typed.paired || typed.dry_run;
         let mut common = Settings::new(typed.measuring, typed.device, preset, processes);

@@ -139,6 +139,20 @@ pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn 
     Ok(chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned()).collect())
 }
 
+/// What is known of one device. It isn't opened.
+///
+/// # Errors
+/// No loader, no driver, or not one device that is meant.
+pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
+    let asked = [asked.to_owned()];
+    let platform = platform(&asked, None, false)?;
+    let places = worker::find(&platform, deadlines, listener)?.devices;
+    let all: Vec<DeviceInfo> = places.into_iter().map(|place| place.info).collect();
+    let chosen = if matches!(platform, Platform::Mock(_)) { all } else { choose(&all, &asked, false, Purpose::Run)? };
+    let only = |[device]: [DeviceInfo; 1]| device;
+    chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
+}
+
 /// What devices are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
