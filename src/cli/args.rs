@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::version;
 use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::worker::Platform;
@@ -20,7 +21,7 @@ use values::{TargetEnv, duration};
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
-#[command(name = "lanescope", version, about, max_term_width = 100)]
+#[command(name = "lanescope", version = version::SHORT, long_version = version::LONG.as_str(), about, max_term_width = 100)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

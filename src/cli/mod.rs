@@ -26,6 +26,7 @@ mod stdout;
 mod target;
 mod template;
 mod tune;
+mod version;
 mod voice;
 
 use std::io::{self, ErrorKind, Write};

@@ -517,11 +517,6 @@ fn every_row_of_the_catalogue_can_be_read_back() {
 // ---- the other commands ---------------------------------------------------------------------------------------------------
 
 #[test]
-fn the_version_is_the_packages() {
-    assert_eq!(succeeded(&["--version"]).out, format!("lanescope {}\n", env!("CARGO_PKG_VERSION")));
-}
-
-#[test]
 fn list_and_describe_cover_the_catalogue() {
     // However lines are broken.
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -39,3 +39,4 @@ mod support;
 mod tune;
 mod tune_images;
 mod tune_resume;
+mod version;
