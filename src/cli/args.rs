@@ -95,7 +95,7 @@ pub struct Devices {
     #[arg(long)]
     pub json: bool,
 
-    /// Also what drivers print
+    /// All features, formats, memory types and matrices, however long the lists are, and what drivers print
     #[arg(short, long)]
     pub verbose: bool,
 }

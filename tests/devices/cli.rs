@@ -82,6 +82,30 @@ fn devices_tells_the_same_in_words_and_as_json() {
         assert!(text.contains(device["device_uuid"].as_str().unwrap()));
         assert!(text.contains(device["driver"]["id"].as_str().unwrap()));
     }
+    // Everything is in both, if it is asked for.
+    let whole = succeeded(&["devices", "-v"]).out;
+    let features = json.as_array().unwrap().iter().flat_map(|device| device["features"].as_array().unwrap());
+    assert!(features.map(|name| name.as_str().unwrap()).all(|name| whole.contains(name)), "{whole}");
+}
+
+/// README shows what the command prints, but for figures that differ from machine to machine.
+#[test]
+fn readme_shows_what_devices_prints() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let text = succeeded(&["devices"]).out;
+    let names = |text: &str| -> Vec<String> {
+        let of_device = text.lines().skip_while(|line| !line.contains(": llvmpipe (")).skip(1);
+        let entries = of_device.take_while(|line| line.starts_with("    "));
+        let names = entries.filter(|line| !line.starts_with("     ")).map(|line| line[4..17].trim().to_owned());
+        // An older Mesa has other features and faults.
+        names.filter(|name| name != "quirk").collect()
+    };
+    assert!(names(&readme).len() > 10, "{readme}");
+    if devices().iter().any(|device| device.driver == "MESA_LLVMPIPE") {
+        assert_eq!(names(&text), names(&readme));
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.split("\n\n").all(|device| device.lines().count() <= 40), "{text}");
 }
 
 /// Processes are found in /proc.
