@@ -37,7 +37,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
-    let _locks = lock::take_all(&settings.common, &targets)?;
+    let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;

@@ -41,10 +41,32 @@ pub struct Settings {
     pub evict: Option<Evict>,
     /// Where rows go.
     pub rows: RowFiles,
-    /// Whether other runs are kept off the devices.
-    pub is_locking: bool,
+    /// Whether other runs are kept off the devices, and what to do where one of them has a device.
+    pub locking: Locking,
     /// How much is said.
     pub mode: Mode,
+}
+
+/// Whether other runs are kept off the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// They aren't.
+    Off,
+    /// They are; where one of them has a device, the command ends.
+    AtOnce,
+    /// They are; the command waits for a device that one of them has: so long, or as long as it takes.
+    Waiting(Option<Duration>),
+}
+
+impl Locking {
+    /// What `--no-lock` and `--wait` say.
+    fn asked(no_lock: bool, wait: Option<Option<Duration>>) -> Self {
+        match (no_lock, wait) {
+            (true, _) => Self::Off,
+            (false, None) => Self::AtOnce,
+            (false, Some(patience)) => Self::Waiting(patience),
+        }
+    }
 }
 
 /// Which devices are meant, and how they are used.
@@ -148,7 +170,7 @@ impl Settings {
                 resume: flags.resume,
                 are_staged: false,
             },
-            is_locking: !flags.no_lock,
+            locking: Locking::asked(flags.no_lock, flags.wait),
             mode,
         }
     }
@@ -231,7 +253,9 @@ impl RunSettings {
         }
         // A part of a file looks whole.
         common.rows.are_staged = typed.shard.is_some() && !typed.dry_run;
-        common.is_locking &= !typed.dry_run;
+        if typed.dry_run {
+            common.locking = Locking::Off;
+        }
         if typed.isa.is_some() {
             common.detail = PipelineDetail::Code;
         }
