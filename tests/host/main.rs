@@ -24,6 +24,7 @@ mod mutants;
 mod pairs;
 mod passes;
 mod race;
+mod readme;
 #[path = "../recorded/mod.rs"]
 mod recorded;
 mod reflection;
