@@ -61,16 +61,31 @@ pub(crate) fn suggestion(nearest: &[String]) -> String {
     }
 }
 
-/// The names most like the given one, best first, at most three.
+/// How many characters of a word there must be for each slip in it: two words are near where at most a third of the longer one differs.
+const CHARACTERS_PER_SLIP: usize = 3;
+
+/// The names nearest to the given one, at most three, and none that isn't near: the one rule for all that is suggested. Names that have
+/// several parts, `family/name:variant`, are near where each part is; who leaves out the first ones means the last.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut scored: Vec<(f64, &str)> =
-        names.into_iter().map(|name| (strsim::jaro_winkler(&given.to_lowercase(), &name.to_lowercase()), name)).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.dedup_by(|a, b| a.1 == b.1);
-    let best = scored.first().map_or(0.0, |(score, _)| *score);
-    // Names of one family share a beginning and all look a little alike: only those about as near as the best help.
-    let near = |score: f64| score > 0.7 && score > best - 0.06;
-    scored.into_iter().take_while(|(score, _)| near(*score)).take(3).map(|(_, name)| name.to_owned()).collect()
+    let mut near: Vec<(usize, &str)> = names.into_iter().filter_map(|name| Some((slips_between(given, name)?, name))).collect();
+    near.sort_unstable();
+    near.dedup();
+    let least = near.first().map(|(slips, _)| *slips);
+    near.into_iter().take_while(|(slips, _)| Some(*slips) == least).take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// The slips that lead from one name to the other: characters that are wrong, missing, too many, or swapped with the next. Nothing where
+/// the names aren't near.
+fn slips_between(given: &str, name: &str) -> Option<usize> {
+    let parts = |text: &str| text.split(['/', ':']).map(str::to_lowercase).collect::<Vec<_>>();
+    let (given, name) = (parts(given), parts(name));
+    let name = &name[name.len().checked_sub(given.len())?..];
+    let of_part = |(given, name): (&String, &String)| {
+        let slips = strsim::osa_distance(given, name);
+        let longer = given.chars().count().max(name.chars().count());
+        (slips * CHARACTERS_PER_SLIP <= longer).then_some(slips)
+    };
+    given.iter().zip(name).map(of_part).sum()
 }
 
 #[cfg(test)]
@@ -80,6 +95,25 @@ mod tests {
     #[test]
     fn the_nearest_name_comes_first() {
         assert_eq!(nearest("memory/steam", ["workgroup/linear", "memory/stream"])[0], "memory/stream");
-        assert!(nearest("zzz", ["memory/stream"]).is_empty());
+        assert_eq!(nearest("counts", ["COUNT", "COUNTER"]), ["COUNT"], "not what is further off");
+        assert_eq!(nearest("latency", ["peak/latency", "cache/latency", "peak/arith"]), ["cache/latency", "peak/latency"]);
+        assert_eq!(nearest("wdth", ["width", "height"]), ["width"]);
+    }
+
+    #[test]
+    fn what_is_not_near_is_not_suggested() {
+        for (given, name) in [
+            ("zzz", "memory/stream"),
+            ("", "n"),
+            ("a", "n"),
+            ("ab", "op"),
+            ("calibration/foo", "calibration/timer"),
+            ("memory/write", "memory/stream"),
+            ("size", "stride"),
+            ("stream", "memory/stride"),
+            ("memory/stream:read", "memory/stream"),
+        ] {
+            assert_eq!(nearest(given, [name]), Vec::<String>::new(), "{given} for {name}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::version;
 use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::worker::Platform;
@@ -20,7 +21,7 @@ use values::{TargetEnv, duration};
 
 /// A Vulkan-native low-level compute profiler: measured, checked rows of how a device behaves.
 #[derive(Debug, Parser)]
-#[command(name = "lanescope", version, about, max_term_width = 100)]
+#[command(name = "lanescope", version = version::SHORT, long_version = version::LONG.as_str(), about, max_term_width = 100)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -94,7 +95,7 @@ pub struct Devices {
     #[arg(long)]
     pub json: bool,
 
-    /// Also what drivers print
+    /// All features, formats, memory types and matrices, however long the lists are, and what drivers print
     #[arg(short, long)]
     pub verbose: bool,
 }
@@ -102,8 +103,23 @@ pub struct Devices {
 /// `lanescope list`
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only experiments that match this glob
-    pub filter: Option<String>,
+    /// Only experiments that have all of these words: families, names or globs (memory, memory/stream, '*atomic*'), or what it is
+    /// about, such as texture or bandwidth
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+
+    /// Show the defaults of this device: by index, part of its name, or UUID, as `devices` shows them (default: those of a discrete
+    /// GPU, without asking a driver)
+    #[arg(short, long, value_name = "INDEX|NAME|UUID")]
+    pub device: Option<String>,
+
+    /// As JSON: everything, with the figures of each experiment and an estimate of how long it takes
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show variants and axes, however many experiments there are
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 /// `lanescope describe`

@@ -1,124 +1,58 @@
-//! `lanescope list` and `lanescope describe`: the catalogue, without touching a driver.
+//! `lanescope list` and `lanescope describe`: the catalogue, without touching a driver unless a device is named.
 
-use std::fmt::Write;
+mod described;
+mod entry;
+mod find;
+mod json;
+mod listing;
+mod nominal;
+mod words;
 
+use self::described::described;
+use self::find::find;
+use self::json::Catalogue;
+use self::listing::Listing;
 use super::args::{Describe, List};
-use super::prose::{rendered, wrapped};
-use super::stdout::print;
-use crate::experiments::{self, CATALOGUE, DERIVATIONS, Derivation, Experiment, Setting, Text, derived_with};
-use crate::model::{Axis, AxisKind, DeviceInfo, DeviceKind, Preset};
+use super::devices::DEADLINES;
+use super::stdout::{print, width};
+use super::target;
+use super::voice::Voice;
+use crate::error::Error;
+use crate::experiments::CATALOGUE;
+use crate::output::Mode;
 use crate::plan;
-
-/// More values or variants than this are shown by both ends.
-const SHOWN_VALUES: usize = 12;
-
-/// The longest line of a description, in characters.
-const WIDTH: usize = 100;
-
-/// What stands before the description of an axis.
-const INDENT: &str = "      ";
 
 /// Prints the experiments that match.
 pub fn list(arguments: &List) -> anyhow::Result<u8> {
-    let device = nominal_device();
-    let filters: Vec<String> = arguments.filter.iter().cloned().collect();
-    let mut text = String::new();
-    for selection in plan::select(&filters, &setting(&device))? {
-        let name = selection.experiment.name();
-        writeln!(text, "{name:24} {}", said(name).summary)?;
-        let variants: Vec<&str> = selection.variants.into_iter().filter(|variant| !variant.is_empty()).collect();
-        if !variants.is_empty() {
-            writeln!(text, "    variants: {}", shortened(&variants, "variants"))?;
-        }
-        let derived = derived_with(selection.experiment);
-        if !derived.is_empty() {
-            writeln!(text, "    derives: {}", derived.join(", "))?;
-        }
-        for axis in &selection.axes {
-            writeln!(text, "    {} = {}", axis.name, defaults(axis))?;
-        }
+    let voice = Voice::new(Mode::Normal);
+    let asked = arguments.device.as_deref().map(|device| target::info(device, DEADLINES, &voice.listener())).transpose()?;
+    let device = asked.unwrap_or_else(nominal::gpu);
+    let found = find(&arguments.words, &nominal::setting(&device))?;
+    if arguments.json {
+        return print(&(serde_json::to_string_pretty(&Catalogue::new(&found, &device)?)? + "\n"));
     }
-    text.push_str("\nValues are the defaults for a discrete GPU; `lanescope run --dry-run` shows those for your device.\n");
-    print(&text)
+    let listing = Listing { found: &found, device: &device, is_detailed: arguments.verbose, width: width() };
+    print(&listing.to_string())
 }
 
 /// Prints what there is to know about one experiment, about a derivation, or about what derives figures under a name.
 pub fn describe(arguments: &Describe) -> anyhow::Result<u8> {
-    let text = described(&arguments.name)?;
+    let text = described(&arguments.name, width())?;
     if text.is_empty() {
-        return Err(plan::unknown_experiment(&arguments.name).into());
+        return Err(unknown(&arguments.name).into());
     }
     print(&text)
 }
 
-/// What there is to say under a name; nothing where nothing has it.
-fn described(name: &str) -> Result<String, std::fmt::Error> {
-    let derivations = DERIVATIONS.iter().filter(|derivation| derivation.name() == name).map(|one| Ok(derivation(*one)));
-    let is_it = |experiment: &&&dyn Experiment| experiment.name() == name || experiment.derived().contains(&name);
-    let experiments = CATALOGUE.iter().filter(is_it).map(|one| description(*one));
-    Ok(derivations.chain(experiments).collect::<Result<Vec<_>, _>>()?.join("\n"))
-}
-
-fn derivation(derivation: &dyn Derivation) -> String {
-    let Text { summary, body } = said(derivation.name());
-    let sources = Vec::from_iter(derivation.sources()).join(", ");
-    let drawn = wrapped(&format!("Derived from rows of: {sources}"), WIDTH);
-    format!("{}: {summary}\n\n{}\n\n{drawn}\n", derivation.name(), rendered(body, WIDTH))
-}
-
-fn description(experiment: &dyn Experiment) -> Result<String, std::fmt::Error> {
-    let device = nominal_device();
-    let Text { summary, body } = said(experiment.name());
-    let mut text = format!("{}: {summary}\n\n{}\n", experiment.name(), rendered(body, WIDTH));
-    let variants: Vec<&str> = experiment.variants().iter().copied().filter(|variant| !variant.is_empty()).collect();
-    if !variants.is_empty() {
-        writeln!(text, "\n{}", wrapped(&format!("Variants: {}", variants.join(", ")), WIDTH))?;
+/// A name that nothing has; families are known, but there is no text of them.
+fn unknown(name: &str) -> Error {
+    let family = name.strip_suffix("/*").unwrap_or(name);
+    if CATALOGUE.iter().any(|experiment| experiment.name().split('/').next() == Some(family)) {
+        return Error::Usage(format!(
+            "`{family}` is a family: `lanescope list {family}` shows its experiments, of which to name one"
+        ));
     }
-    let derived = derived_with(experiment);
-    if !derived.is_empty() {
-        writeln!(text, "\nDerived rows: {}", derived.join(", "))?;
-    }
-    let axes = experiment.axes(&setting(&device));
-    if !axes.is_empty() {
-        text.push_str("\nAxes (with the defaults for a discrete GPU):\n");
-    }
-    for axis in &axes {
-        let values = wrapped(&format!("{} = {}", axis.name, defaults(axis)), WIDTH - INDENT.len());
-        writeln!(text, "  {}", values.replace('\n', &format!("\n{INDENT}")))?;
-        let described = wrapped(&format!("{}; {}", axis.description, range(axis)), WIDTH - INDENT.len());
-        described.lines().try_for_each(|line| writeln!(text, "{INDENT}{line}"))?;
-    }
-    Ok(text)
-}
-
-fn said(name: &str) -> Text {
-    experiments::text(name).unwrap_or(Text { summary: "", body: "" })
-}
-
-fn range(axis: &Axis) -> String {
-    let takes = axis.takes();
-    if matches!(axis.kind, AxisKind::AtLeast(_)) { takes } else { format!("one of {takes}") }
-}
-
-fn defaults(axis: &Axis) -> String {
-    let values: Vec<String> = axis.defaults.iter().map(ToString::to_string).collect();
-    shortened(&values.iter().map(String::as_str).collect::<Vec<_>>(), "values")
-}
-
-fn shortened(words: &[&str], what: &str) -> String {
-    match words.len() {
-        0..=SHOWN_VALUES => words.join(", "),
-        count => format!("{}, ..., {} ({count} {what})", words[..4].join(", "), words[count - 1]),
-    }
-}
-
-/// What defaults are shown for: no driver is asked, so that the catalogue is there without one.
-fn nominal_device() -> DeviceInfo {
-    DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() }
-}
-
-fn setting(device: &DeviceInfo) -> Setting<'_> {
-    Setting { queue: None, device, preset: Preset::Default, seed: 1 }
+    plan::unknown_experiment(name)
 }
 
 #[cfg(test)]
@@ -126,19 +60,22 @@ mod tests {
     use pulldown_cmark::{Event, Parser, Tag};
 
     use super::*;
+    use crate::experiments::{DERIVATIONS, Text, text};
 
     #[test]
     fn every_experiment_says_what_it_asks_and_how_to_read_it() {
         let derivations = DERIVATIONS.iter().map(|derivation| derivation.name());
         for name in CATALOGUE.iter().map(|experiment| experiment.name()).chain(derivations) {
-            let Text { summary, body } = experiments::text(name).unwrap();
+            let Text { summary, body } = text(name).unwrap();
             let begins = ["- Question: ", "\n- Unit: ", "\n- At a glance: ", "\n## How to read it\n"];
             let places: Vec<Option<usize>> = begins.iter().map(|begin| body.find(begin)).collect();
             assert!(!summary.is_empty() && places[0] == Some(0) && places.is_sorted(), "{name}: {places:?}");
             // Markup that nobody meant, such as two stars, would eat characters.
             let is_meant = |event: Event| !matches!(event, Event::Start(Tag::Emphasis | Tag::HtmlBlock) | Event::InlineHtml(_));
             assert!(Parser::new(body).all(is_meant), "{name}");
-            assert!(described(name).unwrap().lines().all(|line| line.chars().count() <= WIDTH), "{name}");
+            for width in [60, 100] {
+                assert!(described(name, width).unwrap().lines().all(|line| line.chars().count() <= width), "{name}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::estimate::Estimate;
 use super::interrupt;
 use super::journal::Journal;
 use super::lanes;
@@ -161,6 +162,12 @@ impl<'r> DeviceRun<'r> {
             }
         }
         Ok(())
+    }
+
+    /// How long measuring so many cases of this device takes, about.
+    pub fn estimate(&self, cases: u64) -> Estimate {
+        let sides = if self.settings.is_paired { 2 } else { 1 };
+        Estimate::of_cases(cases, &self.place.info, self.common().processes, self.options().max_time * sides)
     }
 
     fn common(&self) -> &'r Settings {

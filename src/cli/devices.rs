@@ -1,20 +1,28 @@
 //! `lanescope devices`: what is there, and why something can't be used.
 
-use std::fmt::{self, Write};
+mod page;
+
 use std::time::Duration;
 
+use self::page::Page;
 use super::args::Devices;
-use super::stdout::print;
+use super::stdout::{print, width};
 use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
-use crate::model::{DeviceInfo, FormatUse, MatrixProduct, QueueFamily};
+use crate::model::{DeviceInfo, Format, FormatUse, Heap, MatrixProduct, MemoryType, QueueFamily, Quirk};
 use crate::output::Mode;
 use crate::units::Bytes;
 use crate::worker::{Deadlines, Platform, find};
 
-/// Drivers that aren't needed may take their time.
-const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
+/// How long drivers may take to tell what their devices are: those that aren't needed may take their time.
+pub const DEADLINES: Deadlines = Deadlines { first: Duration::from_secs(60), usual: Duration::from_secs(10) };
+
+/// Entries of one kind that are shown unless everything is asked for.
+const MOST_ENTRIES: usize = 3;
+/// Lines that features, and kinds of matrices, take unless everything is asked for: with all else a screen.
+const FEATURE_LINES: usize = 6;
+const MATRIX_LINES: usize = 3;
 
 /// Prints every device of every installed driver.
 pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
@@ -28,63 +36,104 @@ pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
     if arguments.json {
         return print(&(serde_json::to_string_pretty(&devices)? + "\n"));
     }
-    let mut text = format!("Vulkan loader {}\n", found.loader_version);
-    devices.iter().try_for_each(|device| describe(&mut text, device))?;
-    print(&text)
+    print(&told(&found.loader_version, &devices, width(), arguments.verbose))
 }
 
-fn describe(text: &mut String, device: &DeviceInfo) -> fmt::Result {
-    let DeviceInfo { driver, limits, subgroup, .. } = device;
-    writeln!(text, "\n{}: {} ({})", device.index, device.name, device.kind.as_str())?;
-    let mut line = |name: &str, value: String| writeln!(text, "    {name:12} {value}");
+fn told(loader: &str, devices: &[&DeviceInfo], width: usize, is_whole: bool) -> String {
+    let mut text = format!("Vulkan loader {loader}\n");
+    let mut has_more = false;
+    for device in devices {
+        let (lines, has_left_out) = page(device, width, is_whole).finish();
+        text += &format!("\n{}\n", lines.join("\n"));
+        has_more |= has_left_out;
+    }
+    if has_more {
+        text += "\n-v shows all of it.\n";
+    }
+    text
+}
+
+/// What is told of a device: first what it is and whether it can be used, then what it allows and has.
+fn page(device: &DeviceInfo, width: usize, is_whole: bool) -> Page {
+    let title = format!("{}: {} ({})", device.index, device.name, device.kind.as_str());
+    let mut page = Page::new(&title, width, is_whole);
     if let Some(reason) = &device.unusable {
-        line("UNUSABLE", reason.clone())?;
+        page.add("UNUSABLE", reason);
     }
-    line("driver", format!("{} {} ({}, {})", driver.name, driver.version, driver.label(), driver.id))?;
-    line("Vulkan", driver.api_version.clone())?;
-    line("ids", format!("vendor {:#06x}, device {:#06x}", device.vendor_id, device.device_id))?;
-    line("device UUID", device.device_uuid.to_string())?;
-    line("driver UUID", driver.uuid.to_string())?;
-    if let Some(address) = device.pci_address {
-        line("PCI address", address.to_string())?;
-    }
+    let quirk = |quirk: &Quirk| ("quirk".to_owned(), format!("{}: {}", quirk.name, quirk.what));
+    page.several(&device.quirks.iter().map(quirk).collect::<Vec<_>>(), MOST_ENTRIES);
+    add_identity(&mut page, device);
+    add_limits(&mut page, device);
+    add_parts(&mut page, device);
+    page
+}
+
+fn add_identity(page: &mut Page, device: &DeviceInfo) {
+    let driver = &device.driver;
+    page.add("driver", &format!("{} {} ({}, {})", driver.name, driver.version, driver.label(), driver.id));
+    page.add("Vulkan", &driver.api_version);
+    page.add("ids", &format!("vendor {:#06x}, device {:#06x}", device.vendor_id, device.device_id));
+    page.add("device UUID", &device.device_uuid.to_string());
+    page.add("driver UUID", &driver.uuid.to_string());
+    device.pci_address.into_iter().for_each(|address| page.add("PCI address", &address.to_string()));
+}
+
+fn add_limits(page: &mut Page, device: &DeviceInfo) {
+    let DeviceInfo { limits, subgroup, .. } = device;
     let [x, y, z] = limits.workgroup_size;
-    line("workgroup", format!("at most {x} x {y} x {z}, {} invocations in all", limits.workgroup_invocations))?;
+    page.add("workgroup", &format!("at most {x} x {y} x {z}, {} invocations in all", limits.workgroup_invocations));
     let [x, y, z] = limits.workgroup_count;
-    line("grid", format!("at most {x} x {y} x {z} workgroups"))?;
-    line("shared", Bytes(limits.shared_bytes.into()).to_string())?;
+    page.add("grid", &format!("at most {x} x {y} x {z} workgroups"));
+    page.add("shared", &Bytes(limits.shared_bytes.into()).to_string());
     let (range, allocation) = (Bytes(limits.storage_buffer_range), Bytes(limits.allocation_bytes));
-    line("buffers", format!("storage range {range}, allocation {allocation}, {} sets", limits.descriptor_sets))?;
+    page.add("buffers", &format!("storage range {range}, allocation {allocation}, {} sets", limits.descriptor_sets));
     let size = match (subgroup.size_control, subgroup.min_size, subgroup.max_size) {
         (true, min, max) if min < max => format!("{} (can be required: {min} to {max})", subgroup.size),
         _ => subgroup.size.to_string(),
     };
-    line("subgroup", format!("{size}; {}", names(&subgroup.classes)))?;
-    line("features", names(&device.features))?;
-    for queue in &device.queues {
-        line(&format!("queue {}", queue.index), described_queue(queue, device.timestamp_period))?;
+    page.add("subgroup", &format!("{size}; {}", names(&subgroup.classes).join(", ")));
+}
+
+fn add_parts(page: &mut Page, device: &DeviceInfo) {
+    let features = names(&device.features);
+    page.list("features", &features.iter().map(String::as_str).collect::<Vec<_>>(), FEATURE_LINES);
+    let queue = |queue: &QueueFamily| (format!("queue {}", queue.index), described_queue(queue, device.timestamp_period));
+    page.several(&device.queues.iter().map(queue).collect::<Vec<_>>(), MOST_ENTRIES);
+    let heap = |(i, heap): (usize, &Heap)| {
+        (format!("heap {i}"), format!("{}{}", Bytes(heap.bytes), if heap.device_local { ", device-local" } else { "" }))
+    };
+    page.several(&device.heaps.iter().enumerate().map(heap).collect::<Vec<_>>(), MOST_ENTRIES);
+    let memory = |ty: &MemoryType| ("memory".to_owned(), ty.to_string());
+    page.several(&device.memory_types.iter().map(memory).collect::<Vec<_>>(), MOST_ENTRIES);
+    add_texels(page, device);
+    add_matrices(page, device);
+}
+
+/// Which formats can be used in which way; unless everything is asked for, how many.
+fn add_texels(page: &mut Page, device: &DeviceInfo) {
+    let formats = |usage: FormatUse| -> Vec<&str> {
+        device.formats.iter().filter(|(_, uses)| uses.contains(&usage)).map(|(format, _)| format.as_str()).collect()
+    };
+    if page.is_whole() {
+        for usage in FormatUse::ALL {
+            let formats = formats(usage);
+            let listed = if formats.is_empty() { "none".to_owned() } else { formats.join(", ") };
+            page.add("texels", &format!("as {}: {listed}", usage.as_str()));
+        }
+    } else {
+        let counted = FormatUse::ALL.map(|usage| format!("{} as {}", formats(usage).len(), usage.as_str()));
+        page.add("texels", &format!("of {} formats, {}", Format::ALL.len(), counted.join(", ")));
     }
-    for (i, heap) in device.heaps.iter().enumerate() {
-        line(&format!("heap {i}"), format!("{}{}", Bytes(heap.bytes), if heap.device_local { ", device-local" } else { "" }))?;
+}
+
+/// Products of matrices; unless everything is asked for, only their kinds.
+fn add_matrices(page: &mut Page, device: &DeviceInfo) {
+    let all = matrices(&device.matrices);
+    if page.is_whole() {
+        all.iter().for_each(|(kinds, sizes)| page.add("matrices", &format!("{kinds}: {}", sizes.join(", "))));
+    } else if !all.is_empty() {
+        page.list("matrices", &all.iter().map(|(kinds, _)| kinds.as_str()).collect::<Vec<_>>(), MATRIX_LINES);
     }
-    for ty in &device.memory_types {
-        line("memory", ty.to_string())?;
-    }
-    for usage in FormatUse::ALL {
-        let formats = device.formats.iter().filter(|(_, uses)| uses.contains(&usage)).map(|(format, _)| format.as_str());
-        let formats: Vec<&str> = formats.collect();
-        line(
-            "texels",
-            format!("as {}: {}", usage.as_str(), if formats.is_empty() { "none".to_owned() } else { formats.join(", ") }),
-        )?;
-    }
-    for (kinds, sizes) in matrices(&device.matrices) {
-        line("matrices", format!("{kinds}: {}", sizes.join(", ")))?;
-    }
-    for quirk in &device.quirks {
-        line("quirk", format!("{}: {}", quirk.name, quirk.what))?;
-    }
-    Ok(())
 }
 
 /// Products of matrices, those that differ in size alone on one line.
@@ -101,11 +150,10 @@ fn matrices(products: &[MatrixProduct]) -> Vec<(String, Vec<String>)> {
     lines
 }
 
-/// Names as the JSON form has them, joined by commas.
-fn names<'a, T: serde::Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> String {
+/// Names as the JSON form has them.
+fn names<'a, T: serde::Serialize + 'a>(items: impl IntoIterator<Item = &'a T>) -> Vec<String> {
     let name = |item| serde_json::to_value(item).ok().and_then(|value| value.as_str().map(str::to_owned));
-    let names: Vec<String> = items.into_iter().filter_map(name).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    items.into_iter().filter_map(name).collect()
 }
 
 fn described_queue(queue: &QueueFamily, period: f64) -> String {
@@ -116,4 +164,70 @@ fn described_queue(queue: &QueueFamily, period: f64) -> String {
         bits => format!("timestamps of {bits} bits, {period} ns each"),
     };
     format!("{} x {}; {timestamps}", queue.count, kinds.join("+"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Component, Feature, MatrixScope, PciAddress, SubgroupClass};
+
+    /// More of everything than any device has.
+    fn large() -> DeviceInfo {
+        let mut device = DeviceInfo::mock();
+        let product = |m| MatrixProduct {
+            m,
+            n: 16,
+            k: 16,
+            a: Component::F16,
+            b: Component::F16,
+            c: Component::Unknown(i32::try_from(m).unwrap()),
+            result: Component::F16,
+            saturating: true,
+            scope: MatrixScope::Workgroup,
+            workgroup_invocations: Some(256),
+        };
+        device.features = Feature::ALL.iter().copied().collect();
+        device.subgroup.classes = SubgroupClass::ALL.into();
+        device.matrices = (0..60).map(product).collect();
+        device.queues = vec![device.queues[0]; 9];
+        device.heaps = vec![device.heaps[0]; 9];
+        device.memory_types = vec![device.memory_types[2]; 20];
+        let what = "a fault that takes many words to describe: ".repeat(9);
+        device.quirks = vec![Quirk { name: "fault".into(), what: what.into(), ..quirk() }; 5];
+        device.pci_address = Some(PciAddress::default());
+        device.unusable = Some("it crashed, and its driver said why at length: ".repeat(9));
+        device
+    }
+
+    fn quirk() -> Quirk {
+        Quirk { name: "".into(), what: "".into(), link: "".into(), most_iterations: None, most_reductions: None }
+    }
+
+    #[test]
+    fn a_device_fits_a_screen_unless_everything_is_asked_for() {
+        let device = large();
+        for width in [60, 80, 100] {
+            let few = told("1.3", &[&device], width, false);
+            let lines: Vec<&str> = few.lines().skip(2).collect();
+            let of_device = lines.iter().take_while(|line| !line.is_empty()).count();
+            assert!(of_device <= page::SCREEN && lines.iter().all(|line| line.chars().count() <= width), "{few}");
+            assert!(few.ends_with("\n\n-v shows all of it.\n"), "{few}");
+            let all = told("1.3", &[&device], width, true);
+            assert!(names(Feature::ALL).iter().all(|name| all.contains(name)), "{all}");
+            assert!(
+                all.contains("component type 59") && all.matches("    quirk ").count() == 5 && !all.contains("-v"),
+                "{all}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_a_small_device_nothing_is_left_out() {
+        let device = DeviceInfo { features: [Feature::Int64].into(), memory_types: Vec::new(), ..DeviceInfo::mock() };
+        let text = told("1.3", &[&device], 80, false);
+        assert!(
+            text.contains("    features     int64\n") && text.contains("as a sampled image") && !text.contains("-v"),
+            "{text}"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C and its kind: the first one ends the run after the current sample, the second one at once.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -11,6 +11,9 @@ use crate::output;
 
 /// How often the user, or a scheduler, asked to stop.
 static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether there is nothing to end yet: the command waits.
+static IS_WAITING: AtomicBool = AtomicBool::new(false);
 
 /// Listens from now on: to SIGINT, SIGTERM and SIGHUP, on Windows to the console's events.
 ///
@@ -25,11 +28,21 @@ pub fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }
 
+/// Waits for something before there is anything to end: who asks to stop is told so.
+pub fn while_waiting<T>(wait: impl FnOnce() -> T) -> T {
+    IS_WAITING.store(true, Ordering::Relaxed);
+    let waited = wait();
+    IS_WAITING.store(false, Ordering::Relaxed);
+    waited
+}
+
 fn asked() {
     let before = ASKED.fetch_add(1, Ordering::Relaxed);
     // Where nobody listens to the error stream, there is nobody to tell so.
     let say = |words: &str| drop(writeln!(io::stderr(), "{words}"));
-    if before == 0 {
+    if before == 0 && IS_WAITING.load(Ordering::Relaxed) {
+        say("interrupted: nothing was measured");
+    } else if before == 0 {
         say("interrupted: ending after the current sample; once more ends at once");
     } else {
         output::stop_writing();

@@ -1,49 +1,115 @@
 //! One run at a time on a device: two would measure each other.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
 
-use super::settings::Settings;
+use super::interrupt;
+use super::settings::{Locking, Settings};
 use super::target::Targets;
+use super::voice::Voice;
 use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind};
+
+/// How often to look whether a device that another run has is free.
+const LOOKING_AGAIN: Duration = Duration::from_millis(100);
 
 /// A device that no other run measures on, as long as this lives. The system lets it go however the process ends.
 #[derive(Debug)]
 pub struct Lock {
-    path: PathBuf,
     _file: File,
 }
 
 impl Lock {
-    /// Whether it keeps others off this device.
-    pub fn is_of(&self, device: &DeviceInfo) -> bool {
-        self.path == path(device)
-    }
-
-    /// Takes a device.
+    /// Takes a device; nothing where another run has it.
     ///
     /// # Errors
-    /// That another run has it: a failure that another try may mend.
-    pub fn take(device: &DeviceInfo) -> Result<Self, Error> {
+    /// That it can't be locked at all.
+    fn try_take(device: &DeviceInfo) -> Result<Option<Self>, Error> {
         let path = path(device);
         let locked = open(&path).and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
         match locked {
-            Ok((true, file)) => Ok(Self { path, _file: file }),
-            Ok((false, _)) => Err(Error::Busy(format!(
-                "another run measures on {} (it holds {}): wait for it, or use --no-lock and doubt the figures",
-                device.name,
-                path.display()
-            ))),
+            Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
             Err(error) => {
                 Err(Error::Busy(format!("can't lock {} by {}: {error}; --no-lock does without", device.name, path.display())))
             }
         }
     }
+}
+
+/// How long to wait for devices that other runs have, and what to do meanwhile.
+struct Waiting<'w> {
+    locking: Locking,
+    started: Instant,
+    /// Hears once of each device that is waited for.
+    say: &'w dyn Fn(&str),
+    /// Whether the user wants to wait no longer.
+    is_over: &'w dyn Fn() -> bool,
+}
+
+impl Waiting<'_> {
+    /// Takes all of them, each once. All runs take devices in the same order: two that want the same ones would else wait for each other.
+    ///
+    /// # Errors
+    /// As [`Waiting::take`].
+    fn take_all<'d>(&self, devices: impl Iterator<Item = &'d DeviceInfo>) -> Result<Option<Vec<Lock>>, Error> {
+        let by_path: BTreeMap<PathBuf, &DeviceInfo> = devices.map(|device| (path(device), device)).collect();
+        by_path.into_values().map(|device| self.take(device)).collect::<Result<Option<Vec<_>>, _>>()
+    }
+
+    /// Takes a device as soon as no other run has it; nothing where the user wanted to wait no longer.
+    ///
+    /// # Errors
+    /// That another run has it, and there is no time left to wait: a failure that another try may mend.
+    fn take(&self, device: &DeviceInfo) -> Result<Option<Lock>, Error> {
+        let mut is_first = true;
+        loop {
+            if let Some(lock) = Lock::try_take(device)? {
+                return Ok(Some(lock));
+            }
+            let left = self.left();
+            if left.is_zero() {
+                return Err(busy(device, self.locking));
+            }
+            if is_first {
+                (self.say)(&waiting(device));
+            }
+            is_first = false;
+            if (self.is_over)() {
+                return Ok(None);
+            }
+            std::thread::sleep(left.min(LOOKING_AGAIN));
+        }
+    }
+
+    fn left(&self) -> Duration {
+        match self.locking {
+            Locking::Waiting(None) => Duration::MAX,
+            Locking::Waiting(Some(patience)) => patience.saturating_sub(self.started.elapsed()),
+            Locking::Off | Locking::AtOnce => Duration::ZERO,
+        }
+    }
+}
+
+/// What the user is told who waits.
+fn waiting(device: &DeviceInfo) -> String {
+    format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).display())
+}
+
+fn busy(device: &DeviceInfo, locking: Locking) -> Error {
+    let (name, path) = (&device.name, path(device));
+    Error::Busy(match locking {
+        Locking::Waiting(_) => format!("another run still measures on {name} (it holds {}): wait longer", path.display()),
+        Locking::Off | Locking::AtOnce => format!(
+            "another run measures on {name} (it holds {}): wait for it by --wait, or use --no-lock and doubt the figures",
+            path.display()
+        ),
+    })
 }
 
 /// One file per device, whatever driver serves it, and one for all that are software on the processor. In the folder for temporary
@@ -79,39 +145,87 @@ fn let_others_read(file: &File) {
     let _ = file;
 }
 
-/// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock.
+/// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock. Nothing where
+/// the user interrupted the wait for one.
 ///
 /// # Errors
-/// As [`Lock::take`].
-pub fn take_all(settings: &Settings, targets: &Targets) -> Result<Vec<Lock>, Error> {
-    if !settings.is_locking || targets.are_mock() {
-        return Ok(Vec::new());
+/// That another run has a device, and that one can't be locked: failures that another try may mend.
+pub fn take_all(settings: &Settings, targets: &Targets, voice: &Voice) -> Result<Option<Vec<Lock>>, Error> {
+    if settings.locking == Locking::Off || targets.are_mock() {
+        return Ok(Some(Vec::new()));
     }
-    let mut locks: Vec<Lock> = Vec::new();
-    for device in targets.devices() {
-        if !locks.iter().any(|lock| lock.is_of(device)) {
-            locks.push(Lock::take(device)?);
-        }
-    }
-    Ok(locks)
+    let (say, is_over) = (|words: &str| voice.progress.note(words), interrupt::is_asked);
+    let waiting = Waiting { locking: settings.locking, started: Instant::now(), say: &say, is_over: &is_over };
+    interrupt::while_waiting(|| waiting.take_all(targets.devices()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
     use crate::model::Uuid;
 
+    /// A device that no other test has.
+    fn device(number: u8) -> DeviceInfo {
+        let mut uuid = [number; 16];
+        uuid[..4].copy_from_slice(&std::process::id().to_le_bytes());
+        DeviceInfo { kind: DeviceKind::Discrete, device_uuid: Uuid(uuid), ..DeviceInfo::mock() }
+    }
+
+    /// Takes devices, and tells what was said.
+    fn taken(
+        devices: &[&DeviceInfo],
+        locking: Locking,
+        is_over: &dyn Fn() -> bool,
+    ) -> (Result<Option<usize>, Error>, Vec<String>) {
+        let said = RefCell::new(Vec::new());
+        let say = |words: &str| said.borrow_mut().push(words.to_owned());
+        let waiting = Waiting { locking, started: Instant::now(), say: &say, is_over };
+        let taken = waiting.take_all(devices.iter().copied()).map(|locks| locks.map(|locks| locks.len()));
+        (taken, said.into_inner())
+    }
+
     #[test]
     fn a_device_is_taken_once_at_a_time() {
-        let mut uuid = [0; 16];
-        uuid[..4].copy_from_slice(&std::process::id().to_le_bytes());
-        let device = DeviceInfo { kind: DeviceKind::Discrete, device_uuid: Uuid(uuid), ..DeviceInfo::mock() };
-        let other = DeviceInfo { device_uuid: Uuid([7; 16]), ..device.clone() };
-        let lock = Lock::take(&device).unwrap();
-        assert!(matches!(Lock::take(&device), Err(Error::Busy(said)) if said.contains("--no-lock")));
-        assert!(path(&device) != path(&other));
+        let (one, other) = (device(1), device(2));
+        let lock = Lock::try_take(&one).unwrap().unwrap();
+        let (refused, said) = taken(&[&one], Locking::AtOnce, &|| false);
+        assert!(matches!(refused, Err(Error::Busy(said)) if said.contains("--no-lock") && said.contains("--wait")));
+        assert_eq!(said, Vec::<String>::new());
+        assert_eq!(taken(&[&other, &other], Locking::AtOnce, &|| false).0.unwrap(), Some(1), "once for both");
         drop(lock);
-        assert!(Lock::take(&device).is_ok());
+        assert_eq!(taken(&[&one, &other], Locking::AtOnce, &|| false).0.unwrap(), Some(2));
+        [one, other].iter().for_each(|device| std::fs::remove_file(path(device)).unwrap());
+    }
+
+    #[test]
+    fn who_waits_gets_the_device_once_it_is_free() {
+        let device = device(3);
+        let lock = RefCell::new(Lock::try_take(&device).unwrap());
+        // The other run ends when this one has looked three times.
+        let looks = RefCell::new(0);
+        let is_over = || {
+            *looks.borrow_mut() += 1;
+            if *looks.borrow() == 3 {
+                lock.borrow_mut().take();
+            }
+            false
+        };
+        let (got, said) = taken(&[&device], Locking::Waiting(None), &is_over);
+        assert_eq!((got.unwrap(), *looks.borrow()), (Some(1), 3));
+        assert_eq!(said, [waiting(&device)], "once");
+        assert!(said[0].contains(&path(&device).display().to_string()), "{said:?}");
+        std::fs::remove_file(path(&device)).unwrap();
+    }
+
+    #[test]
+    fn the_wait_ends_with_the_time_and_with_the_user() {
+        let device = device(4);
+        let _lock = Lock::try_take(&device).unwrap().unwrap();
+        let (late, said) = taken(&[&device], Locking::Waiting(Some(Duration::from_millis(30))), &|| false);
+        assert!(matches!(late, Err(Error::Busy(said)) if said.contains("still measures")) && said.len() == 1);
+        assert!(matches!(taken(&[&device], Locking::Waiting(None), &|| true).0, Ok(None)));
         std::fs::remove_file(path(&device)).unwrap();
     }
 

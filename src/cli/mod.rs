@@ -7,6 +7,7 @@ mod catalogue;
 mod defines;
 mod device_run;
 mod devices;
+mod estimate;
 mod host;
 mod inspect;
 mod interrupt;
@@ -26,6 +27,7 @@ mod stdout;
 mod target;
 mod template;
 mod tune;
+mod version;
 mod voice;
 
 use std::io::{self, ErrorKind, Write};

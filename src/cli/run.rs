@@ -37,7 +37,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
-    let _locks = lock::take_all(&settings.common, &targets)?;
+    let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let mut kept = Kept::read(&settings, &targets, &plans, &templates, &header)?;
@@ -196,13 +196,17 @@ fn templates(settings: &Settings, targets: &Targets, plans: &[Plan]) -> Vec<Reco
 }
 
 fn dry_run(share: &DeviceRun) -> anyhow::Result<()> {
+    let mut runnable = 0;
     for planned in share.plan.iter().filter(share.is_wanted) {
+        runnable += u64::from(planned.case.is_ok());
         let of = Described::planned(&planned);
         share.sink.write(Record::assembled(share.template, &of, &share.place.info, Fate::Planned))?;
         share.bar.advance(1);
         if share.sink.is_closed() || interrupt::is_asked() {
-            break;
+            return Ok(());
         }
     }
+    let (name, estimate) = (&share.place.info.name, share.estimate(runnable));
+    share.sink.voice.progress.note(&format!("{name}: measuring these takes {estimate}, about"));
     Ok(())
 }

@@ -13,6 +13,11 @@ use crate::output::{Format, Mode};
 use crate::plan::Shard;
 use crate::worker::{Deadlines, Identity, Opening, Place};
 
+/// The time that a case may be timed with the preset `default`.
+pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
+/// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
+pub const DEFAULT_PROCESSES: u8 = 3;
+
 /// What all commands share that measure.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -36,10 +41,32 @@ pub struct Settings {
     pub evict: Option<Evict>,
     /// Where rows go.
     pub rows: RowFiles,
-    /// Whether other runs are kept off the devices.
-    pub is_locking: bool,
+    /// Whether other runs are kept off the devices, and what to do where one of them has a device.
+    pub locking: Locking,
     /// How much is said.
     pub mode: Mode,
+}
+
+/// Whether other runs are kept off the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// They aren't.
+    Off,
+    /// They are; where one of them has a device, the command ends.
+    AtOnce,
+    /// They are; the command waits for a device that one of them has: so long, or as long as it takes.
+    Waiting(Option<Duration>),
+}
+
+impl Locking {
+    /// What `--no-lock` and `--wait` say.
+    fn asked(no_lock: bool, wait: Option<Option<Duration>>) -> Self {
+        match (no_lock, wait) {
+            (true, _) => Self::Off,
+            (false, None) => Self::AtOnce,
+            (false, Some(patience)) => Self::Waiting(patience),
+        }
+    }
 }
 
 /// Which devices are meant, and how they are used.
@@ -143,7 +170,7 @@ impl Settings {
                 resume: flags.resume,
                 are_staged: false,
             },
-            is_locking: !flags.no_lock,
+            locking: Locking::asked(flags.no_lock, flags.wait),
             mode,
         }
     }
@@ -161,7 +188,7 @@ impl Settings {
     pub fn max_time(&self, quick: Duration) -> Duration {
         self.asked_time.unwrap_or(match self.preset {
             Preset::Quick => quick,
-            Preset::Default => Duration::from_secs(2),
+            Preset::Default => DEFAULT_TIME,
             Preset::Thorough => Duration::from_secs(10),
         })
     }
@@ -213,7 +240,7 @@ impl RunSettings {
     /// What `run` was told.
     pub fn new(typed: Run) -> Self {
         let preset = typed.preset.unwrap_or(if typed.filters.is_empty() { Preset::Quick } else { Preset::Default });
-        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { 3 };
+        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { DEFAULT_PROCESSES.into() };
         let processes = typed.processes.map_or(usual, |processes| processes as usize);
         let one_by_one = typed.measuring.no_isolate || typed.paired || typed.dry_run;
         let mut common = Settings::new(typed.measuring, typed.device, preset, processes);
@@ -226,7 +253,9 @@ impl RunSettings {
         }
         // A part of a file looks whole.
         common.rows.are_staged = typed.shard.is_some() && !typed.dry_run;
-        common.is_locking &= !typed.dry_run;
+        if typed.dry_run {
+            common.locking = Locking::Off;
+        }
         if typed.isa.is_some() {
             common.detail = PipelineDetail::Code;
         }

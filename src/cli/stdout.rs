@@ -3,6 +3,10 @@
 use std::io::{self, Write};
 
 use crate::error::EXIT_OK;
+use crate::output;
+
+/// The longest line that is written for people, in characters; a terminal may be narrower.
+const WIDTH: usize = 100;
 
 /// Prints a command's text whole.
 ///
@@ -13,4 +17,9 @@ pub fn print(text: &str) -> anyhow::Result<u8> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(EXIT_OK)
+}
+
+/// How many characters a line may have.
+pub fn width() -> usize {
+    WIDTH.min(output::width().into())
 }

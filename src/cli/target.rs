@@ -139,6 +139,20 @@ pub fn for_compiling(asked: &[String], deadlines: Deadlines, listener: &Arc<dyn 
     Ok(chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned()).collect())
 }
 
+/// What is known of one device. It isn't opened.
+///
+/// # Errors
+/// No loader, no driver, or not one device that is meant.
+pub fn info(asked: &str, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<DeviceInfo, Error> {
+    let asked = [asked.to_owned()];
+    let platform = platform(&asked, None, false)?;
+    let places = worker::find(&platform, deadlines, listener)?.devices;
+    let all: Vec<DeviceInfo> = places.into_iter().map(|place| place.info).collect();
+    let chosen = if matches!(platform, Platform::Mock(_)) { all } else { choose(&all, &asked, false, Purpose::Run)? };
+    let only = |[device]: [DeviceInfo; 1]| device;
+    chosen.try_into().map(only).map_err(|_| Error::Usage("one device is meant: name it by its index".to_owned()))
+}
+
 /// What devices are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
@@ -214,7 +228,7 @@ fn find<'a>(all: &'a [DeviceInfo], asked: &str, purpose: Purpose) -> Result<&'a 
             }
             _ => Ok(device),
         },
-        [] => Err(Error::Unknown { what: "device", given: asked.to_owned(), nearest: candidates(asked, all) }),
+        [] => Err(unknown(asked, all)),
         several => {
             let names: Vec<String> = several.iter().map(|device| described(device)).collect();
             Err(Error::Usage(format!("device `{asked}` could be any of {}: name it by its index", names.join(", "))))
@@ -222,10 +236,14 @@ fn find<'a>(all: &'a [DeviceInfo], asked: &str, purpose: Purpose) -> Result<&'a 
     }
 }
 
-/// The nearest names; where none is near, all there are.
-fn candidates(asked: &str, all: &[DeviceInfo]) -> Vec<String> {
-    let near = nearest(asked, all.iter().map(|device| device.name.as_str()));
-    if near.is_empty() { all.iter().map(described).collect() } else { near }
+/// With the nearest names; where none is near, with all there are.
+fn unknown(asked: &str, all: &[DeviceInfo]) -> Error {
+    let nearest = nearest(asked, all.iter().map(|device| device.name.as_str()));
+    if nearest.is_empty() {
+        let there: Vec<String> = all.iter().map(described).collect();
+        return Error::Usage(format!("unknown device `{asked}`: there are {}", there.join(", ")));
+    }
+    Error::Unknown { what: "device", given: asked.to_owned(), nearest }
 }
 
 fn described(device: &DeviceInfo) -> String {
@@ -287,6 +305,11 @@ mod tests {
         assert!(chosen(&["gpu"]).unwrap_err().contains("could be any of 1 (Big GPU"));
         assert!(chosen(&["ghost"]).unwrap_err().contains("no memory types"));
         assert!(chosen(&["smal gpu"]).unwrap_err().contains("did you mean Small GPU"));
+        let none = chosen(&["no such thing"]).unwrap_err();
+        assert!(
+            none.starts_with("unknown device `no such thing`: there are 0 (llvmpipe, ") && !none.contains("mean"),
+            "{none}"
+        );
     }
 
     #[test]

@@ -309,6 +309,16 @@ pub struct Text {
     pub body: &'static str,
 }
 
+impl Text {
+    /// What one of its first points says, `Question`, `Unit` or `At a glance`, on one line; nothing where it has none.
+    pub fn point(&self, name: &str) -> String {
+        let begin = format!("- {name}: ");
+        let after = self.body.find(&begin).map_or("", |place| &self.body[place + begin.len()..]);
+        let end = ["\n- ", "\n\n"].iter().filter_map(|end| after.find(end)).min().unwrap_or(after.len());
+        after[..end].split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// What is said of the experiment or the derivation of this name: its file begins with `# NAME: SUMMARY`.
 pub fn text(name: &str) -> Option<Text> {
     let titled = TEXTS.iter().filter_map(|text| text.strip_prefix("# ")?.split_once('\n'));
@@ -350,6 +360,12 @@ mod tests {
         assert!(derived.iter().all(|name| find(name).is_none()), "a derivation bears an experiment's name");
         names.extend(derived);
         assert!(names.iter().all(|name| name.split('/').count() == 2));
+    }
+
+    #[test]
+    fn the_points_of_a_text_are_told_apart() {
+        let text = Text { summary: "", body: "- Question: What\n  does it cost?\n- Unit: ns.\n\n- Unit: not this\n" };
+        assert_eq!(["Question", "Unit", "Time"].map(|name| text.point(name)), ["What does it cost?", "ns.", ""]);
     }
 
     #[test]

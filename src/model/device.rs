@@ -309,6 +309,20 @@ pub enum SubgroupClass {
 }
 
 impl SubgroupClass {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Basic,
+        Self::Vote,
+        Self::Arithmetic,
+        Self::Ballot,
+        Self::Shuffle,
+        Self::ShuffleRelative,
+        Self::Clustered,
+        Self::Quad,
+        Self::Rotate,
+        Self::RotateClustered,
+    ];
+
     /// Vulkan's name of it.
     pub fn vulkan_name(self) -> &'static str {
         match self {
@@ -337,6 +351,9 @@ macro_rules! features {
         }
 
         impl Feature {
+            /// All that Lanescope knows.
+            pub const ALL: &[Self] = &[$(Self::$feature),+];
+
             /// Vulkan's name of it: that of the structure's member, or of the extension where there is none.
             pub fn vulkan_name(self) -> &'static str {
                 match self {

@@ -35,6 +35,7 @@ pub use jsonl::Jsonl;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{RULE_ONLY, Style, Table};
+pub use width::width;
 
 /// Something that rows are written to.
 pub trait Writer {

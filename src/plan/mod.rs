@@ -365,23 +365,30 @@ impl Filter {
 
 /// The error for a name that no experiment bears.
 pub fn unknown_experiment(given: &str) -> Error {
+    let nearest = near_experiments(given);
+    if nearest.is_empty() {
+        return Error::Usage(format!(
+            "unknown experiment `{given}`: names are FAMILY/NAME, as `lanescope list` shows them; `lanescope list WORD` finds some"
+        ));
+    }
+    Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
+}
+
+/// What may be meant by a name that no experiment bears: a whole family, or names.
+fn near_experiments(given: &str) -> Vec<String> {
+    let family = |experiment: &&'static dyn Experiment| experiment.name().split('/').next();
+    let families = nearest(given.strip_suffix("/*").unwrap_or(given), CATALOGUE.iter().filter_map(family));
+    if !families.is_empty() {
+        return families.iter().map(|family| format!("{family}/*")).collect();
+    }
     let mut names: Vec<String> = Vec::new();
     for experiment in CATALOGUE {
         names.push(experiment.name().to_owned());
-        for derived in derived_with(*experiment).into_iter().map(str::to_owned) {
-            // Several experiments may report under one name.
-            if !names.contains(&derived) {
-                names.push(derived);
-            }
-        }
+        names.extend(derived_with(*experiment).into_iter().map(str::to_owned));
         let variants = experiment.variants().iter().filter(|variant| given.contains(':') && !variant.is_empty());
         names.extend(variants.map(|variant| format!("{}:{variant}", experiment.name())));
     }
-    let nearest = nearest(given, names.iter().map(String::as_str));
-    if nearest.is_empty() {
-        return Error::Usage(format!("unknown experiment `{given}`: names are FAMILY/NAME, as `lanescope list` shows them"));
-    }
-    Error::Unknown { what: "experiment", given: given.to_owned(), nearest }
+    nearest(given, names.iter().map(String::as_str))
 }
 
 /// Identifies a configuration across runs, devices and versions: a hash over experiment, variant, the axes that are not at
@@ -524,6 +531,9 @@ mod tests {
         let error = |filters: &[&str], axes: &[&str]| plan(&device, filters, axes).err().unwrap().to_string();
         assert_eq!(error(&["memory/steam"], &[]), "unknown experiment `memory/steam`; did you mean memory/stream?");
         assert!(error(&["calibration/timer:flor"], &[]).contains("calibration/timer:floor"));
+        assert_eq!(error(&["memory"], &[]), "unknown experiment `memory`; did you mean memory/*?");
+        assert_eq!(error(&["memroy/*"], &[]), "unknown experiment `memroy/*`; did you mean memory/*?");
+        assert!(!error(&["zzz"], &[]).contains("did you mean") && error(&["zzz"], &[]).contains("lanescope list"));
         assert!(error(&["memory/stream"], &["widht=1"]).contains("did you mean width?"));
         assert!(error(&["memory/stream"], &["width=3"]).contains("it takes 1, 2, 4"));
         assert!(error(&["memory/[stream"], &[]).contains("no valid filter"));

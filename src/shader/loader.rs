@@ -39,6 +39,14 @@ pub enum LoadError {
     Unfinished,
 }
 
+/// The version of the crate that parses SPIR-V; a test holds it to `Cargo.lock`.
+const RSPIRV_VERSION: &str = "0.13.0+sdk-1.4.341.0";
+
+/// What parses SPIR-V.
+pub fn spirv_parser() -> String {
+    format!("rspirv {RSPIRV_VERSION}")
+}
+
 /// Loads a module.
 ///
 /// # Errors
@@ -233,6 +241,12 @@ mod tests {
             words.extend(&instruction[1..]);
         }
         words
+    }
+
+    #[test]
+    fn the_parser_is_the_one_in_the_lock_file() {
+        let lock = include_str!("../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"rspirv\"\nversion = \"{RSPIRV_VERSION}\"")));
     }
 
     #[test]

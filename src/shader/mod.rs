@@ -26,7 +26,7 @@ pub use files::{FileError, LARGEST_FILE, Reading, from_file, size_macros};
 pub use fit::{Reach, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};
 pub use library::Library;
-pub use loader::{LoadError, load};
+pub use loader::{LoadError, load, spirv_parser};
 pub use local_size::with_local_size_ids;
 pub use localize::{LocalSizeIds, LocalizeError, specializable};
 pub use needs::{Lack, Needs};

@@ -10,7 +10,7 @@ use crate::support::{Ran, devices, lanescope, measured, ran, rows, succeeded};
 fn devices_and_queues_that_are_not_there_are_refused() {
     devices();
     for (arguments, parts) in [
-        (&["-d", "no such thing"][..], &["unknown device `no such thing`", "did you mean 0 ("][..]),
+        (&["-d", "no such thing"][..], &["unknown device `no such thing`", ": there are 0 ("][..]),
         (&["-d", "99"], &["unknown device `99`"]),
         (&["-d", "0", "--queue", "77"], &["has no compute queue family 77; it has 0"]),
     ] {
@@ -82,41 +82,122 @@ fn devices_tells_the_same_in_words_and_as_json() {
         assert!(text.contains(device["device_uuid"].as_str().unwrap()));
         assert!(text.contains(device["driver"]["id"].as_str().unwrap()));
     }
+    // Everything is in both, if it is asked for.
+    let whole = succeeded(&["devices", "-v"]).out;
+    let features = json.as_array().unwrap().iter().flat_map(|device| device["features"].as_array().unwrap());
+    assert!(features.map(|name| name.as_str().unwrap()).all(|name| whole.contains(name)), "{whole}");
+}
+
+/// README shows what the command prints, but for figures that differ from machine to machine.
+#[test]
+fn readme_shows_what_devices_prints() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let text = succeeded(&["devices"]).out;
+    let names = |text: &str| -> Vec<String> {
+        let of_device = text.lines().skip_while(|line| !line.contains(": llvmpipe (")).skip(1);
+        let entries = of_device.take_while(|line| line.starts_with("    "));
+        let names = entries.filter(|line| !line.starts_with("     ")).map(|line| line[4..17].trim().to_owned());
+        // An older Mesa has other features and faults.
+        names.filter(|name| name != "quirk").collect()
+    };
+    assert!(names(&readme).len() > 10, "{readme}");
+    if devices().iter().any(|device| device.driver == "MESA_LLVMPIPE") {
+        assert_eq!(names(&text), names(&readme));
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.split("\n\n").all(|device| device.lines().count() <= 40), "{text}");
 }
 
 /// Processes are found in /proc.
 #[cfg(target_os = "linux")]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 mod locks {
-    use std::process::{Command, Stdio};
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, ChildStderr, Command, Stdio};
+    use std::time::Instant;
 
-    use rustix::process::Signal;
+    use rustix::process::{Pid, Signal, kill_process};
 
     use crate::support::processes::Family;
     use crate::support::{Folder, Ran, devices};
 
+    /// A run on the first device that writes a file, with locks of this test's own, and taking them unlike those of other tests.
+    fn start(folder: &Folder, more: &[&str], file: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
+        command.args(["run", "calibration/empty", "--max-time=20ms", "--preset=quick", "-d", &devices()[0].index, "-o"]);
+        command.arg(folder.path(file)).args(more).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// A run that has the device far longer than others take.
+    fn holding(folder: &Folder) -> Family {
+        let long = ["workgroup/linear", "-a", "local_size_x=1..64:+1", "-a", "n=64..6400:+64", "-q"];
+        let mut run = Family::start(&mut start(folder, &long, "first.csv"));
+        // It has the lock before it makes its file.
+        run.wait_until("it measures", |_| folder.path("first.csv").exists());
+        run
+    }
+
+    /// A run that waits for the device, once it has said so.
+    fn waiting(folder: &Folder, wait: &str) -> (Child, BufReader<ChildStderr>) {
+        let mut run = start(folder, &[wait], "second.csv").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(run.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.starts_with("waiting for ") && line.contains(folder.0.path().to_str().unwrap()), "{line}");
+        assert!(!folder.path("second.csv").exists());
+        (run, said)
+    }
+
+    /// How it ended, and what else it said.
+    fn ended((mut run, said): (Child, BufReader<ChildStderr>)) -> (Option<i32>, Vec<String>) {
+        let lines = said.lines().map(Result::unwrap).collect();
+        (run.wait().unwrap().code(), lines)
+    }
+
     #[test]
     fn a_device_is_measured_on_by_one_run_at_a_time() {
         let folder = Folder::new();
-        let device = &devices()[0].index;
-        let start = |more: &[&str], file: &str| {
-            // Not as other tests, which don't lock.
-            let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
-            command.args(["run", "calibration/empty", "--max-time=20ms", "--preset=quick", "-d", device, "-o"]);
-            command.arg(folder.path(file)).args(more).env("TMPDIR", folder.0.path()).stdin(Stdio::null());
-            command
-        };
-        // It has the lock before it makes its file, and holds it far longer than the others take.
-        let long = ["workgroup/linear", "-a", "local_size_x=1..64:+1", "-a", "n=64..6400:+64", "-q"];
-        let mut first = Family::start(&mut start(&long, "first.csv"));
-        first.wait_until("it measures", |_| folder.path("first.csv").exists());
-        let second: Ran = start(&[], "second.csv").output().unwrap().into();
+        let first = holding(&folder);
+        let second: Ran = start(&folder, &[], "second.csv").output().unwrap().into();
         assert_eq!(second.code, Some(75), "{}", second.err);
-        assert!(second.err.contains("another run measures on ") && second.err.contains("--no-lock"), "{}", second.err);
+        assert!(
+            ["another run measures on ", "--no-lock", "--wait"].iter().all(|part| second.err.contains(part)),
+            "{}",
+            second.err
+        );
         assert!(!folder.path("second.csv").exists());
-        assert_eq!(start(&["--no-lock"], "third.csv").output().unwrap().status.code(), Some(0));
+        assert_eq!(start(&folder, &["--no-lock"], "third.csv").output().unwrap().status.code(), Some(0));
         // However it ends, the lock goes with it, workers or not.
         first.signal(Signal::KILL);
         first.end();
-        assert_eq!(start(&[], "fourth.csv").output().unwrap().status.code(), Some(0));
+        assert_eq!(start(&folder, &[], "fourth.csv").output().unwrap().status.code(), Some(0));
+    }
+
+    #[test]
+    fn who_waits_measures_when_the_other_run_is_over() {
+        let folder = Folder::new();
+        let first = holding(&folder);
+        let second = waiting(&folder, "--wait");
+        first.signal(Signal::KILL);
+        first.end();
+        let (code, said) = ended(second);
+        assert!(code == Some(0) && folder.path("second.csv").exists(), "{said:#?}");
+        assert!(!said.iter().any(|line| line.contains("waiting")), "said once: {said:#?}");
+    }
+
+    #[test]
+    fn the_wait_ends_with_its_time_and_with_the_user() {
+        let folder = Folder::new();
+        let _first = holding(&folder);
+        let started = Instant::now();
+        let (code, said) = ended(waiting(&folder, "--wait=500ms"));
+        assert!(code == Some(75) && started.elapsed().as_millis() >= 500, "{said:#?}");
+        assert!(said.last().unwrap().contains("another run still measures on "), "{said:#?}");
+        let second = waiting(&folder, "--wait");
+        kill_process(Pid::from_raw(second.0.id().try_into().unwrap()).unwrap(), Signal::INT).unwrap();
+        let (code, said) = ended(second);
+        assert_eq!((code, said), (Some(130), vec!["interrupted: nothing was measured".to_owned()]));
+        assert!(!folder.path("second.csv").exists());
     }
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 
-use lanescope::experiments::{CATALOGUE, derived_with, text};
+use lanescope::experiments::{CATALOGUE, DERIVATIONS, Setting, derived_with, text};
+use lanescope::model::{DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
 
 use crate::support::{Ran, lanescope, measured, ran, rows, rows_of, succeeded};
@@ -516,34 +517,138 @@ fn every_row_of_the_catalogue_can_be_read_back() {
 // ---- the other commands ---------------------------------------------------------------------------------------------------
 
 #[test]
-fn the_version_is_the_packages() {
-    assert_eq!(succeeded(&["--version"]).out, format!("lanescope {}\n", env!("CARGO_PKG_VERSION")));
+fn list_and_describe_cover_the_catalogue() {
+    // However lines are broken.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (list, of_memory) = (succeeded(&["list"]).out, succeeded(&["list", "memory/*"]).out);
+    let listed = words(&list);
+    let device = DeviceInfo::mock();
+    let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
+    for experiment in CATALOGUE {
+        let (name, text) = (experiment.name(), text(experiment.name()).unwrap());
+        assert!(listed.contains(&format!("{name} {}", text.summary)), "{name}");
+        assert_eq!(of_memory.contains(name), name.starts_with("memory/"), "{name}");
+        let described = succeeded(&["describe", name]).out;
+        assert!(described.contains("\nHow to read it\n────"), "{described}");
+        for axis in experiment.axes(&setting) {
+            let has_axis = described.contains(&format!("\n  {} = ", axis.name));
+            assert!(has_axis && words(&described).contains(axis.description.as_ref()), "{described}");
+        }
+        assert!(experiment.variants().iter().all(|variant| described.contains(variant)), "{described}");
+    }
+    assert!(list.lines().all(|line| line.chars().count() <= 100));
 }
 
 #[test]
-fn list_and_describe_cover_the_catalogue() {
-    let list = succeeded(&["list"]).out;
-    let of_memory = succeeded(&["list", "memory/*"]).out;
-    for experiment in CATALOGUE {
-        let name = experiment.name();
-        assert!(list.lines().any(|line| line.starts_with(name) && line.ends_with(text(name).unwrap().summary)), "{name}");
-        assert_eq!(of_memory.contains(name), name.starts_with("memory/"), "{name}");
+fn describe_opens_with_question_answer_and_time() {
+    let described = succeeded(&["describe", "memory/stream"]).out;
+    let lines: Vec<&str> = described.lines().collect();
+    assert!(
+        lines[0].starts_with("memory/stream: What is the highest bandwidth") && lines[1].ends_with("in order?"),
+        "{described}"
+    );
+    assert_eq!(lines[2], "Answer: bandwidth in GB/s; higher is better");
+    assert_eq!(lines[3], "Time: 8 to 54 s on a GPU, 16 to 54 s on a processor (estimates for 21 cases)");
+    assert!(lines[4].is_empty() && !described.contains("Question"), "told once: {described}");
+    let names = CATALOGUE.iter().map(|experiment| experiment.name()).chain(DERIVATIONS.iter().map(|of| of.name()));
+    for name in names {
         let described = succeeded(&["describe", name]).out;
-        assert!(described.starts_with(&format!("{name}: ")) && described.contains("\nHow to read it\n────"), "{described}");
-        let device = lanescope::model::DeviceInfo::mock();
-        let setting = lanescope::experiments::Setting {
-            queue: None,
-            device: &device,
-            preset: lanescope::model::Preset::Default,
-            seed: 1,
-        };
-        for axis in experiment.axes(&setting) {
+        let opening: String = described.split("\n\n").next().unwrap().replace("\n  ", " ");
+        let lines: Vec<&str> = opening.lines().collect();
+        assert!(lines.len() == 3 && lines[0].starts_with(&format!("{name}: ")) && lines[0].ends_with('?'), "{described}");
+        assert!(lines[1].starts_with("Answer: ") && lines[1].len() > 12 && !lines[1].contains(" in ;"), "{described}");
+        let is_derived = lines[2].starts_with("Time: none of its own");
+        assert!(is_derived || lines[2].contains(" on a GPU, ") && lines[2].contains("(estimate"), "{described}");
+    }
+    for family in ["memory", "memory/*"] {
+        refused(&["describe", family], &["`memory` is a family", "lanescope list memory"]);
+    }
+}
+
+/// The names that begin a line of a list.
+fn listed(words: &[&str]) -> Vec<String> {
+    let text = succeeded(&[&["list"], words].concat()).out;
+    let names = text.lines().filter_map(|line| line.split_whitespace().next().filter(|name| line.starts_with(name)));
+    names.filter(|name| CATALOGUE.iter().any(|experiment| experiment.name() == *name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn list_finds_experiments_by_names_and_by_what_they_are_about() {
+    let of = |family: &str| CATALOGUE.iter().filter(|of| of.name().starts_with(family)).map(|of| of.name()).collect::<Vec<_>>();
+    let memory = of("memory/");
+    assert_eq!(listed(&["memory"])[..memory.len()], memory, "those of the family come first");
+    assert_eq!(listed(&["memory/*"]), memory);
+    assert_eq!(listed(&["memory/stream", "cache/tlb"]), ["memory/stream", "cache/tlb"], "filters add up");
+    assert_eq!(listed(&["MEMORY", "stream"])[0], "memory/stream", "words narrow");
+    for word in ["atomic", "*atomic*", "atomics"] {
+        assert_eq!(listed(&[word]), ["sync/atomic", "subgroup/aggregate", "sync/false_sharing"], "{word}");
+    }
+    let bandwidth = listed(&["bandwidth"]);
+    let about = ["cache/bandwidth", "shared/bandwidth", "memory/stream", "transfer/copy"];
+    assert!(about.iter().all(|name| bandwidth.iter().any(|found| found == name)), "{bandwidth:?}");
+    assert_eq!(listed(&["texture"]), ["load/path", "load/filter"]);
+    let images = succeeded(&["list", "texel"]).out;
+    assert!(images.contains("load/path"), "by its variants and its text: {images}");
+    assert_eq!(listed(&["warp"]), listed(&["subgroup"]), "as others call it");
+    refused(&["list", "memroy"], &["no experiment is about `memroy`; did you mean memory?"]);
+    refused(&["list", "textrue"], &["did you mean texture?"]);
+    refused(&["list", "memory/steam"], &["did you mean memory/stream?"]);
+    let nothing = ran(&["list", "zzz"]);
+    assert!(nothing.code == Some(2) && !nothing.err.contains("mean"), "{}", nothing.err);
+    refused(&["list", "filter", "barrier", "transpose"], &["no experiment has all of `filter`, `barrier`, `transpose`"]);
+}
+
+#[test]
+fn list_shows_each_variant_once_and_whose_defaults_it_shows() {
+    let text = succeeded(&["list", "-v"]).out;
+    for experiment in CATALOGUE {
+        assert_eq!(text.lines().filter(|line| line.split_whitespace().next() == Some(experiment.name())).count(), 1);
+    }
+    let ops = succeeded(&["list", "subgroup/ops"]).out;
+    assert!(ops.contains("variants: u32, i32, f32, f16, f64, u64, i64, u8, i8, u16, i16\n"), "{ops}");
+    let ops = ops.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        ops.contains("op = shuffle, add, inclusive_add; elect, all, any, all_equal, ..., partitioned (56 values) for u32,"),
+        "{ops}"
+    );
+    assert!(ops.contains("Values are the defaults of a discrete GPU with 16 GiB"), "{ops}");
+    let of_mock = succeeded(&["list", "memory/stream", "-d", "mock"]).out;
+    assert!(of_mock.contains("n = 1048576\n") && of_mock.contains("the defaults of device 0, mock (other)"), "{of_mock}");
+    let (short, long) = (succeeded(&["list", "memory"]).out, succeeded(&["list", "memory", "-v"]).out);
+    assert!(!short.contains("local_size_x = ") && short.contains("-v shows") && long.contains("local_size_x = "), "{short}");
+}
+
+#[test]
+fn list_tells_programs_everything() {
+    let json: serde_json::Value = serde_json::from_str(&succeeded(&["list", "--json"]).out).unwrap();
+    let experiments = json["experiments"].as_array().unwrap();
+    let names = experiments.iter().map(|experiment| experiment["experiment"].as_str().unwrap());
+    assert!(names.eq(CATALOGUE.iter().map(|experiment| experiment.name())));
+    assert_eq!((json["device_kind"].as_str(), json["device_name"].as_str()), (Some("discrete"), Some("")));
+    for experiment in experiments {
+        assert!(experiment["question"].as_str().unwrap().ends_with('?'), "{experiment}");
+        assert!(
+            !experiment["metrics"].as_array().unwrap().is_empty() && experiment["cases"].as_u64() > Some(0),
+            "{experiment}"
+        );
+        assert!(experiment["least_seconds"].as_f64() < experiment["most_seconds"].as_f64(), "{experiment}");
+        for axis in experiment["axes"].as_array().unwrap() {
             assert!(
-                described.contains(&format!("\n  {} = ", axis.name)) && described.contains(axis.description.as_ref()),
-                "{described}"
+                !axis["meaning"].as_str().unwrap().is_empty() && !axis["defaults"].as_array().unwrap().is_empty(),
+                "{axis}"
             );
         }
-        assert!(experiment.variants().iter().all(|variant| described.contains(variant)), "{described}");
+    }
+    let found: serde_json::Value = serde_json::from_str(&succeeded(&["list", "--json", "load/path:ssbo_*"]).out).unwrap();
+    let [one] = &found["experiments"].as_array().unwrap()[..] else { panic!("{found}") };
+    let variants = one["variants"].as_array().unwrap();
+    assert!(variants.len() > 1 && variants.iter().all(|variant| variant.as_str().unwrap().starts_with("ssbo_")), "{found}");
+    // README lists all of them.
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let axes = experiments.iter().flat_map(|experiment| experiment["axes"].as_array().unwrap());
+    let parts = experiments.iter().chain(axes).chain(json["derivations"].as_array().unwrap()).chain([&json]);
+    for key in parts.flat_map(|part| part.as_object().unwrap().keys()).collect::<BTreeSet<_>>() {
+        assert!(readme.contains(&format!("`{key}`")), "README has no `{key}`");
     }
 }
 

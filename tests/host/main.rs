@@ -24,6 +24,7 @@ mod mutants;
 mod pairs;
 mod passes;
 mod race;
+mod readme;
 #[path = "../recorded/mod.rs"]
 mod recorded;
 mod reflection;
@@ -39,3 +40,4 @@ mod support;
 mod tune;
 mod tune_images;
 mod tune_resume;
+mod version;

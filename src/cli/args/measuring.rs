@@ -79,6 +79,11 @@ pub struct Measuring {
     #[arg(long)]
     pub no_lock: bool,
 
+    /// Wait for a device that another run has: as long as it takes, or at most this long, such as 10min (default: end at once, with
+    /// exit code 75)
+    #[arg(long, value_name = "TIME", value_parser = duration, num_args = 0..=1, require_equals = true, conflicts_with = "no_lock")]
+    pub wait: Option<Option<Duration>>,
+
     /// No progress and no remarks: rows, and the answer of a search, alone
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,

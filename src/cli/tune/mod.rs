@@ -67,7 +67,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     found::check_files(&arguments)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let header = header.choosing(&rows.columns)?;
-    let _locks = lock::take_all(&settings, &targets)?;
+    let Some(_locks) = lock::take_all(&settings, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
     let template = template(&settings, &targets, &kernel, &space);
     let hash = kernel.hash().map_err(|failure| usage(&failure))?;

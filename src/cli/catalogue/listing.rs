@@ -1,0 +1,85 @@
+//! The list of experiments, for people.
+
+use std::fmt;
+
+use super::entry::Entry;
+use super::find::Found;
+use super::nominal::is_nominal;
+use super::words::{defaults, hanging, shortened, whose};
+use crate::cli::prose::wrapped;
+use crate::experiments::derived_with;
+use crate::model::DeviceInfo;
+
+/// So many experiments are shown with their variants and axes unless the user asks for more: about a screen.
+const DETAILED: usize = 8;
+
+/// Before the variants and the axes of an experiment.
+const INDENT: &str = "    ";
+
+/// The list as text.
+pub struct Listing<'l> {
+    /// What is listed.
+    pub found: &'l Found,
+    /// Whose defaults are shown.
+    pub device: &'l DeviceInfo,
+    /// Whether variants and axes are shown of however many there are.
+    pub is_detailed: bool,
+    /// The longest line, in characters.
+    pub width: usize,
+}
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Found { entries, also } = self.found;
+        let is_detailed = self.is_detailed || entries.len() <= DETAILED;
+        let names = entries.iter().map(|entry| entry.name().len()).max().unwrap_or(0);
+        for entry in entries {
+            self.title(f, entry, names)?;
+            if is_detailed {
+                self.detail(f, entry)?;
+            }
+        }
+        if !also.is_empty() {
+            let names: Vec<&str> = also.iter().map(Entry::name).collect();
+            writeln!(f, "\n{}", hanging(&format!("Mentioned by: {}", names.join(", ")), self.width, 2))?;
+        }
+        writeln!(f, "\n{}", wrapped(&self.advice(is_detailed), self.width))
+    }
+}
+
+impl Listing<'_> {
+    /// The name, and the summary beside it, below itself where it is long.
+    fn title(&self, f: &mut fmt::Formatter<'_>, entry: &Entry, names: usize) -> fmt::Result {
+        let column = names + 2;
+        let summary = wrapped(entry.summary(), self.width.saturating_sub(column));
+        let summary = summary.replace('\n', &format!("\n{:column$}", ""));
+        writeln!(f, "{:column$}{summary}", entry.name())
+    }
+
+    fn detail(&self, f: &mut fmt::Formatter<'_>, entry: &Entry) -> fmt::Result {
+        if !entry.variants.is_empty() {
+            self.line(f, &format!("variants: {}", shortened(&entry.variants, "variants")))?;
+        }
+        let derived = derived_with(entry.experiment);
+        if !derived.is_empty() {
+            self.line(f, &format!("derives: {}", derived.join(", ")))?;
+        }
+        entry.axes().iter().try_for_each(|(axis, values)| self.line(f, &format!("{} = {}", axis.name, defaults(values))))
+    }
+
+    fn line(&self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+        let lines = hanging(text, self.width - INDENT.len(), INDENT.len() / 2);
+        lines.lines().try_for_each(|line| writeln!(f, "{INDENT}{line}"))
+    }
+
+    fn advice(&self, is_detailed: bool) -> String {
+        let first = match (is_detailed, is_nominal(self.device)) {
+            (false, _) => "`lanescope list WORD` finds experiments, -v shows the variants and axes of all.".to_owned(),
+            (true, true) => {
+                format!("Values are the defaults of {}; -d shows those of a device, as in `-d 0`.", whose(self.device))
+            }
+            (true, false) => format!("Values are the defaults of {}.", whose(self.device)),
+        };
+        first + " `lanescope describe NAME` explains one."
+    }
+}
