@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -116,9 +117,14 @@ impl Bar {
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     // The bar shows without it as well.
     let _ = write!(out, "{:.0} %, ", 100.0 * state.fraction());
-    if state.pos() > 0 {
-        let _ = write!(out, "{:#} left, ", HumanDuration(state.eta()));
+    if let Some(left) = time_left(state.elapsed(), state.fraction().into()) {
+        let _ = write!(out, "{:#} left, ", HumanDuration(left));
     }
+}
+
+/// What is left if the rest goes on as all so far did. What went last says less: cases are loaded fast, then visited slowly.
+fn time_left(elapsed: Duration, done: f64) -> Option<Duration> {
+    (done > 0.0).then(|| elapsed.mul_f64((1.0 / done - 1.0).clamp(0.0, 1e6)))
 }
 
 /// However the run ends, the terminal is left clean.
@@ -131,6 +137,12 @@ impl Drop for Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_is_done() {
+        let left = |done: f64| time_left(Duration::from_secs(10), done);
+        assert_eq!((left(0.0), left(0.25), left(1.0)), (None, Some(Duration::from_secs(30)), Some(Duration::ZERO)));
+    }
 
     #[test]
     fn it_counts_unseen_as_well() {
