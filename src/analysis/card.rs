@@ -7,10 +7,19 @@ use crate::gpu::known_peaks;
 use crate::model::{AxisValue, Bound, Flag, Status};
 use crate::record::Record;
 use crate::stats;
-use crate::units::{Bytes, Nanos, rate};
+use crate::units::{Bytes, Nanos, rate, rounded};
 
 /// A workgroup size is on the flat part of streaming from this share of the best rate on.
 const FLAT: f64 = 0.95;
+
+/// A figure is at its limit from this share of it on: clocks are told no better.
+const AT_LIMIT: f64 = 0.995;
+
+/// Sizes whose latencies are told where no levels are.
+const MOST_SIZES: usize = 4;
+
+/// The workgroup whose barrier is told, if it was measured.
+const USUAL_SIZE: u64 = 256;
 
 /// What share of the rows has to bear a flag before it is about the machine and not about them.
 const MANY: f64 = 0.25;
@@ -45,15 +54,18 @@ const LINES: &[Line] = &[
     ("shared memory", |rows| rows.shared()),
     ("caches", |rows| rows.caches()),
     ("latency", |rows| rows.latencies()),
-    ("subgroup", |rows| rows.subgroup()),
     ("core clock", |rows| rows.clock()),
-    ("workgroup size", |rows| rows.flat_size()),
-    ("empty dispatch", |rows| rows.time(rows.first("calibration/empty", "", &[])?)),
-    ("workgroup barrier", |rows| rows.workgroup_barrier()),
-    ("pipeline barrier", |rows| rows.pipeline_barrier()),
-    ("round trip", |rows| rows.time(rows.best("dispatch/fence", &[])?)),
-    ("transfer", |rows| rows.transfer()),
+    ("workgroups", |rows| together([rows.subgroup(), rows.flat_size()])),
+    ("dispatch", |rows| together([rows.empty_dispatch(), rows.round_trip()])),
+    ("barrier", |rows| together([rows.workgroup_barrier(), rows.pipeline_barrier()])),
+    ("transfer", |rows| together([rows.transfer("host_to_device", "to the device"), rows.transfer("device_to_host", "back")])),
 ];
+
+/// What is told of several things on one line.
+fn together(told: [Option<String>; 2]) -> Option<String> {
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
 
 impl Card {
     /// Of the rows of one device.
@@ -92,10 +104,17 @@ impl<'r> Rows<'r> {
         self.first(experiment, variant, &[]).filter(|row| row.is_derived())
     }
 
-    /// The one with the best figure.
-    fn best(&self, experiment: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
-        let merit = |row: &Record| row.value.unwrap_or(f64::NAN) * if row.better == "lower" { -1.0 } else { 1.0 };
-        self.of(experiment, axes).max_by(|one, other| merit(one).total_cmp(&merit(other)))
+    /// The one with the best figure that is sure: by the worse end of its interval, since the best of many that are alike would be the
+    /// noisiest. Where problems differ in size, of the largest: smaller ones may lie in caches.
+    fn surest(&self, experiment: &str, axes: &[(&str, &str)]) -> Option<&'r Record> {
+        let size = |row: &Record| row.by_axis.get("n").cloned();
+        let largest = self.of(experiment, axes).filter_map(|row| integer(row, "n")).max().map(AxisValue::Integer);
+        let sure = |row: &Record| match row.better.as_str() {
+            "lower" => -row.value_ci_high.or(row.value).unwrap_or(f64::INFINITY),
+            _ => row.value_ci_low.or(row.value).unwrap_or(f64::NEG_INFINITY),
+        };
+        let those = self.of(experiment, axes).filter(|row| largest.is_none() || size(row) == largest);
+        those.max_by(|one, other| sure(one).total_cmp(&sure(other)))
     }
 
     /// A rate in words, beside the device's known limit.
@@ -103,8 +122,11 @@ impl<'r> Rows<'r> {
         let (value, half) = value_and_half(row);
         let vendor = row.vendor_id.and_then(|id| u32::try_from(id).ok()).unwrap_or_default();
         let limit = bound.and_then(|bound| known_peaks(vendor, &row.device_name).limit(bound));
-        let beside = limit.map(|limit| format!(", {:.0} % of its limit", 100.0 * value / limit)).unwrap_or_default();
-        format!("{}{beside}", rate(value, half, &row.unit))
+        let beside = limit.map(|limit| match value / limit {
+            share if share >= AT_LIMIT => ", at its limit".to_owned(),
+            share => format!(", {:.0} % of its limit", 100.0 * share),
+        });
+        format!("{}{}", rate(value, half, &row.unit), beside.unwrap_or_default())
     }
 
     fn peak(&self, kind: &str, bound: Bound) -> Option<String> {
@@ -121,15 +143,11 @@ impl<'r> Rows<'r> {
     }
 
     fn stream(&self, op: &str) -> Option<String> {
-        Some(self.figure(self.best("memory/stream", &[("op", op)])?, Some(Bound::Memory)))
-    }
-
-    fn time(&self, row: &Record) -> Option<String> {
-        row.value.map(|ns| Nanos(ns).to_string())
+        Some(self.figure(self.surest("memory/stream", &[("op", op)])?, Some(Bound::Memory)))
     }
 
     fn shared(&self) -> Option<String> {
-        let row = self.derived("peak/summary", "shared").or_else(|| self.best("shared/bandwidth", &[]))?;
+        let row = self.derived("peak/summary", "shared").or_else(|| self.surest("shared/bandwidth", &[]))?;
         let banks = self.derived("shared/banks", "count").and_then(|row| row.value);
         let width = self.derived("shared/banks", "width").and_then(|row| row.value);
         let banks = banks.map(|count| format!("; {count:.0} banks")).unwrap_or_default();
@@ -139,29 +157,27 @@ impl<'r> Rows<'r> {
 
     /// The levels that were inferred: how large, and how long a load takes.
     fn caches(&self) -> Option<String> {
-        let figure = |variant: String| self.derived("cache/levels", &variant).and_then(|row| row.value);
         let level = |place: usize| {
-            let size = Bytes(whole(figure(format!("capacity_{place}"))?));
-            let latency = figure(format!("latency_{place}")).map(|ns| format!(" ({})", Nanos(ns)));
-            Some(format!("{size}{}", latency.unwrap_or_default()))
+            let size = self.derived("cache/levels", &format!("capacity_{place}"))?;
+            let latency = self.derived("cache/levels", &format!("latency_{place}")).map(|row| format!(" ({})", time(row)));
+            Some(format!("{}{}", bytes(size), latency.unwrap_or_default()))
         };
         let levels: Vec<String> = (1..=5).map_while(level).collect();
-        let beyond = figure("latency_beyond".to_owned()).map(|ns| format!("; beyond, {}", Nanos(ns)));
+        let beyond = self.derived("cache/levels", "latency_beyond").map(|row| format!("; beyond, {}", time(row)));
         (!levels.is_empty()).then(|| format!("{}{}", levels.join(", "), beyond.unwrap_or_default()))
     }
 
-    /// Where no levels were inferred, what loads take from sets of several sizes.
+    /// Where no levels were inferred, what loads take from sets of a few sizes.
     fn latencies(&self) -> Option<String> {
         if self.caches().is_some() {
             return None;
         }
-        let size = |row: &Record| match row.by_axis.get("working_set_bytes") {
-            Some(AxisValue::Integer(bytes)) => Some(*bytes),
-            _ => None,
-        };
-        let measured: BTreeMap<u64, f64> =
-            self.of("cache/latency", &[]).filter_map(|row| Some((size(row)?, row.value?))).collect();
-        let told: Vec<String> = measured.iter().map(|(bytes, ns)| format!("{} in {}", Nanos(*ns), Bytes(*bytes))).collect();
+        let measured: BTreeMap<u64, &Record> =
+            self.of("cache/latency", &[]).filter_map(|row| Some((integer(row, "working_set_bytes")?, row))).collect();
+        let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
+        let last = measured.len().saturating_sub(1);
+        let few = measured.iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, entry)| entry);
+        let told: Vec<String> = few.map(|(size, row)| format!("{} in {}", time(row), Bytes(*size))).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
@@ -170,7 +186,7 @@ impl<'r> Rows<'r> {
         sizes.sort_unstable();
         sizes.dedup();
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        (!sizes.is_empty()).then(|| format!("{} invocations", sizes.join(" or ")))
+        (!sizes.is_empty()).then(|| format!("subgroups of {}", sizes.join(" or ")))
     }
 
     fn clock(&self) -> Option<String> {
@@ -178,43 +194,72 @@ impl<'r> Rows<'r> {
         (!readings.is_empty()).then(|| format!("{:.0} MHz", stats::median(&readings)))
     }
 
-    /// The smallest workgroup that streams about as fast as the best.
+    /// The smallest workgroup from which on all stream about as fast as the best; else the best.
     fn flat_size(&self) -> Option<String> {
         let most = self.of("workgroup/linear", &[]).filter_map(|row| row.items_per_pass).max()?;
-        let sizes = || self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
-        let best = sizes().filter_map(|row| row.value).fold(0.0, f64::max);
-        let flat = sizes().filter(|row| row.value >= Some(FLAT * best)).filter_map(|row| row.local_size_x).min()?;
-        (sizes().count() > 2).then(|| format!("streams at full speed from {flat} invocations on"))
+        let of_most = self.of("workgroup/linear", &[]).filter(|row| row.items_per_pass == Some(most));
+        let sizes: BTreeMap<u64, f64> = of_most.filter_map(|row| Some((row.local_size_x?, row.value?))).collect();
+        let (best_at, best) = sizes.iter().max_by(|one, other| one.1.total_cmp(other.1))?;
+        let flat = sizes.iter().rev().take_while(|(_, rate)| **rate >= FLAT * best).last();
+        let words = match flat {
+            Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
+            _ => format!("streaming is fastest with {best_at} invocations"),
+        };
+        (sizes.len() > 2).then_some(words)
     }
 
-    /// What a barrier adds to a step through workgroup memory.
+    fn empty_dispatch(&self) -> Option<String> {
+        Some(format!("{} when empty", time(self.first("calibration/empty", "", &[])?)))
+    }
+
+    fn round_trip(&self) -> Option<String> {
+        Some(format!("round trip {}", time(self.surest("dispatch/fence", &[("dispatches", "1")])?)))
+    }
+
+    /// What a barrier adds to a step through workgroup memory, where that can be told: of workgroups of 256, or of the largest.
     fn workgroup_barrier(&self) -> Option<String> {
-        let step = |kind: &str| self.first("sync/barrier", "", &[("kind", kind), ("traffic", "shared")]);
-        let (with, without) = (step("control")?, step("nothing")?);
-        let added = with.value? - without.value?;
-        let size = with.local_size_x.map(|size| format!(", {size} invocations")).unwrap_or_default();
-        (added > 0.0).then(|| format!("{}{size}", Nanos(added)))
+        let steps = |kind| self.of("sync/barrier", kind);
+        let others = |row: &Record| {
+            row.by_axis.iter().filter(|(name, _)| *name != "kind").map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        let with = steps(&[("kind", "control"), ("traffic", "shared")])
+            .max_by_key(|row| (row.local_size_x == Some(USUAL_SIZE), row.local_size_x))?;
+        let without = steps(&[("kind", "nothing"), ("traffic", "shared")]).find(|row| others(row) == others(with))?;
+        let (low, high) = (with.value_ci_low? - without.value_ci_high?, with.value_ci_high? - without.value_ci_low?);
+        let added = Nanos(with.value? - without.value?);
+        let size = with.local_size_x.filter(|size| *size > 1)?;
+        (low > 0.0 && high < 2.0 * added.0).then(|| format!("{added} in a workgroup of {size}"))
     }
 
     fn pipeline_barrier(&self) -> Option<String> {
-        let row = self.best("dispatch/pipeline_barrier", &[("barrier", "memory"), ("side", "device")])?;
-        Some(format!("{} with its dispatch", self.time(row)?))
+        let row = self.surest("dispatch/pipeline_barrier", &[("barrier", "memory"), ("side", "device")])?;
+        Some(format!("{} between dispatches", time(row)))
     }
 
-    fn transfer(&self) -> Option<String> {
-        let way = |direction: &str, words: &str| {
-            let row = self.best("transfer/copy", &[("direction", direction)])?;
-            Some(format!("{words} {}", self.figure(row, None)))
-        };
-        let ways: Vec<String> =
-            [way("host_to_device", "to the device"), way("device_to_host", "back")].into_iter().flatten().collect();
-        (!ways.is_empty()).then(|| ways.join(", "))
+    fn transfer(&self, direction: &str, words: &str) -> Option<String> {
+        let row = self.surest("transfer/copy", &[("direction", direction)])?;
+        Some(format!("{words} {}", self.figure(row, None)))
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "capacities are far below 2^53")]
-fn whole(bytes: f64) -> u64 {
-    bytes.round() as u64
+/// A time in words.
+fn time(row: &Record) -> String {
+    Nanos(row.value.unwrap_or(f64::NAN)).to_string()
+}
+
+/// Bytes with the digits that their interval allows.
+fn bytes(row: &Record) -> String {
+    let (value, half) = value_and_half(row);
+    let (unit, of) =
+        [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)].into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
+    format!("{} {unit}", rounded(value / of, half.map(|half| half / of)))
+}
+
+fn integer(row: &Record, axis: &str) -> Option<u64> {
+    match row.by_axis.get(axis) {
+        Some(AxisValue::Integer(number)) => Some(*number),
+        _ => None,
+    }
 }
 
 /// A figure, and half its interval where it has one.
@@ -248,16 +293,18 @@ fn trust(rows: &[Record]) -> (Vec<String>, bool) {
 
 fn summary(measured: &[&Record], ok: &[&Record]) -> String {
     let with = |status: Status| measured.iter().filter(|row| row.status == status.as_str()).count();
-    let skipped = with(Status::Skipped);
-    let failed = measured.len() - ok.len() - skipped - with(Status::Planned);
+    let others = [Status::Skipped, Status::Planned, Status::NotRun].map(with);
+    let [skipped, planned, not_run] = others;
+    let failed = measured.len() - ok.len() - others.iter().sum::<usize>();
     let checked = ok.iter().filter(|row| row.checked == "true" || row.checked == "invariant").count();
     let noise: Vec<f64> = ok.iter().filter_map(|row| row.noise).collect();
-    let mut said = format!("{} measured, {checked} checked", counted(ok.len() as u64, "case"));
-    for (count, what) in [(skipped, "skipped"), (failed, "failed")].into_iter().filter(|(count, _)| *count > 0) {
+    let mut said = format!("{} measured, {checked} checked", ok.len());
+    let others = [(skipped, "skipped"), (failed, "failed"), (not_run, "not run"), (planned, "only planned")];
+    for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
         said += &format!(", {count} {what}");
     }
     if !noise.is_empty() {
-        said += &format!("; median noise {:.1} %", 100.0 * stats::median(&noise));
+        said += &format!("; noise {:.1} %", 100.0 * stats::median(&noise));
     }
     said
 }
@@ -266,17 +313,18 @@ fn summary(measured: &[&Record], ok: &[&Record]) -> String {
 fn wrong(measured: &[&Record]) -> Vec<String> {
     let wrong = measured.iter().filter(|row| row.status == Status::WrongResult.as_str()).count() as u64;
     let doubted = measured.iter().filter(|row| row.is_implausible()).count() as u64;
-    let wrong = (wrong > 0)
-        .then(|| format!("wrong results: {}; the driver or the tool is to blame, see `reason`", counted(wrong, "case")));
+    let wrong = (wrong > 0).then(|| format!("wrong results: {}, see the column `reason`", counted(wrong, "case")));
     let doubted = (doubted > 0)
-        .then(|| format!("figures that can't be right: {}, left out above; see `reason`", counted(doubted, "case")));
+        .then(|| format!("figures that can't be right: {}, left out above, see the column `reason`", counted(doubted, "case")));
     wrong.into_iter().chain(doubted).collect()
 }
 
 /// What all figures are to be read by.
 fn circumstances(ok: &[&Record]) -> Vec<String> {
     let all_but_few = |is: &dyn Fn(&Record) -> bool| ok.iter().filter(|row| is(row)).count() * 2 > ok.len();
-    let known: [(bool, &str); 3] = [
+    let is_cold = ok.iter().any(|row| row.cache == "cold");
+    let known: [(bool, &str); 4] = [
+        (is_cold, "rows with cold caches are left out above"),
         (all_but_few(&|row| row.validation == Some(true)), "the validation layer was on, which slows everything down"),
         (all_but_few(&|row| row.device_type == "cpu"), "it is the host's processor: don't compare it with a GPU"),
         (all_but_few(&|row| row.timer == "host"), "timed by the host's clock: launching and waiting are part of every figure"),
@@ -325,6 +373,11 @@ mod tests {
         Record { row_kind: "derived".to_owned(), ..row(experiment, variant, &[], value, unit) }
     }
 
+    fn within(row: Record, half: f64) -> Record {
+        let value = row.value.unwrap();
+        Record { value_ci_low: Some(value - half), value_ci_high: Some(value + half), ..row }
+    }
+
     fn fact(rows: &[Record], label: &str) -> Option<String> {
         Card::new(rows).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
     }
@@ -351,7 +404,7 @@ mod tests {
         let failed = Record { status: "timeout".to_owned(), value: None, ..read() };
         let card = Card::new(&[doubted, failed]);
         assert_eq!(card.facts, []);
-        assert_eq!(card.trust[0], "1 case measured, 1 checked, 1 failed; median noise 1.0 %");
+        assert_eq!(card.trust[0], "1 measured, 1 checked, 1 failed; noise 1.0 %");
         assert!(card.trust[1].contains("can't be right: 1 case"), "{:?}", card.trust);
     }
 
@@ -361,10 +414,22 @@ mod tests {
             .map(|(size, ns)| row("cache/latency", "", &[("working_set_bytes", size)], ns, "ns"));
         assert_eq!(fact(&loads, "latency").as_deref(), Some("23.6 ns in 16 KiB, 147 ns in 8 MiB"));
         let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
-            .map(|(variant, value, unit)| derived("cache/levels", variant, value, unit));
+            .map(|(variant, value, unit)| within(derived("cache/levels", variant, value, unit), 0.15 * value));
         let rows = [&loads[..], &levels[..]].concat();
-        assert_eq!(fact(&rows, "caches").as_deref(), Some("208 KiB (23.6 ns); beyond, 330 ns"));
+        assert_eq!(fact(&rows, "caches").as_deref(), Some("210 KiB (23.6 ns); beyond, 330 ns"));
         assert_eq!(fact(&rows, "latency"), None);
+    }
+
+    #[test]
+    fn of_many_sizes_a_few_are_told() {
+        let names: Vec<String> = (10..27).map(|octave| (1_u64 << octave).to_string()).collect();
+        let row = |name: &String| {
+            let mut row = row("cache/latency", "", &[], 5.0, "ns");
+            row.by_axis.insert("working_set_bytes".to_owned(), AxisValue::Integer(name.parse().unwrap()));
+            row
+        };
+        let told = fact(&names.iter().map(row).collect::<Vec<_>>(), "latency").unwrap();
+        assert_eq!(told, "5.00 ns in 1 KiB, 5.00 ns in 64 KiB, 5.00 ns in 4 MiB, 5.00 ns in 64 MiB");
     }
 
     #[test]
@@ -372,8 +437,12 @@ mod tests {
         let step =
             |kind, ns| row("sync/barrier", "", &[("kind", kind), ("traffic", "shared"), ("local_size_x", "256")], ns, "ns");
         let rows = [step("nothing", 21.8), step("control", 38.1)];
-        assert_eq!(fact(&rows, "workgroup barrier").as_deref(), Some("16.3 ns, 256 invocations"));
-        assert_eq!(fact(&rows[1..], "workgroup barrier"), None);
+        assert_eq!(fact(&rows, "barrier"), None, "without intervals nobody knows");
+        let sure = rows.clone().map(|row| within(row, 0.1));
+        assert_eq!(fact(&sure, "barrier").as_deref(), Some("16.3 ns in a workgroup of 256"));
+        assert_eq!(fact(&sure[1..], "barrier"), None);
+        let overlap = rows.map(|row| within(row, 9.0));
+        assert_eq!(fact(&overlap, "barrier"), None);
     }
 
     #[test]
@@ -383,8 +452,10 @@ mod tests {
             ..row("workgroup/linear", "", &[("local_size_x", size)], value, "GB/s")
         };
         let rows = [size("1", 20.0), size("32", 630.0), size("256", 2630.0), size("1024", 2642.0)];
-        assert!(fact(&rows, "workgroup size").unwrap().ends_with(" from 256 invocations on"));
-        assert_eq!(fact(&rows[2..], "workgroup size"), None, "two sizes show no flat part");
+        assert_eq!(fact(&rows, "workgroups").as_deref(), Some("full streaming speed from 256 invocations on"));
+        assert_eq!(fact(&rows[2..], "workgroups"), None, "two sizes show no flat part");
+        let falls = [&rows[..3], &[size("1024", 2400.0)]].concat();
+        assert_eq!(fact(&falls, "workgroups").as_deref(), Some("streaming is fastest with 256 invocations"));
     }
 
     #[test]
