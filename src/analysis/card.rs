@@ -29,6 +29,8 @@ const MANY: f64 = 0.25;
 pub struct Card {
     /// The device.
     pub device: String,
+    /// How its UUID begins.
+    pub uuid: String,
     /// Its driver, and what kind of device it is.
     pub driver: String,
     /// What is told of it: a label, and the figure in words. What couldn't be told is left out.
@@ -76,7 +78,8 @@ impl Card {
         let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
         let driver = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
         let (trust, is_doubtful) = trust(rows);
-        Self { device: first.device_name, driver: format!("{driver} ({})", first.device_type), facts, trust, is_doubtful }
+        let uuid = first.device_uuid.chars().take(8).collect();
+        Self { device: first.device_name, uuid, driver: format!("{driver} ({})", first.device_type), facts, trust, is_doubtful }
     }
 }
 

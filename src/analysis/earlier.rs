@@ -146,6 +146,12 @@ pub fn needed() -> Vec<&'static str> {
     NEEDED.into_iter().chain(NEEDED_TO_KEEP).collect()
 }
 
+/// Those of them that a file with this header doesn't have.
+pub fn lacking(header: &Header) -> Vec<&'static str> {
+    let there: BTreeSet<&str> = header.names().collect();
+    needed().into_iter().filter(|name| !there.contains(name)).collect()
+}
+
 /// Demands that a file to be resumed has the columns that its new rows have, and those that resuming needs.
 ///
 /// # Errors
@@ -163,6 +169,14 @@ pub fn check_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(),
             listed(missing)
         ));
     }
+    check_same_columns(rows, header)
+}
+
+/// Demands that a file has the columns that new rows have.
+///
+/// # Errors
+/// Which are too many, or missing.
+pub fn check_same_columns<R: Read>(rows: &Recovery<R>, header: &Header) -> Result<(), String> {
     let (there, wanted): (BTreeSet<&str>, BTreeSet<&str>) = (rows.columns().collect(), header.names().collect());
     let own: Vec<&str> = there.difference(&wanted).copied().collect();
     if !own.is_empty() {

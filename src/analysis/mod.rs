@@ -20,5 +20,5 @@ mod words;
 
 pub use card::Card;
 pub use relations::Relations;
-pub use rows::{DeviceRows, Group, NEEDED, Position, Row, Rows};
+pub use rows::{DeviceRows, Group, NEEDED, Position, Purpose, Row, Rows};
 pub use words::counted;

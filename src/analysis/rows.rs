@@ -43,6 +43,49 @@ pub const NEEDED: [&str; 27] = [
     "written_at",
 ];
 
+/// The columns without which a card would say less than rows do.
+const NEEDED_FOR_CARD: [&str; 13] = [
+    "unit",
+    "better",
+    "checked",
+    "noise",
+    "value_ci_low",
+    "value_ci_high",
+    "device_name",
+    "device_type",
+    "vendor_id",
+    "timer",
+    "items_per_pass",
+    "local_size_x",
+    "validation",
+];
+
+/// What rows are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To become one file: a row that was cut is to be measured first.
+    Merging,
+    /// The same, whatever is missing.
+    MergingPart,
+    /// To be looked at.
+    Card,
+}
+
+impl Purpose {
+    fn needed(self) -> Vec<&'static str> {
+        let more: &[&str] = if self == Self::Card { &NEEDED_FOR_CARD } else { &[] };
+        NEEDED.iter().chain(more).copied().collect()
+    }
+
+    /// What can't be done without a column.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
+            Self::Card => "there is no card without; were they left out by --columns?",
+        }
+    }
+}
+
 /// Where a row stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -121,6 +164,8 @@ pub struct Rows {
     conflicts: BTreeMap<usize, Vec<Place>>,
     /// The first contradiction of each group about its plan.
     disputes: BTreeMap<usize, String>,
+    /// Files whose last row was cut.
+    torn: Vec<String>,
     /// Files with columns that nobody here knows.
     newer: Vec<(PathBuf, String)>,
 }
@@ -138,13 +183,13 @@ impl Rows {
     ///
     /// # Errors
     /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
-    pub fn read(&mut self, path: &Path) -> Result<(), Error> {
+    pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
         let mut recovery = Recovery::open(path).map_err(usage)?;
-        let missing = recovery.missing(&NEEDED);
+        let missing = recovery.missing(&purpose.needed());
         if !missing.is_empty() {
-            let (file, missing) = (shown(path), listed(missing));
-            return Err(Error::Usage(format!("{file} lacks {missing}: rows can't be merged without (see --columns)")));
+            let (file, missing, why) = (shown(path), listed(missing), purpose.words());
+            return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
         while let Some(record) = recovery.next() {
@@ -160,7 +205,15 @@ impl Rows {
         }
         if let Some(cut) = recovery.cut() {
             let file = shown(path);
-            return Err(Error::Usage(format!("{file}: {cut}: finish it by `lanescope run` as before, with --resume {file}")));
+            if purpose == Purpose::Merging {
+                let mend = if recovery.is_of_v1() {
+                    "--partial leaves it out".to_owned()
+                } else {
+                    format!("finish it by `lanescope run` as before, with --resume {file}, or leave it out by --partial")
+                };
+                return Err(Error::Usage(format!("{file}: {cut}: {mend}")));
+            }
+            self.torn.push(format!("{file}: {cut} and is left out"));
         }
         if let Some((major, minor)) = newest.filter(|newest| *newest > version(SCHEMA_VERSION)) {
             self.newer.push((path.to_owned(), format!("v{major}.{minor}")));
@@ -294,7 +347,7 @@ impl Rows {
             let rows = counted(unplaced, "row");
             format!("{rows} without a place in a plan (written before schema v1.1): whether others are missing can't be told")
         });
-        newer.chain(unplaced).collect()
+        self.torn.iter().cloned().chain(newer).chain(unplaced).collect()
     }
 
     /// What contradicts.

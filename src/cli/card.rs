@@ -1,35 +1,47 @@
 //! `lanescope card`: what the devices of files of rows are.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
 
 use super::args::Card;
-use crate::analysis::{Rows, related};
+use super::stdout::print;
+use crate::analysis::{Purpose, Rows, gaps, related};
 use crate::error::{EXIT_OK, Error};
-use crate::output::{CardWriter, Mode, Progress, Writer};
+use crate::output::{self, CardWriter, Mode, Progress, Staged, Writer};
 
 /// Reads the files, and writes the card of their rows, a column for each device.
 pub fn card(arguments: &Card) -> anyhow::Result<u8> {
-    let progress = Progress::new(Mode::Normal);
+    let file = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(taken) = file.and_then(|file| arguments.files.iter().find(|read| output::is_same_file(read, file))) {
+        return Err(Error::Usage(format!("{} holds the rows: name another file for the card", taken.display())).into());
+    }
     let mut rows = Rows::default();
-    let mut files = Vec::new();
     for file in &arguments.files {
-        rows.read(file)?;
-        files.push(file.display().to_string());
+        rows.read(file, Purpose::Card)?;
     }
-    let faults = rows.faults();
-    if let Some(first) = faults.first() {
-        progress.note(&format!("note: {first} of rows that differ, those of the first file are shown"));
-    }
-    let out: Box<dyn Write> = match &arguments.output {
-        Some(path) => {
-            let created = File::create(path);
-            Box::new(created.map_err(|error| Error::Usage(format!("can't write {}: {error}", path.display())))?)
-        }
-        None => Box::new(io::stdout().lock()),
-    };
-    let mut writer = CardWriter::new(out, files);
+    tell(&rows, &Progress::new(Mode::Normal));
+    let mut text = Vec::new();
+    let mut writer = CardWriter::new(&mut text, arguments.files.iter().map(|file| file.display().to_string()).collect());
     related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;
     writer.finish()?;
+    drop(writer);
+    let text = String::from_utf8(text).context("the card is no text")?;
+    let Some(file) = file else { return print(&text) };
+    let staged = Staged::new(file);
+    let unwritable = |error: std::io::Error| Error::Usage(format!("can't write {}: {error}", file.display()));
+    fs::write(staged.path(), text).map_err(unwritable)?;
+    staged.finish().map_err(unwritable)?;
     Ok(EXIT_OK)
+}
+
+/// Says what the rows don't.
+fn tell(rows: &Rows, progress: &Progress) {
+    for note in rows.notes().iter().chain(&gaps::told(rows)) {
+        progress.note(&format!("note: {note}"));
+    }
+    if let Some(fault) = rows.faults().first() {
+        progress.note(&format!("note: {}. The rows of the first file are shown.", fault.trim_end_matches(':')));
+    }
 }

@@ -13,6 +13,7 @@ use super::sink::Sink;
 use super::target::Targets;
 use super::voice::Voice;
 use crate::analysis::Relations;
+use crate::experiments::DERIVATIONS;
 use crate::measure::{
     BLOCK_CASES, CaseKey, Event, JUDGED_ROUNDS, Measured, Opener, Options, PairBase, Pool, Rule, Session, Task,
 };
@@ -323,9 +324,15 @@ impl<'r> DeviceRun<'r> {
         }
     }
 
-    /// Says what can't be concluded from so few rows: to who asked for certain experiments, since the overview is too small for much.
-    fn tell_lacking(&self, line: &str) {
-        if self.settings.filters.is_empty() { self.progress().detail(line) } else { self.progress().note(line) }
+    /// Says what can't be concluded from so few rows: to who asked for it, by its name or by that of the experiment that it follows from.
+    /// What follows from several isn't asked for by asking for one of them.
+    fn tell_lacking(&self, conclusion: &str, line: &str) {
+        let is_joint = DERIVATIONS.iter().any(|derivation| derivation.name() == conclusion);
+        let is_asked = match is_joint {
+            true => self.settings.filters.iter().any(|filter| filter == conclusion),
+            false => !self.settings.filters.is_empty(),
+        };
+        if is_asked { self.progress().note(line) } else { self.progress().detail(line) }
     }
 
     /// Writes the figures that follow from the rows of this device. A shard has not all of them, nor have cases that are listed.
@@ -336,7 +343,7 @@ impl<'r> DeviceRun<'r> {
         let cache = self.common().cache();
         for (derived, flags) in self.relations.derive() {
             if let Some(lacking) = derived.lacking() {
-                self.tell_lacking(&format!("note: {} {}: {lacking}", derived.experiment, derived.variant));
+                self.tell_lacking(derived.experiment, &format!("note: {} {}: {lacking}", derived.experiment, derived.variant));
                 continue;
             }
             let mut row = self.template.clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::Merge;
 use super::outputs;
-use crate::analysis::{Rows, counted, gaps, related};
+use crate::analysis::{Purpose, Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
 use crate::model::Status;
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
@@ -13,10 +13,13 @@ use crate::record::{Header, Record};
 /// Reads the files, checks that nothing is missing and nothing contradicts, and writes what they hold together.
 pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
+    if arguments.format == Some(Format::Card) {
+        return Err(Error::Usage("`lanescope card FILE...` makes the card of files".to_owned()).into());
+    }
     let targets = outputs::targets(&arguments.output, arguments.format, None)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
-        rows.read(file)?;
+        rows.read(file, if arguments.partial { Purpose::MergingPart } else { Purpose::Merging })?;
     }
     rows.notes().iter().for_each(|note| progress.note(&format!("note: {note}")));
     let (mut faults, gaps) = (rows.faults(), gaps::told(&rows));
@@ -38,10 +41,10 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
 ///
 /// # Errors
 /// Where it can't be read or replaced; it stays as it is.
-pub fn renew(file: &Path, columns: &[String]) -> anyhow::Result<()> {
+pub fn renew(file: &Path, columns: &[String], is_anonymous: bool) -> anyhow::Result<()> {
     let mut rows = Rows::default();
-    rows.read(file)?;
-    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous: false }).map(drop)
+    rows.read(file, Purpose::Merging)?;
+    write(&rows, vec![(Target::File(file.to_owned()), Format::Csv)], Form { columns, is_anonymous }).map(drop)
 }
 
 /// What is written of each row.

@@ -10,7 +10,7 @@ use super::outputs;
 use super::settings::{RowFiles, RunSettings};
 use super::target::Targets;
 use crate::analysis::Relations;
-use crate::analysis::earlier::{Judge, check_columns};
+use crate::analysis::earlier::{Judge, check_columns, check_same_columns};
 use crate::error::Error;
 use crate::model::DeviceInfo;
 use crate::output::{self, Format, Outputs, Staged, Target};
@@ -23,6 +23,8 @@ pub struct Kept {
     devices: Vec<DeviceKept>,
     /// The file that holds them, to be continued.
     file: Option<PathBuf>,
+    /// Whether the host's name stays out of them.
+    is_anonymous: bool,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -51,7 +53,7 @@ impl Kept {
         templates: &[Record],
         header: &Header,
     ) -> anyhow::Result<Self> {
-        let mut kept = Self::nothing(plans.len());
+        let mut kept = Self { is_anonymous: settings.common.rows.are_anonymous, ..Self::nothing(plans.len()) };
         let RowFiles { resume, are_staged, .. } = &settings.common.rows;
         let Some(asked) = resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
@@ -123,6 +125,9 @@ impl Kept {
                 Some((device, planned)) => {
                     self.devices[device].keep(&planned, &row);
                     let mut row = row;
+                    if self.is_anonymous {
+                        row.host.clear();
+                    }
                     row.name_base(&planned, judge.plan(device));
                     // Its file is the only one that these rows are for.
                     let _ = outputs.write(&row)?;
@@ -214,7 +219,9 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
         Err(error) if error.holds_no_rows() => return Ok(None),
         Err(error) => return Err(Error::Usage(error.to_string()).into()),
     };
-    let has_own_columns = check_columns(&rows, header).is_ok();
+    let has_own_columns = check_same_columns(&rows, header).is_ok();
+    // Without it, whose rows these are can't be told by them; their columns are this search's.
+    let has_plans = header.names().any(|name| name == "plan_id");
     let mut rows = rows.peekable();
     if rows.peek().is_none() {
         return Ok(None);
@@ -224,7 +231,7 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
         return Err(Error::Usage(format!("{name} {words}")).into());
     }
     // What this search wrote, its journal has as well.
-    if has_own_columns && rows.all(|row| row.is_ok_and(|row| row.plan_id == template.plan_id)) {
+    if has_own_columns && rows.all(|row| row.is_ok_and(|row| !has_plans || row.plan_id == template.plan_id)) {
         return Ok(None);
     }
     let beside = keep_beside(file)?;

@@ -14,6 +14,7 @@ use super::target::Targets;
 use super::template::{device_row, in_common, run_row};
 use super::voice::Voice;
 use super::{interrupt, lanes, lock, merge, outputs};
+use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::DeviceInfo;
@@ -37,6 +38,12 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
+    let lacking = lacking(&header);
+    if !lacking.is_empty() && !settings.is_dry {
+        voice
+            .progress
+            .note(&format!("note: what is interrupted can't be resumed: --columns leaves out {}", lacking.join(", ")));
+    }
     let Some(_locks) = lock::take_all(&settings.common, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };
     let templates = templates(&settings.common, &targets, &plans);
     let mut journals = Journals::claim(rows.resume.iter().chain(&rows.files).map(PathBuf::as_path))?;
@@ -71,13 +78,15 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let code = sink.finish();
     let code = measured.and(code)?;
     if interrupt::is_asked() {
-        journals.hint().into_iter().for_each(|hint| progress.note(&hint));
+        if lacking.is_empty() {
+            journals.hint().into_iter().for_each(|hint| progress.note(&hint));
+        }
         return Ok(EXIT_INTERRUPTED);
     }
     outputs::finish(staged)?;
     if let (Some(file), true, None) = (&rows.resume, kept.is_anything(), settings.shard) {
         // In the plan's order, and rows that were kept compared with bases that are new.
-        merge::renew(file, &rows.columns)?;
+        merge::renew(file, &rows.columns, rows.are_anonymous)?;
     }
     journals.finish();
     Ok(code)

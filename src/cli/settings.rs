@@ -247,8 +247,9 @@ impl RunSettings {
         // A device may be paired with itself.
         common.devices.may_repeat = typed.paired;
         common.evict = typed.cold.then(|| typed.evict_bytes.map_or(Evict::Usual, Evict::Bytes));
-        // Of everything, a card says what matters.
-        if typed.filters.is_empty() && !typed.tables && !typed.dry_run {
+        // Of everything, a card says what matters; whoever asks for certain rows wants to see them.
+        let asks_for_certain = !typed.filters.is_empty() || typed.cases.is_some() || typed.shard.is_some();
+        if !(asks_for_certain || typed.paired || typed.cold || typed.tables || typed.dry_run) {
             common.rows.on_terminal = Format::Card;
         }
         // A part of a file looks whole.

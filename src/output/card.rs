@@ -50,7 +50,11 @@ fn shown(cards: &[Card], files: &[String], width: u16) -> String {
     let mut grid = Grid::new();
     grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     let between = if cards.len() == 1 { ", " } else { "\n" };
-    let heads = cards.iter().map(|card| format!("{}{between}{}", card.device, card.driver));
+    let heads = cards.iter().map(|card| {
+        let is_alone = cards.iter().filter(|other| (&other.device, &other.driver) == (&card.device, &card.driver)).count() == 1;
+        let which = if is_alone { String::new() } else { format!(" ({}...)", card.uuid) };
+        format!("{}{which}{between}{}", card.device, card.driver)
+    });
     grid.set_header(std::iter::once(String::new()).chain(heads));
     for label in labels(cards) {
         let fact = |card: &Card| {
@@ -115,6 +119,7 @@ mod tests {
     fn card(device: &str, facts: &[(&'static str, &str)], is_doubtful: bool) -> Card {
         Card {
             device: device.to_owned(),
+            uuid: "0123abcd".to_owned(),
             driver: "a driver (discrete)".to_owned(),
             facts: facts.iter().map(|(label, text)| (*label, (*text).to_owned())).collect(),
             trust: vec!["2 cases measured, 2 checked; median noise 0.1 %".to_owned()],
@@ -143,6 +148,39 @@ mod tests {
         next: lanescope describe memory/stream  # what it measures, how to read it
         ");
         assert_eq!(labels(&cards), ["fp32", "fp64", "subgroup"]);
+    }
+
+    #[test]
+    fn devices_of_one_name_are_told_apart() {
+        let cards = [card("one", &[], false), card("one", &[], false)];
+        assert_eq!(shown(&cards, &[], 80).matches("one (0123abcd...)").count(), 2);
+    }
+
+    #[test]
+    fn a_card_is_at_most_25_lines() {
+        let facts: Vec<(&'static str, &str)> = [
+            "fp32",
+            "fp16",
+            "fp64",
+            "int32",
+            "int8 dot product",
+            "matrix product",
+            "memory read",
+            "memory copy",
+            "shared memory",
+            "caches",
+            "core clock",
+            "workgroups",
+            "dispatch",
+            "barrier",
+            "transfer",
+        ]
+        .map(|label| (label, "66.45 TFLOP/s, 100 % of its limit"))
+        .to_vec();
+        let mut card = card("NVIDIA H100 80GB HBM3", &facts, true);
+        card.trust.push("141 of 155 cases bear the flag contended: other programs took the processor: run it again".to_owned());
+        let text = shown(&[card], &["rows.csv".to_owned()], 80);
+        assert!(text.lines().count() <= 25, "{text}");
     }
 
     #[test]

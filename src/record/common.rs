@@ -5,6 +5,9 @@ use super::schema::{COLUMNS, Column, Record};
 /// Columns outside the group `identity` that are the same in all rows of a run on one device.
 const OF_RUNS: [&str; 5] = ["validation", "robustness", "seed", "plan_id", "plan_cases"];
 
+/// What makes two rows of a case two measurements.
+const FIGURES: [&str; 5] = ["status", "value", "time_ns", "run_id", "quality_flags"];
+
 fn is_of_run(column: &Column) -> bool {
     column.group == "identity" || OF_RUNS.contains(&column.name)
 }
@@ -23,6 +26,12 @@ impl Record {
         let differs: Vec<bool> =
             self.fields().into_iter().zip(other.fields()).map(|(own, other)| own.cell() != other.cell()).collect();
         self.empty(|place| differs[place]);
+    }
+
+    /// Empties the columns that another row leaves empty, but for figures: a row without one is no copy of a row with one.
+    pub(super) fn keep_known(&mut self, other: &Self) {
+        let is_empty: Vec<bool> = other.fields().into_iter().map(|field| field.cell().is_empty()).collect();
+        self.empty(|place| is_empty[place] && !FIGURES.contains(&COLUMNS[place].name));
     }
 
     fn empty(&mut self, which: impl Fn(usize) -> bool) {

@@ -17,13 +17,27 @@ pub(super) fn without_folders(cell: &str) -> String {
     cell.split(';').map(named).collect::<Vec<_>>().join(";")
 }
 
-/// A value with its paths cut down to their last parts. Lists of paths are joined by `:`, whatever the system: in the column, `;` stands
-/// between variables.
+/// What stands for a path that names no file: a folder of a user's may bear the user's name.
+const FOLDER: &str = "(folder)";
+
+/// A value with its paths cut down to the files that they name. Lists of paths are joined by `:`, whatever the system: in the column, `;`
+/// stands between variables.
 fn file_names(value: &str) -> String {
     // A Windows path has a colon of its own.
-    let separator = if value.contains('\\') { ';' } else { ':' };
-    let last = |path: &str| path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    value.split([separator, ';']).map(last).collect::<Vec<_>>().join(":")
+    let has_drives = value.contains('\\') || value.split([';', ',']).any(|part| part.get(1..3) == Some(":/"));
+    let between = if has_drives { ';' } else { ':' };
+    let paths = |part: &str| part.split([between, ';']).map(file_name).collect::<Vec<_>>().join(":");
+    value.split(',').map(paths).collect::<Vec<_>>().join(",")
+}
+
+/// The file that a path names. What is no path stays as it is.
+fn file_name(path: &str) -> &str {
+    let separators = ['/', '\\'];
+    if !path.contains(separators) {
+        return path;
+    }
+    let last = path.trim_end_matches(separators).rsplit(separators).next().unwrap_or_default();
+    if last.contains('.') { last } else { FOLDER }
 }
 
 #[cfg(test)]
@@ -37,19 +51,22 @@ mod tests {
     #[test]
     fn a_path_is_its_last_part() {
         assert_eq!(cell("/home/ann/drivers/lvp_icd.json"), "VK_DRIVER_FILES=lvp_icd.json");
-        assert_eq!(cell("/home/ann/a.json:b.json:/opt/drivers/"), "VK_DRIVER_FILES=a.json:b.json:drivers");
+        assert_eq!(cell("/home/ann/a.json:b.json:/opt/drivers/"), "VK_DRIVER_FILES=a.json:b.json:(folder)");
         assert_eq!(cell(r"C:\Users\ann\a.json;D:\b.json"), "VK_DRIVER_FILES=a.json:b.json");
         assert_eq!(cell("nodcc,llvm"), "VK_DRIVER_FILES=nodcc,llvm");
+        assert_eq!(cell("/home/ann"), "VK_DRIVER_FILES=(folder)");
+        assert_eq!(cell("C:/Users/ann/x.log"), "VK_DRIVER_FILES=x.log");
+        assert_eq!(cell("print,/home/ann/x.log,all"), "VK_DRIVER_FILES=print,x.log,all");
         assert_eq!(cell(""), "VK_DRIVER_FILES=");
     }
 
     #[test]
     fn variables_are_sorted_and_a_cell_can_be_cut_again() {
-        let variables = [("B", "/x/y"), ("A", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let variables = [("B", "/x/y.z"), ("A", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let cell = environment(variables);
-        assert_eq!(cell, "A=1;B=y");
+        assert_eq!(cell, "A=1;B=y.z");
         assert_eq!(without_folders(&cell), cell);
-        assert_eq!(without_folders("A=1;B=/home/ann/y:/home/ann/z;C"), "A=1;B=y:z;C");
+        assert_eq!(without_folders("A=1;B=/home/ann/y.a:/home/ann/z;C"), "A=1;B=y.a:(folder);C");
         assert_eq!(without_folders(""), "");
     }
 }

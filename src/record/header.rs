@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::cell::Cell;
 use super::schema::{COLUMNS, KEPT, Record, position};
+use super::v1;
 use crate::error::{Error, nearest};
 
 /// Which columns a file has, known before the first row: all fixed ones or those that were chosen, then one for each axis of the
@@ -27,12 +28,14 @@ impl Header {
     /// # Errors
     /// A name that is no column's, with what may have been meant.
     pub fn choosing(mut self, names: &[String]) -> Result<Self, Error> {
-        if let Some(unknown) = names.iter().find(|name| position(name).is_none() && !self.axes.contains(*name)) {
-            let nearest = nearest(unknown, self.names());
-            return Err(Error::Unknown { what: "column", given: unknown.clone(), nearest });
+        let names: Vec<&String> = names.iter().filter(|name| !name.is_empty()).collect();
+        if let Some(unknown) = names.iter().find(|name| position(name).is_none() && !self.axes.contains(**name)) {
+            let today = v1::position(unknown).map(|place| COLUMNS[place].name.to_owned());
+            let nearest = today.map_or_else(|| nearest(unknown, self.names()), |today| vec![today]);
+            return Err(Error::Unknown { what: "column", given: (*unknown).clone(), nearest });
         }
         if !names.is_empty() {
-            let is_chosen = |name: &str| KEPT.contains(&name) || names.iter().any(|chosen| chosen == name);
+            let is_chosen = |name: &str| KEPT.contains(&name) || names.iter().any(|chosen| *chosen == name);
             self.fixed.retain(|place| is_chosen(COLUMNS[*place].name));
         }
         Ok(self)
@@ -93,6 +96,8 @@ mod tests {
         let mut record = Record { value: Some(2.5), host: "here".to_owned(), ..Record::new() };
         record.set_axes(&Point::new([("n".into(), 4_u64.into())]));
         assert_eq!(header.cells(&record), ["n=4", "", "2.5", "", "", "", "", "here", "v2.0", "4"]);
+        assert_eq!(choose(&["value", ""]).unwrap(), choose(&["value"]).unwrap());
+        insta::assert_snapshot!(choose(&["flags"]).unwrap_err(), @"unknown column `flags`; did you mean quality_flags?");
         insta::assert_snapshot!(choose(&["valeu"]).unwrap_err(), @"unknown column `valeu`; did you mean value?");
     }
 }

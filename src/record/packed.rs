@@ -24,7 +24,7 @@ impl Packed {
         Self(bytes.into())
     }
 
-    /// The row again. Axes that fixed columns hold, and all others, come from the column `axes`.
+    /// The row again. Axes that fixed columns hold, and all others, come from the column `axis_values`.
     pub fn record(&self) -> Record {
         let mut record = Record::default();
         for (field, cell) in record.fields_mut().into_iter().zip(self.0.split(|byte| *byte == SEPARATOR)) {

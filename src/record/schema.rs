@@ -91,7 +91,7 @@ columns! {
         noise: real in "ratio", "Half the confidence interval over time_ns.";
         quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
-        failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; of a case that was not run, when its device failed; empty where nobody knows.";
+        failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
         metric: text, "What value is: the figure that the experiment is about.";
         better: text, "higher or lower: which value is the better one.";
         checked: text, "true (every output element was compared), invariant, or false.";
@@ -203,7 +203,7 @@ impl Record {
         Self { schema: SCHEMA_VERSION.to_owned(), ..Self::default() }
     }
 
-    /// Takes the axes of a point: the column `axes`, and a column for each; an axis that a fixed column holds fills that.
+    /// Takes the axes of a point: the column `axis_values`, and a column for each; an axis that a fixed column holds fills that.
     pub fn set_axes(&mut self, point: &Point) {
         self.axis_values = point.to_string();
         self.by_axis = point.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();

@@ -68,11 +68,17 @@ pub fn choose(first: &Record, second: &Record) -> Choice {
     if is_same_measurement(first, second) { Choice::First } else { Choice::Conflict }
 }
 
-/// Whether two rows differ at most in what an earlier merge may have said of one of them.
+/// Whether two rows differ at most in what an earlier merge may have said of one of them, or left out.
 fn is_same_measurement(first: &Record, second: &Record) -> bool {
     let differ_in_doubt = first.is_implausible() != second.is_implausible();
-    let own = |row: &Record| {
-        let mut own = Record { relative: None, relative_to: String::new(), ..row.clone() };
+    // What only one of them has, the other was written without.
+    let keep = |row: &Record, other: &Record| {
+        let mut own = row.clone();
+        own.keep_known(other);
+        own
+    };
+    let own = |row: &Record, other: &Record| {
+        let mut own = Record { relative: None, relative_to: String::new(), ..keep(row, other) };
         if differ_in_doubt {
             own.reason.clear();
             let others = row.quality_flags.split(';').filter(|flag| *flag != Flag::Implausible.name());
@@ -80,7 +86,7 @@ fn is_same_measurement(first: &Record, second: &Record) -> bool {
         }
         own
     };
-    own(first) == own(second)
+    own(first, second) == own(second, first)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! `cargo test --test host resume::` runs one file of them.
 
 mod arithmetic;
+mod card;
 mod catalogue;
 mod cli;
 mod confirm;

@@ -566,7 +566,10 @@ fn rows_of_schema_1_become_rows_of_today() {
             assert_eq!(folder.merged(&[folder.write(&format!("old{i}.csv"), text)]), new, "{name}, form {i}");
         }
         let torn = folder.write("torn.csv", &old[..old.len() - 9]);
-        assert!(folder.refused(&[torn], 2).contains("the last row was cut at line"));
+        let error = folder.refused(&[torn.clone()], 2);
+        assert!(error.contains("the last row was cut at line") && error.contains("--partial"), "{error}");
+        let ran = folder.merge(&["--partial", &torn]);
+        assert!(ran.code == Some(0) && ran.err.contains("is left out"), "{}", ran.err);
         let header = folder.write("header.csv", &old[..400]);
         assert!(folder.refused(&[header], 2).contains("ends within its header line"));
         // A value by its own name, as Python's csv module would look it up.
@@ -633,6 +636,11 @@ fn columns_can_be_chosen_and_the_host_withheld() {
     }
     let error = ran(&["merge", &file, "--columns", "vallue"]);
     assert!(error.code == Some(2) && error.err.contains("unknown column `vallue`; did you mean value"), "{}", error.err);
+    // What was written without something is no other measurement.
+    let copies = [&["--anonymous"][..], &["--columns", &NEEDED.join(",")]].map(merged);
+    for (i, copy) in copies.into_iter().enumerate() {
+        assert_eq!(folder.merged(&[file.clone(), folder.write(&format!("copy{i}.csv"), copy)]), whole());
+    }
     let anonymous = rows(&merged(&["--anonymous"]));
     assert!(anonymous.iter().all(|row| row.host.is_empty() && !row.cpu_name.is_empty()));
     let run = ["run", "calibration/empty", "-d", "mock", "--anonymous", "--columns", "host,os,value", "--format", "jsonl"];

@@ -19,7 +19,8 @@ pub struct Measuring {
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
-    /// Format of standard output, and of files whose ending doesn't tell (default: table on a terminal, else csv)
+    /// Format of standard output, and of files whose ending doesn't tell (default: on a terminal a table, or a card of the device where no experiment is
+    /// named; else csv)
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 

@@ -59,8 +59,8 @@ flag_values!(Preset {
 });
 
 flag_values!(Format {
-    Csv: "csv", "Comma-separated values, every column";
-    Jsonl: "jsonl", "One JSON object per row, every column that isn't empty";
+    Csv: "csv", "Comma-separated values, every column or those of --columns";
+    Jsonl: "jsonl", "One JSON object per row: what isn't empty of the columns";
     Table: "table", "For people: the columns that matter";
     Markdown: "markdown", "The same as Markdown";
     Card: "card", "For people: what the device is, in a few lines";
