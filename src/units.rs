@@ -158,9 +158,10 @@ fn at_place(value: f64, place: i32) -> String {
 
 /// A time by the unit in which it is from 1 to 1000, as this shows it.
 fn in_unit(ns: f64, shown: impl Fn(f64) -> String) -> String {
-    const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
-    let last = UNITS.len() - 1;
-    let first = UNITS[..last].iter().position(|(size, _)| ns.abs() < size * 1e3).unwrap_or(last);
+    const UNITS: [(f64, &str); 5] = [(1e-3, "ps"), (1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+    let (usual, last) = (1, UNITS.len() - 1);
+    let fitting = UNITS[..last].iter().position(|(size, _)| ns.abs() < size * 1e3).unwrap_or(last);
+    let first = if ns == 0.0 { usual } else { fitting };
     let in_place = |place: usize| {
         let (size, unit) = UNITS[place];
         (shown(ns / size), unit)
@@ -282,8 +283,8 @@ mod tests {
             (999_996.0, Some(40_000.0), "1.00 ms"),
             (999.4e9, None, "999.4 s"),
             (3.6e13, Some(1e12), "36000 s"),
-            (0.004_32, Some(0.01), "0.0043 ns"),
-            (-0.31, Some(0.02), "-0.31 ns"),
+            (0.004_32, Some(0.01), "4.3 ps"),
+            (-0.31, Some(0.02), "-310 ps"),
             (0.0, Some(1.0), "0 ns"),
             (f64::INFINITY, None, "inf s"),
         ];

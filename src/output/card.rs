@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table as Grid};
 
 use super::Writer;
-use super::table::RULE_ONLY;
+use super::text_table::RULE_ONLY;
 use super::width::width;
 use crate::analysis::Card;
 use crate::record::Record;
