@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::args::Card;
 use crate::analysis::{Rows, related};
 use crate::error::{EXIT_OK, Error};
-use crate::output::{CardWriter, Mode, Progress, Writer};
+use crate::output::{CardWriter, Mode, Page, Progress, Writer};
 
 /// Reads the files, and writes the card of their rows, a column for each device.
 pub fn card(arguments: &Card) -> anyhow::Result<u8> {
@@ -21,14 +21,15 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     if let Some(first) = faults.first() {
         progress.note(&format!("note: {first} of rows that differ, those of the first file are shown"));
     }
-    let out: Box<dyn Write> = match &arguments.output {
+    let (out, page): (Box<dyn Write>, Page) = match &arguments.output {
         Some(path) => {
             let created = File::create(path);
-            Box::new(created.map_err(|error| Error::Usage(format!("can't write {}: {error}", path.display())))?)
+            let file = created.map_err(|error| Error::Usage(format!("can't write {}: {error}", path.display())))?;
+            (Box::new(file), Page::FILE)
         }
-        None => Box::new(io::stdout().lock()),
+        None => (Box::new(io::stdout().lock()), Page::stdout()),
     };
-    let mut writer = CardWriter::new(out, files);
+    let mut writer = CardWriter::new(out, files, page);
     related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;
     writer.finish()?;
     Ok(EXIT_OK)

@@ -1,7 +1,7 @@
 //! Text broken into lines.
 
 use super::page::Page;
-use super::tone::inked;
+use super::tone::Tone;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Lines of at most this width. They end at spaces; a word that is longer is cut, if it can be behind a mark within it, and never
@@ -12,7 +12,15 @@ pub fn broken(text: &str, width: usize) -> Vec<String> {
 
 /// Words in lines that fit a page.
 pub fn paragraph(words: &str, page: Page) -> String {
-    inked(broken(words, page.width.into()).iter().fold(String::new(), |text, line| text + line + "\n"))
+    Tone::Plain.paragraph(words, page)
+}
+
+impl Tone {
+    /// Words of this tone in lines that fit a page.
+    pub fn paragraph(self, words: &str, page: Page) -> String {
+        let lines = broken(words, page.width.into());
+        lines.iter().fold(String::new(), |text, line| text + &self.painted(line, page) + "\n")
+    }
 }
 
 /// The width of the widest line.

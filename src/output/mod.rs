@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
+mod answer;
 mod card;
 mod code;
 mod csv;
@@ -27,10 +28,10 @@ mod testing;
 mod text_table;
 mod tone;
 mod view;
-mod width;
 
 pub use crate::staged::Staged;
 
+pub use answer::answer_text;
 pub use card::CardWriter;
 pub use code::CodeFolder;
 pub use csv::Csv;
@@ -41,9 +42,8 @@ pub use page::Page;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
-pub use text_table::{Align, Cell, Column, Need, RULE_ONLY, TextTable, remark};
+pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
 pub use tone::Tone;
-pub use width::width;
 
 /// Something that rows are written to.
 pub trait Writer {
@@ -117,7 +117,7 @@ impl Format {
             Self::Jsonl => Box::new(Jsonl::new(out, header)),
             Self::Table => Box::new(Table::new(out, Style::Text(page))),
             Self::Markdown => Box::new(Table::new(out, Style::Markdown)),
-            Self::Card => Box::new(CardWriter::new(out, files.to_vec())),
+            Self::Card => Box::new(CardWriter::new(out, files.to_vec(), page)),
         })
     }
 }

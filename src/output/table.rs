@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::mem;
 
 use super::Writer;
-use super::lines::paragraph;
+use super::lines::{broken, paragraph};
 use super::page::Page;
 use super::text_table::remark;
 use super::tone::{Tone, harmless};
@@ -117,11 +117,7 @@ impl Style {
         let more = if continued { " (continued)" } else { "" };
         let constant = harmless(&constant.join(", "));
         match (self, constant.as_str()) {
-            (Self::Text(page), "") => format!("\n{}", paragraph(&format!("{experiment}{more}"), page)),
-            (Self::Text(page), _) => {
-                let constant = Tone::Quiet.marked(&constant, page);
-                format!("\n{}", paragraph(&format!("{experiment}{more}: {constant}"), page))
-            }
+            (Self::Text(page), _) => format!("\n{}", heading(&format!("{experiment}{more}"), &constant, page)),
             (Self::Markdown, "") => format!("\n### {experiment}{more}\n\n"),
             (Self::Markdown, _) => format!("\n### {experiment}{more}\n\n`{constant}`\n\n"),
         }
@@ -156,6 +152,16 @@ impl Style {
             Self::Markdown => format!("- {words}\n"),
         }
     }
+}
+
+/// What rows are of, and, dim, what is the same in all of them.
+fn heading(of: &str, constant: &str, page: Page) -> String {
+    let whole = if constant.is_empty() { of.to_owned() } else { format!("{of}: {constant}") };
+    let painted = |(i, line): (usize, &String)| match line.split_at_checked(of.len()).filter(|_| i == 0) {
+        Some((of, rest)) => format!("{of}{}\n", Tone::Quiet.painted(rest, page)),
+        None => format!("{}\n", Tone::Quiet.painted(line, page)),
+    };
+    broken(&whole, page.width.into()).iter().enumerate().map(painted).collect()
 }
 
 fn flags(doubts: &[&Doubt]) -> String {
@@ -482,7 +488,7 @@ mod tests {
         };
         assert_eq!(
             ["\u{1b}[31m", "\u{1b}[33m", "\u{1b}[2m"].map(of),
-            ["timeout: the worker was", "launch_bound", "matrix_size=4096"]
+            ["timeout: the worker was", "launch_bound", ": matrix_size=4096"]
         );
         assert!(![page(80), Style::Markdown].iter().any(|style| shown(*style, &a_wide_run()).contains('\u{1b}')));
     }

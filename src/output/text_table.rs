@@ -12,7 +12,7 @@ use super::tone::{Tone, harmless, inked};
 use fit::{Demand, fitted};
 
 /// No borders, a rule below the titles (in the order of `comfy_table::Table::load_preset`).
-pub const RULE_ONLY: &str = "     ──            ";
+const RULE_ONLY: &str = "     ──            ";
 
 /// Where rows are whole, whatever the width.
 const IN_ROWS: &str = "a wider terminal or -o FILE.csv has them";
@@ -61,6 +61,12 @@ impl Column {
     /// Numbers, which are never broken.
     pub fn numbers(title: impl Into<String>, need: Need) -> Self {
         Self { title: title.into(), align: Align::Right, wraps: false, need }
+    }
+
+    /// Numbers where all of these values are, words else.
+    pub fn of_values(title: impl Into<String>, need: Need, mut values: impl Iterator<Item = String>) -> Self {
+        let are_numbers = values.all(|value| value.is_empty() || value.parse::<u64>().is_ok());
+        if are_numbers { Self::numbers(title, need) } else { Self::words(title, need) }
     }
 }
 
@@ -134,6 +140,13 @@ impl TextTable {
             return text;
         }
         text + &remark(&format!("left out for want of width: {}; {}", left_out.join(", "), self.elsewhere), page)
+    }
+
+    /// The same, moved in.
+    pub fn indented(&self, indent: usize, page: Page) -> String {
+        let narrower = Page { width: page.width.saturating_sub(u16::try_from(indent).unwrap_or(0)), ..page };
+        let text = self.fitted(narrower);
+        text.lines().fold(String::new(), |moved, line| moved + &" ".repeat(indent) + line + "\n")
     }
 
     /// The same as GitHub's Markdown, whose lines have no end.

@@ -65,8 +65,7 @@ fn axes(records: &[Record]) -> (Vec<String>, Vec<Shown<'_>>) {
             constant.push(format!("{axis}={only}"));
             continue;
         }
-        let is_number = values.iter().all(|value| value.is_empty() || value.parse::<u64>().is_ok());
-        let column = if is_number { Column::numbers(axis, Need::Central) } else { Column::words(axis, Need::Central) };
+        let column = Column::of_values(axis, Need::Central, values.into_iter());
         columns.push((column, Box::new(move |record| value(record, axis))));
     }
     (constant, columns)
