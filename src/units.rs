@@ -87,7 +87,7 @@ pub fn time(ns: f64, half: Option<f64>) -> String {
 /// A ratio with the digits that its interval allows, of which this is half. Near 1 it is read by how far it is from 1, so that it has
 /// the same decimals on both sides: `0.9997` and `1.0002`.
 pub fn ratio(value: f64, half: Option<f64>) -> String {
-    if value == 1.0 { "1".to_owned() } else { at_place(value, ratio_place(value, half)) }
+    at_place(value, ratio_place(value, half))
 }
 
 /// A ratio with both ends of its interval, all to the same place: `2.020 [2.014, 2.023]`.
@@ -106,7 +106,7 @@ pub fn percent_off(ratio: f64, half: f64) -> String {
 /// A share, such as half an interval over its value: tenths of a percent below all of it.
 pub fn percent(share: f64) -> String {
     match share {
-        _ if share > 0.0 && share < 0.0005 => "<0.1 %".to_owned(),
+        _ if share < 0.0005 => "<0.1 %".to_owned(),
         _ if share < 0.9995 => format!("{:.1} %", share * 100.0),
         _ => format!("{:.0} %", share * 100.0),
     }
@@ -131,7 +131,7 @@ fn place_of(value: f64, digits: i32) -> i32 {
 }
 
 fn ratio_place(value: f64, half: Option<f64>) -> i32 {
-    if !(0.5..2.0).contains(&value) {
+    if !(0.9..1.1).contains(&value) {
         return place(value, half);
     }
     half.filter(|half| *half > 0.0).map_or(-DIGITS.1, |half| power_of_ten(half).clamp(-DIGITS.1, -1))
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_ratio_is_read_by_how_far_it_is_from_one() {
         let cases = [
-            (1.0, Some(0.1), "1"),
+            (1.0, None, "1.0000"),
             (0.9997, None, "0.9997"),
             (1.000_21, None, "1.0002"),
             (1.000_21, Some(0.003), "1.000"),
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_share_is_told_in_tenths_of_a_percent() {
-        let cases = [(0.0, "0.0 %"), (0.000_01, "<0.1 %"), (0.0123, "1.2 %"), (0.9996, "100 %"), (3.3, "330 %")];
+        let cases = [(0.0, "<0.1 %"), (0.000_01, "<0.1 %"), (0.0123, "1.2 %"), (0.9996, "100 %"), (3.3, "330 %")];
         for (share, text) in cases {
             assert_eq!(percent(share), text, "{share}");
         }

@@ -103,11 +103,18 @@ fn cut(word: &str, width: usize) -> usize {
     });
     let first = word.chars().next().map_or(0, char::len_utf8);
     let fitting = fitting.map_or(word.len(), |(end, _)| end).max(first);
-    let behind_mark = word[..fitting].rfind(['/', '_', ':', ';', '=']).map(|place| place + 1);
-    let end = behind_mark.filter(|end| 2 * end >= fitting).unwrap_or(fitting);
+    let end = seam(word, fitting).filter(|end| 2 * end >= fitting).unwrap_or(fitting);
     let number = end - word[..end].trim_end_matches(is_of_number).len();
     let is_within = number < end && word[end..].starts_with(is_of_number);
     if is_within { end - number } else { end }
+}
+
+/// The last place in so much of a word where it is put together: behind a mark, or before a capital.
+fn seam(word: &str, fitting: usize) -> Option<usize> {
+    let pairs = word.char_indices().zip(word.chars().skip(1));
+    let is_seam = |one: char, other: char| "/_:;=".contains(one) || (one.is_lowercase() && other.is_uppercase());
+    let seams = pairs.filter(|((_, one), other)| is_seam(*one, *other)).map(|((place, one), _)| place + one.len_utf8());
+    seams.take_while(|seam| *seam <= fitting).last()
 }
 
 #[cfg(test)]
@@ -124,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_long_word_is_cut_but_no_number() {
-        assert_eq!(broken("it is maxComputeWorkGroupSize", 12), ["it is", "maxComputeWo", "rkGroupSize"]);
+        assert_eq!(broken("it is maxComputeWorkGroupSize", 12), ["it is", "maxCompute", "WorkGroup", "Size"]);
         assert_eq!(broken("/home/somebody/rows.csv", 12), ["/home/", "somebody/", "rows.csv"]);
         assert_eq!(broken("granules1048576x", 12), ["granules", "1048576x"]);
         assert_eq!(broken("value0.123456789", 12), ["value", "0.123456789"]);

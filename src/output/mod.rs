@@ -38,7 +38,7 @@ pub use csv::Csv;
 pub use files::{free_name, is_at, is_same_file, stop_writing};
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
-pub use page::Page;
+pub use page::{Page, choose_colours};
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};

@@ -34,6 +34,12 @@ impl Page {
     }
 }
 
+/// Shows colours wherever something is shown, or nowhere, instead of where they fit.
+pub fn choose_colours(are_shown: bool) {
+    let choice = if are_shown { ColorChoice::AlwaysAnsi } else { ColorChoice::Never };
+    choice.write_global();
+}
+
 /// The terminal's width, or else one that fits everywhere.
 fn fitting(terminal: Option<u16>) -> u16 {
     terminal.map_or(WIDTH, |columns| columns.max(LEAST))

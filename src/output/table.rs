@@ -363,7 +363,7 @@ mod tests {
         let row = |variant: &str, x, y, relative: f64, record: Record| Record {
             variant: variant.into(),
             relative: Some(relative),
-            relative_to: "c1".into(),
+            relative_to: if relative == 1.0 { record.case_id.clone() } else { "c1".into() },
             ..at(record, &[("local_size_x", x), ("local_size_y", y), ("matrix_size", 4096)])
         };
         let timed = |ns, noise, flags: &str| Record {

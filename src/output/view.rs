@@ -18,8 +18,9 @@ pub(super) struct View {
     pub table: TextTable,
 }
 
-/// A column, and what it shows of a row.
-type Shown<'r> = (Column, Box<dyn Fn(&Record) -> String + 'r>);
+/// What a column shows of a row.
+type Show<'r> = Box<dyn Fn(&Record) -> String + 'r>;
+type Shown<'r> = (Column, Show<'r>);
 
 /// Selects and formats what people see of these rows. What most of them share isn't said in each of them.
 pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
@@ -33,14 +34,12 @@ pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
     // Why there is no figure is needed as much as one.
     let need = if records.iter().all(|record| record.status == Status::Ok.as_str()) { Need::Central } else { Need::Key };
     columns.push((Column::words("notes", need), Box::new(|record| note(record, shared))));
-    let (columns, shown): (Vec<Column>, Vec<_>) = columns.into_iter().unzip();
+    let (columns, shown): (Vec<Column>, Vec<Show>) = columns.into_iter().unzip();
     let notes = shown.len() - 1;
     let mut table = TextTable::new(columns);
     for record in records {
-        let cell = |(place, shown): (usize, &Box<dyn Fn(&Record) -> String + '_>)| {
-            Cell::from(shown(record)).toned(tone(record, place == notes))
-        };
-        table.row(shown.iter().enumerate().map(cell));
+        let cells = shown.iter().enumerate();
+        table.row(cells.map(|(place, show)| Cell::from(show(record)).toned(tone(record, place == notes))));
     }
     View { constant, table: table.without_empty_columns() }
 }
@@ -116,9 +115,13 @@ fn headline(record: &Record) -> Option<String> {
     })
 }
 
-/// What the base's interval adds isn't in the row: it has no more digits than its own allows.
+/// What the base's interval adds isn't in the row: it has no more digits than its own allows. A base is 1 for sure.
 fn relative(record: &Record) -> String {
-    record.relative.map_or_else(String::new, |relative| ratio(relative, record.noise.map(|noise| noise * relative)))
+    match record.relative {
+        Some(_) if record.relative_to == record.case_id => "1".to_owned(),
+        Some(relative) => ratio(relative, record.noise.map(|noise| noise * relative)),
+        None => String::new(),
+    }
 }
 
 /// The ratio of a pair with its interval.
@@ -170,7 +173,16 @@ mod tests {
 
     #[test]
     fn a_relative_figure_has_the_digits_that_its_own_interval_allows() {
-        let of = |value, noise| relative(&Record { relative: Some(value), noise: Some(noise), ..Record::new() });
-        assert_eq!((of(0.9903, 0.115), of(1.9148, 0.0005), of(1.0, 0.05)), ("1.0".into(), "1.9148".into(), "1".into()));
+        let of = |base: &str, value, noise| {
+            let relative_to = base.to_owned();
+            relative(&Record {
+                case_id: "c1".to_owned(),
+                relative_to,
+                relative: Some(value),
+                noise: Some(noise),
+                ..Record::new()
+            })
+        };
+        assert_eq!([of("c0", 0.9903, 0.115), of("c0", 1.9148, 0.0005), of("c1", 1.0, 0.05)], ["1.0", "1.915", "1"]);
     }
 }
