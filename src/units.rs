@@ -33,17 +33,10 @@ impl Nanos {
     }
 }
 
-/// Three significant digits with the fitting unit, for people: `12.3 us`.
+/// Three significant digits with the fitting unit, for people who are told no interval: `12.3 us`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0.abs() {
-            ns if ns < 1e3 => (self.0, "ns"),
-            ns if ns < 1e6 => (self.0 / 1e3, "us"),
-            ns if ns < 1e9 => (self.0 / 1e6, "ms"),
-            _ => (self.0 / 1e9, "s"),
-        };
-        let digits = if value.abs() < 10.0 { 2 } else { usize::from(value.abs() < 100.0) };
-        write!(f, "{value:.digits$} {unit}")
+        f.write_str(&in_unit(self.0, |value| at_place(value, place_of(value, 3))))
     }
 }
 
@@ -62,24 +55,126 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The most significant digits that people are shown, and the fewest.
+// ---- figures for people ---------------------------------------------------------------------------------------------------
+
+/// The fewest significant digits that people are shown, and the most.
 const DIGITS: (i32, i32) = (2, 4);
 
-/// A number with the digits that its interval allows, of which this is half: two to four. Without an interval, four.
+/// From here on, and below, a number has a power of ten instead of a row of zeros.
+const LARGE: f64 = 1e15;
+const SMALL: f64 = 1e-4;
+
+/// A number with the digits that its interval allows, of which this is half: two to four. Without an interval, whole numbers are
+/// counts and shown whole, others have four.
 pub fn rounded(value: f64, half: Option<f64>) -> String {
+    let is_count = half.is_none() && value.fract() == 0.0 && value.abs() < LARGE;
+    if value == 0.0 || !value.is_finite() || is_count {
+        return format!("{value}");
+    }
+    at_place(value, place(value, half))
+}
+
+/// A time in the fitting unit, with the digits that its interval allows, of which this is half: `391.0 us`, or `390 us`.
+pub fn time(ns: f64, half: Option<f64>) -> String {
+    in_unit(ns, |value| {
+        if value == 0.0 || !value.is_finite() {
+            return format!("{value}");
+        }
+        at_place(value, place(value, half.map(|half| half * value / ns)))
+    })
+}
+
+/// A ratio with the digits that its interval allows, of which this is half. Near 1 it is read by how far it is from 1, so that it has
+/// the same decimals on both sides: `0.9997` and `1.0002`.
+pub fn ratio(value: f64, half: Option<f64>) -> String {
+    at_place(value, ratio_place(value, half))
+}
+
+/// A ratio with both ends of its interval, all to the same place: `2.020 [2.014, 2.023]`.
+pub fn ratio_between(value: f64, low: f64, high: f64) -> String {
+    let place = ratio_place(value, Some((high - low) / 2.0));
+    format!("{} [{}, {}]", at_place(value, place), at_place(low, place), at_place(high, place))
+}
+
+/// By how many percent a ratio, of which half the interval is this, is above or below 1: tenths where these can be told, whole ones
+/// else.
+pub fn percent_off(ratio: f64, half: f64) -> String {
+    let decimals = usize::from(half < 0.01);
+    format!("{:+.decimals$} %", (ratio - 1.0) * 100.0)
+}
+
+/// A share, such as half an interval over its value: tenths of a percent below all of it.
+pub fn percent(share: f64) -> String {
+    match share {
+        _ if share < 0.0005 => "<0.1 %".to_owned(),
+        _ if share < 0.9995 => format!("{:.1} %", share * 100.0),
+        _ => format!("{:.0} %", share * 100.0),
+    }
+}
+
+/// The place, as a power of ten, of the last digit that is shown of a number with this interval.
+fn place(value: f64, half: Option<f64>) -> i32 {
+    let digits = |magnitude: i32| {
+        let told = half.filter(|half| *half > 0.0).map_or(DIGITS.1, |half| magnitude.saturating_sub(power_of_ten(half)) + 1);
+        told.clamp(DIGITS.0, DIGITS.1)
+    };
+    // Rounding may make a digit more of it, as of 9.9996.
+    let first = place_of(value, digits(power_of_ten(value)));
+    let step = 10_f64.powi(first);
+    let magnitude = power_of_ten((value / step).round() * step);
+    magnitude - digits(magnitude) + 1
+}
+
+/// The place of the last of so many digits; 0 has none that counts.
+fn place_of(value: f64, digits: i32) -> i32 {
+    power_of_ten(value).saturating_sub(digits - 1)
+}
+
+fn ratio_place(value: f64, half: Option<f64>) -> i32 {
+    if !(0.9..1.1).contains(&value) {
+        return place(value, half);
+    }
+    half.filter(|half| *half > 0.0).map_or(-DIGITS.1, |half| power_of_ten(half).clamp(-DIGITS.1, -1))
+}
+
+/// A number down to a place.
+fn at_place(value: f64, place: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
     let magnitude = power_of_ten(value);
-    let digits = half.filter(|half| *half > 0.0).map_or(DIGITS.1, |half| magnitude - power_of_ten(half) + 1);
-    let decimals = digits.clamp(DIGITS.0, DIGITS.1) - 1 - magnitude;
-    let step = 10_f64.powi(-decimals);
-    let decimals = usize::try_from(decimals).unwrap_or(0);
-    format!("{:.decimals$}", (value / step).round() * step)
+    if value.abs() >= LARGE || value.abs() < SMALL {
+        let digits = usize::try_from(magnitude.saturating_sub(place)).unwrap_or(0);
+        return format!("{value:.digits$e}");
+    }
+    match usize::try_from(-place) {
+        Ok(decimals) => format!("{value:.decimals$}"),
+        Err(_) => {
+            let step = 10_f64.powi(place);
+            format!("{:.0}", (value / step).round() * step)
+        }
+    }
+}
+
+/// A time by the unit in which it is from 1 to 1000, as this shows it.
+fn in_unit(ns: f64, shown: impl Fn(f64) -> String) -> String {
+    const UNITS: [(f64, &str); 5] = [(1e-3, "ps"), (1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+    let (usual, last) = (1, UNITS.len() - 1);
+    let fitting = UNITS[..last].iter().position(|(size, _)| ns.abs() < size * 1e3).unwrap_or(last);
+    let first = if ns == 0.0 { usual } else { fitting };
+    let in_place = |place: usize| {
+        let (size, unit) = UNITS[place];
+        (shown(ns / size), unit)
+    };
+    let (number, unit) = in_place(first);
+    // What rounding makes 1000 of a unit is 1 of the next.
+    let is_full = first < last && number.parse::<f64>().is_ok_and(|number| number.abs() >= 1e3);
+    let (number, unit) = if is_full { in_place(first + 1) } else { (number, unit) };
+    format!("{number} {unit}")
 }
 
 /// The exponent of its first digit.
-#[expect(clippy::cast_possible_truncation, reason = "exponents of doubles are below 400")]
+#[expect(clippy::cast_possible_truncation, reason = "exponents of doubles are below 400, and what is infinite saturates")]
 fn power_of_ten(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
@@ -167,9 +262,86 @@ mod tests {
         for (value, half, text) in cases {
             assert_eq!(rounded(value, half), text, "{value} {half:?}");
         }
+        assert_eq!((rounded(212_992.0, None), rounded(32.0, None)), ("212992".to_owned(), "32".to_owned()), "counts are whole");
+        assert_eq!((rounded(9.9996, None), rounded(999_960.0, Some(1e3))), ("10.00".to_owned(), "1000000".to_owned()));
+        assert_eq!((rounded(1.234e-9, None), rounded(1.5e20, Some(1e19))), ("1.234e-9".to_owned(), "1.5e20".to_owned()));
+        assert_eq!((rounded(5.0, Some(f64::INFINITY)), rounded(f64::NAN, None)), ("5.0".to_owned(), "NaN".to_owned()));
         assert_eq!(rate(66_446.0, Some(40.0), "GFLOP/s"), "66.45 TFLOP/s");
         assert_eq!(rate(3089.3, Some(1.0), "GB/s"), "3089 GB/s");
         assert_eq!(rate(33_157.0, Some(30.0), "GB/s"), "33.16 TB/s");
         assert_eq!(rate(12.5, None, "M/s"), "12.50 M/s");
+    }
+
+    #[test]
+    fn a_time_has_the_digits_that_its_interval_allows() {
+        let cases = [
+            (391_020.0, Some(391.0), "391.0 us"),
+            (391_020.0, Some(78_204.0), "390 us"),
+            (391_020.0, None, "391.0 us"),
+            (2_718_281.0, Some(50_000.0), "2.72 ms"),
+            (999_996.0, Some(10.0), "1.000 ms"),
+            (999_996.0, Some(40_000.0), "1.00 ms"),
+            (999.4e9, None, "999.4 s"),
+            (3.6e13, Some(1e12), "36000 s"),
+            (0.004_32, Some(0.01), "4.3 ps"),
+            (-0.31, Some(0.02), "-310 ps"),
+            (0.0, Some(1.0), "0 ns"),
+            (f64::INFINITY, None, "inf s"),
+        ];
+        for (ns, half, text) in cases {
+            assert_eq!(time(ns, half), text, "{ns} {half:?}");
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_read_by_how_far_it_is_from_one() {
+        let cases = [
+            (1.0, None, "1.0000"),
+            (0.9997, None, "0.9997"),
+            (1.000_21, None, "1.0002"),
+            (1.000_21, Some(0.003), "1.000"),
+            (0.9903, Some(0.11), "1.0"),
+            (33.917, Some(0.02), "33.92"),
+            (0.0281, Some(0.002), "0.028"),
+        ];
+        for (value, half, text) in cases {
+            assert_eq!(ratio(value, half), text, "{value} {half:?}");
+        }
+        assert_eq!(ratio_between(2.0197, 2.0142, 2.0231), "2.020 [2.014, 2.023]");
+        assert_eq!(ratio_between(0.9997, 0.9961, 1.003), "1.000 [0.996, 1.003]");
+        assert_eq!(ratio_between(1.5, 0.0, f64::INFINITY), "1.5 [0, inf]");
+        assert_eq!((percent_off(1.1342, 0.002), percent_off(1.1342, 0.02)), ("+13.4 %".to_owned(), "+13 %".to_owned()));
+    }
+
+    #[test]
+    fn a_share_is_told_in_tenths_of_a_percent() {
+        let cases = [(0.0, "<0.1 %"), (0.000_01, "<0.1 %"), (0.0123, "1.2 %"), (0.9996, "100 %"), (3.3, "330 %")];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text, "{share}");
+        }
+    }
+
+    mod any {
+        use proptest::prelude::{any, prop_assert, proptest};
+
+        use super::super::*;
+
+        proptest! {
+            /// What is shown is the number, to the place that its interval allows, in a handful of characters.
+            #[test]
+            fn number_is_shown_as_near_as_its_interval(value in -1e14..1e14_f64, share in 1e-9..10.0_f64) {
+                let half = value.abs() * share;
+                let shown: f64 = rounded(value, Some(half)).parse().unwrap();
+                prop_assert!((shown - value).abs() <= half.max(value.abs() * 5e-4) || share > 0.05, "{value} {half} {shown}");
+                prop_assert!((shown - value).abs() <= value.abs() * 0.06, "{value} {half} {shown}");
+            }
+
+            #[test]
+            fn figure_has_no_end_of_digits(value in any::<f64>(), half in proptest::option::of(any::<f64>())) {
+                for text in [rounded(value, half), time(value, half), ratio(value, half), rate(value, half, "GB/s")] {
+                    prop_assert!(text.chars().count() <= 25, "{text}");
+                }
+            }
+        }
     }
 }

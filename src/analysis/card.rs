@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::doubts::{DOUBTS, Doubt};
 use super::words::counted;
 use crate::gpu::known_peaks;
 use crate::model::{AxisValue, Bound, Flag, Status};
@@ -271,16 +272,6 @@ fn value_and_half(row: &Record) -> (f64, Option<f64>) {
     (row.value.unwrap_or(f64::NAN), half)
 }
 
-/// A reason to doubt many rows at once, and what to do.
-type Doubt = (Flag, &'static str);
-
-const DOUBTS: &[Doubt] = &[
-    (Flag::Contended, "other programs took the processor: run it again on an idle machine"),
-    (Flag::Throttled, "clocks fell: cool the device, or lock its clocks"),
-    (Flag::Drift, "clocks moved: lock them, or compare by --paired"),
-    (Flag::Noisy, "the precision asked for was not reached: run it again when the machine is idle, or with --preset thorough"),
-];
-
 /// How far to trust rows, and whether the machine may be to blame where not.
 fn trust(rows: &[Record]) -> (Vec<String>, bool) {
     let measured: Vec<&Record> = rows.iter().filter(|row| !row.is_derived()).collect();
@@ -339,8 +330,8 @@ fn circumstances(ok: &[&Record]) -> Vec<String> {
 #[expect(clippy::cast_precision_loss, reason = "rows are far fewer than 2^53")]
 fn widespread(ok: &[&Record]) -> Option<String> {
     let bearing = |flag: Flag| ok.iter().filter(|row| row.has_flag(flag.name())).count();
-    let is_widespread = |(flag, _): &&Doubt| bearing(*flag) > 0 && bearing(*flag) as f64 >= MANY * ok.len() as f64;
-    let (flag, advice) = DOUBTS.iter().find(is_widespread)?;
+    let is_widespread = |doubt: &&Doubt| bearing(doubt.flag) > 0 && bearing(doubt.flag) as f64 >= MANY * ok.len() as f64;
+    let Doubt { flag, advice, .. } = DOUBTS.iter().filter(|doubt| doubt.is_of_machine).find(is_widespread)?;
     Some(format!("{} of {} cases bear the flag {flag}: {advice}", bearing(*flag), ok.len()))
 }
 

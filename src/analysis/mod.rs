@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! card         what a device is, in a few lines
+//! doubts       reasons to doubt many rows at once, and what to do
 //! relations    what the rows of one device say of each other, as they come
 //! rows         the rows of several files: each case once, in the order of one run; what contradicts
 //! gaps         the cases of a plan that no row has
@@ -11,6 +12,7 @@
 //! ```
 
 mod card;
+mod doubts;
 pub mod earlier;
 pub mod gaps;
 pub mod related;
@@ -19,6 +21,7 @@ mod rows;
 mod words;
 
 pub use card::Card;
+pub use doubts::{DOUBTS, Doubt, Tally};
 pub use relations::Relations;
 pub use rows::{DeviceRows, Group, NEEDED, Position, Purpose, Row, Rows};
 pub use words::counted;

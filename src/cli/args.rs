@@ -1,5 +1,6 @@
 //! The command line, literally: what each flag means is resolved elsewhere, against devices and files.
 
+pub mod colours;
 pub mod measuring;
 pub mod run;
 pub mod tune;
@@ -15,6 +16,7 @@ use super::version;
 use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::worker::Platform;
+use colours::Colours;
 use run::Run;
 use tune::Tune;
 use values::{TargetEnv, duration};
@@ -63,6 +65,20 @@ pub enum Command {
     /// Own a device for a run that supervises
     #[command(hide = true)]
     Worker(Worker),
+}
+
+impl Command {
+    /// Whether what it shows has colours, where it shows any.
+    pub fn colours(&self) -> Option<Colours> {
+        match self {
+            Self::Inspect(inspect) => Some(inspect.colours),
+            Self::Run(run) => Some(run.measuring.colours),
+            Self::Tune(tune) => Some(tune.measuring.colours),
+            Self::Merge(merge) => Some(merge.colours),
+            Self::Card(card) => Some(card.colours),
+            _ => None,
+        }
+    }
 }
 
 /// `lanescope worker`
@@ -179,6 +195,10 @@ pub struct Inspect {
     /// Also what drivers print
     #[arg(short, long)]
     pub verbose: bool,
+
+    /// Whether it has colours.
+    #[command(flatten)]
+    pub colours: Colours,
 }
 
 impl Inspect {
@@ -245,6 +265,10 @@ pub struct Merge {
     /// No remarks
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Whether it has colours.
+    #[command(flatten)]
+    pub colours: Colours,
 }
 
 /// `lanescope card`
@@ -257,6 +281,10 @@ pub struct Card {
     /// File to write the card to (default: standard output)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// Whether it has colours.
+    #[command(flatten)]
+    pub colours: Colours,
 }
 
 #[cfg(test)]

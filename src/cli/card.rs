@@ -9,7 +9,7 @@ use super::args::Card;
 use super::stdout::print;
 use crate::analysis::{Purpose, Rows, gaps, related};
 use crate::error::{EXIT_OK, Error};
-use crate::output::{self, CardWriter, Mode, Progress, Staged, Writer};
+use crate::output::{self, CardWriter, Mode, Page, Progress, Staged, Writer};
 
 /// Reads the files, and writes the card of their rows, a column for each device.
 pub fn card(arguments: &Card) -> anyhow::Result<u8> {
@@ -23,7 +23,9 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     }
     tell(&rows, &Progress::new(Mode::Normal));
     let mut text = Vec::new();
-    let mut writer = CardWriter::new(&mut text, arguments.files.iter().map(|file| file.display().to_string()).collect());
+    let files = arguments.files.iter().map(|file| file.display().to_string()).collect();
+    let page = if file.is_some() { Page::FILE } else { Page::stdout() };
+    let mut writer = CardWriter::new(&mut text, files, page);
     related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;
     writer.finish()?;
     drop(writer);

@@ -2,24 +2,23 @@
 
 mod constants;
 mod devices;
-mod line;
+mod facts;
 mod part;
 mod sizes;
 mod table;
 
-use std::fmt::{self, Write};
-
 use serde::Serialize;
 
 use self::constants::{title, values};
-use self::line::line;
+use self::facts::{Facts, item, shown, table};
 use self::part::DevicePart;
-use self::table::Devices;
+use self::table::devices_text;
 use super::args::{Inspect, InspectFormat};
 use super::defines;
 use super::stdout::print;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
+use crate::output::{Column, Need, Page, paragraph};
 use crate::shader::{
     Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
     Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
@@ -45,7 +44,7 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
     }
     match arguments.format {
         InspectFormat::Json => print(&(serde_json::to_string_pretty(&inspection)? + "\n")),
-        InspectFormat::Text => print(&inspection.to_string()),
+        InspectFormat::Text => print(&inspection.text(Page::stdout())),
     }?;
     let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);
     Ok(if has_failed { EXIT_FAILED } else { EXIT_OK })
@@ -163,12 +162,28 @@ impl<'m> Inspection<'m> {
 
 // ---- for people -----------------------------------------------------------------------------------------------------------
 
-impl fmt::Display for Inspection<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "SPIR-V {}, {}", self.spirv_version, self.spirv_hash)?;
-        line(f, "needs", &self.capabilities.join(", "))?;
+impl Inspection<'_> {
+    fn text(&self, page: Page) -> String {
+        let mut text = paragraph(&format!("SPIR-V {}, {}", self.spirv_version, self.spirv_hash), page);
+        text += &self.facts().shown(page);
+        text += &self.constants_text(page);
+        if !self.bindings.is_empty() {
+            text += "\nbindings\n";
+        }
+        text.extend(self.bindings.iter().map(|binding| self.binding_text(binding, page)));
+        for block in self.blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {
+            text += &format!("\npush constants  {}\n{}", block.name, members_text(&block.layout, 4, page));
+        }
+        text.extend(self.entry_points.iter().map(|entry| entry.text(page)));
+        text += &self.devices.as_deref().map_or_else(String::new, |devices| devices_text(devices, page));
+        text
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = Facts::new();
+        facts.say("needs", &self.capabilities.join(", "));
         if !self.extensions.is_empty() {
-            line(f, "extensions", &self.extensions.join(", "))?;
+            facts.say("extensions", &self.extensions.join(", "));
         }
         let is_decisive = |constant: &&Constant<'_>| self.shared_bytes_depend_on.contains(&constant.declared.id);
         let decisive: Vec<String> =
@@ -178,33 +193,27 @@ impl fmt::Display for Inspection<'_> {
             [] => String::new(),
             unused => format!("; unused, and not counted: {}", unused.join(", ")),
         };
-        line(f, "shared", &format!("{}{by}{unused}", Bytes(self.shared_bytes)))?;
-        line(f, "pushed", &Bytes(self.push_constant_bytes.into()).to_string())?;
-        if !self.spec_constants.is_empty() {
-            writeln!(f, "\nspecialization constants")?;
+        facts.say("shared", &format!("{}{by}{unused}", Bytes(self.shared_bytes)));
+        facts.say("pushed", &Bytes(self.push_constant_bytes.into()).to_string());
+        facts
+    }
+
+    fn constants_text(&self, page: Page) -> String {
+        if self.spec_constants.is_empty() {
+            return String::new();
         }
+        let words = [("name", Need::Key), ("type", Need::Central), ("value", Need::Key)]
+            .map(|(title, need)| Column::words(title, need));
+        let mut table = table([Column::numbers("id", Need::Key)].into_iter().chain(words));
         for Constant { declared, value, is_default } in &self.spec_constants {
             let note = if *is_default { " (default)" } else { "" };
             let name = if declared.name.is_empty() { "(workgroup size)" } else { &declared.name };
-            writeln!(f, "    {:>4}  {name}: {} = {value}{note}", declared.id, declared.ty)?;
+            table.row([declared.id.to_string(), name.to_owned(), declared.ty.to_string(), format!("{value}{note}")]);
         }
-        if !self.bindings.is_empty() {
-            writeln!(f, "\nbindings")?;
-        }
-        for binding in &self.bindings {
-            self.show_binding(f, binding)?;
-        }
-        for block in self.blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {
-            writeln!(f, "\npush constants  {}", block.name)?;
-            show_members(f, &block.layout, 4)?;
-        }
-        self.entry_points.iter().try_for_each(|entry| entry.fmt(f))?;
-        self.devices.as_deref().map_or(Ok(()), |devices| Devices(devices).fmt(f))
+        format!("\nspecialization constants\n{}", shown(&table, page))
     }
-}
 
-impl Inspection<'_> {
-    fn show_binding(&self, f: &mut fmt::Formatter<'_>, bound: &Bound<'_>) -> fmt::Result {
+    fn binding_text(&self, bound: &Bound<'_>, page: Page) -> String {
         let BindingInfo { set, binding: number, kind, count, access, .. } = &bound.info;
         let count = match count {
             0 => "[]".to_owned(),
@@ -216,7 +225,8 @@ impl Inspection<'_> {
             (Access::WriteOnly, Access::ReadWrite) => ", but it is read",
             _ => "",
         };
-        writeln!(f, "    set {set}, binding {number}: {} {name}{count}, {}{remark}", word(kind), word(access))?;
+        let words = format!("set {set}, binding {number}: {} {name}{count}, {}{remark}", word(kind), word(access));
+        let mut text = item("    ", &words, page);
         let is_here = |place: &BlockPlace| match place {
             BlockPlace::StorageBuffer { set: s, binding: b } | BlockPlace::UniformBuffer { set: s, binding: b } => {
                 (s, b) == (set, number)
@@ -227,11 +237,11 @@ impl Inspection<'_> {
         for block in &here {
             // Each way to see the buffer has its own members.
             if here.len() > 1 {
-                writeln!(f, "        as {}", block.name)?;
+                text += &item("        ", &format!("as {}", block.name), page);
             }
-            show_members(f, &block.layout, 8)?;
+            text += &members_text(&block.layout, 8, page);
         }
-        Ok(())
+        text
     }
 }
 
@@ -241,15 +251,15 @@ fn word(value: &impl Serialize) -> String {
 }
 
 /// Members with their offsets, those of structs within below them.
-fn show_members(f: &mut fmt::Formatter<'_>, layout: &StructLayout, indent: usize) -> fmt::Result {
+fn members_text(layout: &StructLayout, indent: usize, page: Page) -> String {
+    let mut text = String::new();
     for member in &layout.members {
         let stride = stride(&member.ty).map(|stride| format!(", {stride} bytes apart")).unwrap_or_default();
-        writeln!(f, "{:indent$}{:>5}  {} {}{stride}", "", member.offset, member.ty, member.name)?;
-        if let Some(inner) = structure(&member.ty) {
-            show_members(f, inner, indent + 4)?;
-        }
+        let before = format!("{:indent$}{:>5}  ", "", member.offset);
+        text += &item(&before, &format!("{} {}{stride}", member.ty, member.name), page);
+        text += &structure(&member.ty).map_or_else(String::new, |inner| members_text(inner, indent + 4, page));
     }
-    Ok(())
+    text
 }
 
 fn stride(ty: &TypeLayout) -> Option<u32> {
@@ -270,45 +280,49 @@ fn structure(ty: &TypeLayout) -> Option<&StructLayout> {
     }
 }
 
-impl fmt::Display for EntryReport<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl EntryReport<'_> {
+    fn text(&self, page: Page) -> String {
         let [x, y, z] = self.workgroup;
-        writeln!(f, "\nentry point {}: workgroups of {x} x {y} x {z}", self.declared.name)?;
+        let heading = paragraph(&format!("entry point {}: workgroups of {x} x {y} x {z}", self.declared.name), page);
+        format!("\n{heading}{}{}", self.facts().shown(page), self.instructions_text(page))
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = Facts::new();
         for (axis, extent) in ["x", "y", "z"].iter().zip(self.declared.local_size) {
             match extent {
                 Extent::Literal(_) => {}
                 Extent::Specialized { constant_id, default } => {
-                    line(f, axis, &format!("constant {constant_id}, by default {default}"))?;
+                    facts.say(axis, &format!("constant {constant_id}, by default {default}"));
                 }
-                Extent::Derived { default } => line(f, axis, &format!("follows from constants, by default {default}"))?,
+                Extent::Derived { default } => facts.say(axis, &format!("follows from constants, by default {default}")),
             }
         }
         if !self.subgroup_classes.is_empty() {
-            line(f, "subgroup", &self.subgroup_classes.iter().map(word).collect::<Vec<_>>().join(", "))?;
+            facts.say("subgroup", &self.subgroup_classes.iter().map(word).collect::<Vec<_>>().join(", "));
         }
-        self.show_instructions(f)
+        facts
     }
-}
 
-impl EntryReport<'_> {
     /// A column for each depth of loops, and one for all.
-    fn show_instructions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut head = format!("    {:24}", "static instructions");
-        for depth in 0..self.instructions.by_depth.len() {
-            write!(head, " {:>9}", if depth == 0 { "no loop".to_owned() } else { format!("depth {depth}") })?;
-        }
-        let calls =
-            if self.instructions.total.get(InstructionKind::Call) > 0 { "  (functions count at each call)" } else { "" };
-        writeln!(f, "{head} {:>9}{calls}", "all")?;
-        let row = |f: &mut fmt::Formatter<'_>, name: &str, counts: Vec<u64>, all: u64| {
-            write!(f, "    {name:24}")?;
-            counts.iter().try_for_each(|count| write!(f, " {count:>9}"))?;
-            writeln!(f, " {all:>9}")
-        };
+    fn instructions_text(&self, page: Page) -> String {
         let InstructionMix { total, by_depth } = &self.instructions;
+        let depth = |depth: usize| match depth {
+            0 => Column::numbers("no loop", Need::Spare),
+            _ => Column::numbers(format!("depth {depth}"), Need::Useful),
+        };
+        let depths = (0..by_depth.len()).map(depth);
+        let all = Column::numbers("all", Need::Key);
+        let mut table = table([Column::words("static instructions", Need::Key)].into_iter().chain(depths).chain([all]));
+        let mut row = |name: &str, counts: Vec<u64>, all: u64| {
+            let counts = counts.into_iter().chain([all]).map(|count| count.to_string());
+            table.row([name.to_owned()].into_iter().chain(counts));
+        };
         for kind in InstructionKind::all().filter(|kind| total.get(*kind) > 0) {
-            row(f, kind.name(), by_depth.iter().map(|counts| counts.get(kind)).collect(), total.get(kind))?;
+            row(kind.name(), by_depth.iter().map(|counts| counts.get(kind)).collect(), total.get(kind));
         }
-        row(f, "all", by_depth.iter().map(InstructionCounts::sum).collect(), total.sum())
+        row("all", by_depth.iter().map(InstructionCounts::sum).collect(), total.sum());
+        let calls = if total.get(InstructionKind::Call) > 0 { "    (functions count at each call)\n" } else { "" };
+        shown(&table, page) + calls
     }
 }

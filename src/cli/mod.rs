@@ -36,6 +36,7 @@ use clap::Parser;
 
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::worker::serve;
+use args::colours::Colours;
 use args::{Arguments, Command};
 
 /// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
@@ -53,6 +54,7 @@ pub fn main() -> u8 {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
+    arguments.command.colours().into_iter().for_each(Colours::choose);
     match arguments.command {
         Command::Devices(devices) => devices::devices(&devices),
         Command::List(list) => catalogue::list(&list),

@@ -1,9 +1,8 @@
 //! Markdown for a terminal: headings, paragraphs, lists and tables as plain lines that fit a width.
 
-use comfy_table::{ContentArrangement, Table as Grid};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::output::RULE_ONLY;
+use crate::output::{Column, Need, Page as Paper, TextTable};
 
 /// What stands before an item of a list, and below it before its further lines.
 const ITEM: [&str; 2] = ["- ", "  "];
@@ -94,11 +93,11 @@ impl Page {
     fn end_table(&mut self) {
         self.space();
         let mut rows = std::mem::take(&mut self.rows).into_iter();
-        let mut grid = Grid::new();
-        grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-        grid.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
-        grid.set_header(rows.next().unwrap_or_default()).add_rows(rows);
-        self.lines.extend(grid.to_string().lines().map(|line| line.trim_end().to_owned()));
+        let titles = rows.next().unwrap_or_default().into_iter();
+        let mut table = TextTable::new(titles.map(|title| Column::words(title, Need::Key)));
+        rows.for_each(|row| table.row(row));
+        let paper = Paper { width: u16::try_from(self.width).unwrap_or(u16::MAX), is_coloured: false };
+        self.lines.extend(table.fitted(paper).lines().map(str::to_owned));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::error::EXIT_OK;
-use crate::output;
+use crate::output::Page;
 
 /// The longest line that is written for people, in characters; a terminal may be narrower.
 const WIDTH: usize = 100;
@@ -21,5 +21,5 @@ pub fn print(text: &str) -> anyhow::Result<u8> {
 
 /// How many characters a line may have.
 pub fn width() -> usize {
-    WIDTH.min(output::width().into())
+    WIDTH.min(Page::stdout().width.into())
 }

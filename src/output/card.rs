@@ -2,11 +2,9 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{ColumnConstraint, ContentArrangement, Table as Grid};
-
 use super::Writer;
-use super::table::RULE_ONLY;
-use super::width::width;
+use super::page::Page;
+use super::text_table::{Column, Need, TextTable};
 use crate::analysis::Card;
 use crate::record::Record;
 
@@ -15,14 +13,15 @@ pub struct CardWriter<W> {
     out: W,
     /// Files that hold the rows as well.
     files: Vec<String>,
+    page: Page,
     /// The rows of each device, in the order in which devices first come.
     devices: Vec<Vec<Record>>,
 }
 
 impl<W: Write> CardWriter<W> {
-    /// A writer of a card of rows that are in these files as well.
-    pub fn new(out: W, files: Vec<String>) -> Self {
-        Self { out, files, devices: Vec::new() }
+    /// A writer of a card that fits this page, of rows that are in these files as well.
+    pub fn new(out: W, files: Vec<String>, page: Page) -> Self {
+        Self { out, files, page, devices: Vec::new() }
     }
 }
 
@@ -39,35 +38,31 @@ impl<W: Write> Writer for CardWriter<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows)).collect();
-        let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, width()) };
+        let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, self.page) };
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 }
 
 /// The cards side by side, where the rows are, and what to try next.
-fn shown(cards: &[Card], files: &[String], width: u16) -> String {
-    let mut grid = Grid::new();
-    grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+fn shown(cards: &[Card], files: &[String], page: Page) -> String {
     let between = if cards.len() == 1 { ", " } else { "\n" };
     let heads = cards.iter().map(|card| {
         let is_alone = cards.iter().filter(|other| (&other.device, &other.driver) == (&card.device, &card.driver)).count() == 1;
         let which = if is_alone { String::new() } else { format!(" ({}...)", card.uuid) };
-        format!("{}{which}{between}{}", card.device, card.driver)
+        Column::words(format!("{}{which}{between}{}", card.device, card.driver), Need::Central)
     });
-    grid.set_header(std::iter::once(String::new()).chain(heads));
+    let mut table =
+        TextTable::new([Column::words("", Need::Key)].into_iter().chain(heads)).whole_in("a wider terminal has them");
     for label in labels(cards) {
         let fact = |card: &Card| {
             let own = card.facts.iter().find(|(own, _)| *own == label);
             own.map_or_else(String::new, |(_, text)| text.clone())
         };
-        grid.add_row(std::iter::once(label.to_owned()).chain(cards.iter().map(fact)));
+        table.row(std::iter::once(label.to_owned()).chain(cards.iter().map(fact)));
     }
-    grid.add_row(std::iter::once("trust".to_owned()).chain(cards.iter().map(|card| card.trust.join("\n"))));
-    if let Some(labels) = grid.column_mut(0) {
-        labels.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    let mut text: String = grid.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    table.row(std::iter::once("trust".to_owned()).chain(cards.iter().map(|card| card.trust.join("\n"))));
+    let mut text = table.fitted(page);
     let rows = match files {
         [] => "nowhere: -o FILE.csv keeps them".to_owned(),
         [file] => file.clone(),
@@ -133,15 +128,15 @@ mod tests {
             card("one", &[("fp32", "1 GFLOP/s"), ("subgroup", "8 invocations")], false),
             card("another", &[("fp32", "2 GFLOP/s"), ("fp64", "1 GFLOP/s")], true),
         ];
-        insta::assert_snapshot!(shown(&cards, &["rows.csv".to_owned()], 80), @"
+        insta::assert_snapshot!(shown(&cards, &["rows.csv".to_owned()], Page { width: 80, ..Page::FILE }), @"
                     one                            another
                     a driver (discrete)            a driver (discrete)
-        ────────────────────────────────────────────────────────────────────────────────
+        ────────────────────────────────────────────────────────────────────────
          fp32       1 GFLOP/s                      2 GFLOP/s
          fp64                                      1 GFLOP/s
          subgroup   8 invocations
-         trust      2 cases measured, 2 checked;   2 cases measured, 2 checked; median
-                    median noise 0.1 %             noise 0.1 %
+         trust      2 cases measured, 2 checked;   2 cases measured, 2 checked;
+                    median noise 0.1 %             median noise 0.1 %
 
         rows: rows.csv
         next: lanescope run --preset thorough -o thorough.csv  # measured for longer
@@ -153,7 +148,7 @@ mod tests {
     #[test]
     fn devices_of_one_name_are_told_apart() {
         let cards = [card("one", &[], false), card("one", &[], false)];
-        assert_eq!(shown(&cards, &[], 80).matches("one (0123abcd...)").count(), 2);
+        assert_eq!(shown(&cards, &[], Page { width: 80, ..Page::FILE }).matches("one (0123abcd...)").count(), 2);
     }
 
     #[test]
@@ -179,7 +174,7 @@ mod tests {
         .to_vec();
         let mut card = card("NVIDIA H100 80GB HBM3", &facts, true);
         card.trust.push("141 of 155 cases bear the flag contended: other programs took the processor: run it again".to_owned());
-        let text = shown(&[card], &["rows.csv".to_owned()], 80);
+        let text = shown(&[card], &["rows.csv".to_owned()], Page { width: 80, ..Page::FILE });
         assert!(text.lines().count() <= 25, "{text}");
     }
 
@@ -188,7 +183,7 @@ mod tests {
         let long = "23.6 ns in 16 KiB, 135 ns in 512 KiB, 147 ns in 8 MiB, 326 ns in 256 MiB";
         let cards = [card("one", &[("latency", long)], false), card("another", &[("latency", long)], false)];
         for width in [60, 80, 120] {
-            let text = shown(&cards, &[], width);
+            let text = shown(&cards, &[], Page { width, ..Page::FILE });
             let grid = text.split("\nrows: ").next().unwrap_or_default();
             assert!(grid.lines().all(|line| line.chars().count() <= usize::from(width)), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= 80 || width > 80), "{text}");

@@ -12,30 +12,38 @@ use crate::error::Error;
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
+mod answer;
 mod card;
 mod code;
 mod csv;
 mod files;
 mod jsonl;
+mod lines;
+mod page;
 mod progress;
 mod samples;
 mod table;
 #[cfg(test)]
 mod testing;
+mod text_table;
+mod tone;
 mod view;
-mod width;
 
 pub use crate::staged::Staged;
 
+pub use answer::answer_text;
 pub use card::CardWriter;
 pub use code::CodeFolder;
 pub use csv::Csv;
 pub use files::{free_name, is_at, is_same_file, stop_writing};
 pub use jsonl::Jsonl;
+pub use lines::paragraph;
+pub use page::{Page, choose_colours};
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
-pub use table::{RULE_ONLY, Style, Table};
-pub use width::width;
+pub use table::{Style, Table};
+pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
+pub use tone::Tone;
 
 /// Something that rows are written to.
 pub trait Writer {
@@ -96,19 +104,20 @@ impl Format {
         matches!(self, Self::Csv | Self::Jsonl)
     }
 
-    /// Writes rows in this format. `files` hold them as well.
+    /// Writes rows in this format; what is for people fits this page. `files` hold them as well.
     fn writer<W: Write + Send + 'static>(
         self,
         out: W,
         header: &Header,
         files: &[String],
+        page: Page,
     ) -> io::Result<Box<dyn Writer + Send>> {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(out, header)?),
             Self::Jsonl => Box::new(Jsonl::new(out, header)),
-            Self::Table => Box::new(Table::new(out, Style::Plain)),
+            Self::Table => Box::new(Table::new(out, Style::Text(page))),
             Self::Markdown => Box::new(Table::new(out, Style::Markdown)),
-            Self::Card => Box::new(CardWriter::new(out, files.to_vec())),
+            Self::Card => Box::new(CardWriter::new(out, files.to_vec(), page)),
         })
     }
 }
@@ -234,14 +243,14 @@ impl<'t> Reserved<'t> {
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
             let is_continued = matches!(target, Target::Continued(_));
             let opened = match file {
-                None => format.writer(io::stdout(), header, &files).map(|writer| (writer, None)),
+                None => format.writer(io::stdout(), header, &files, Page::stdout()).map(|writer| (writer, None)),
                 Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
                     let file = Shared::new(file);
                     (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
                     let file = Shared::new(WholeLines::new(file));
-                    Ok((format.writer(file.clone(), header, &files)?, Some(file)))
+                    Ok((format.writer(file.clone(), header, &files, Page::FILE)?, Some(file)))
                 }),
             };
             match opened {

@@ -1,64 +1,80 @@
 //! Rows for people, as a plain table or as Markdown: a heading per device and per experiment, then what differs.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::mem;
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width, presets};
-
 use super::Writer;
-use super::view::{View, ViewColumn, view};
+use super::lines::{broken, paragraph};
+use super::page::Page;
+use super::text_table::remark;
+use super::tone::{Tone, harmless};
+use super::view::{View, view};
+use crate::analysis::{DOUBTS, Doubt, Tally};
 use crate::record::Record;
 
 /// Rows held back at most. Columns are as wide as their widest cell and constant axes go to the heading, so an experiment's rows
 /// are needed together; beyond this many they come in pieces, and memory stays flat.
 const HELD: usize = 256;
 
-/// What a terminal, a mail and a side-by-side diff can show.
-const WIDTH: u16 = 100;
-
-/// No borders, a rule below the titles (in the order of `comfy_table::Table::load_preset`).
-pub const RULE_ONLY: &str = "     ──            ";
-
-/// Who draws the lines.
+/// What a table looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Columns aligned by spaces, long notes broken at 100 columns.
-    Plain,
+    /// Columns aligned by spaces, no wider than a page.
+    Text(Page),
     /// GitHub's Markdown.
     Markdown,
 }
 
 /// Writes tables. Rows appear once their experiment is complete, or 256 of them are there.
+///
+/// What most rows of a table share, such as that they are noisy, is said once below it, and at the end once for all what to do about
+/// it. Rows that are shown can't be taken back: what most rows of the whole output share is known only when they are.
 pub struct Table<W> {
     out: W,
     style: Style,
     held: Vec<Record>,
     /// Device and experiment under whose headings the output stands.
     under: Option<(String, String)>,
+    /// Of all rows so far.
+    tally: Tally,
+    /// What was said below some table instead of in its rows.
+    said: Vec<&'static Doubt>,
 }
 
 impl<W: Write> Table<W> {
     /// A writer of tables.
     pub fn new(out: W, style: Style) -> Self {
-        Self { out, style, held: Vec::new(), under: None }
+        Self { out, style, held: Vec::new(), under: None, tally: Tally::default(), said: Vec::new() }
     }
 
     fn release(&mut self) -> io::Result<()> {
         let records = mem::take(&mut self.held);
         let Some(first) = records.first() else { return Ok(()) };
         let (device, experiment) = (device(first), first.experiment.clone());
-        let view = view(&records);
+        let mut tally = Tally::default();
+        records.iter().for_each(|record| tally.count(record));
+        let shared = tally.shared();
+        let view = view(&records, &shared);
         let mut text = String::new();
         if self.under.as_ref().is_none_or(|(above, _)| *above != device) {
             text += &self.style.device_heading(&device, self.under.is_none());
         }
         let continued = self.under.as_ref().is_some_and(|(on, above)| *on == device && *above == experiment);
         text += &self.style.experiment_heading(&experiment, continued, &view.constant);
-        text += &self.style.grid(&view);
+        text += &self.style.table(&view);
+        text += &self.style.shared(&shared, &tally);
         self.under = Some((device, experiment));
+        self.said.extend(shared);
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
+    }
+
+    /// What to do about what is said of many rows.
+    fn advice(&self) -> String {
+        let shared = self.tally.shared();
+        let is_told = |doubt: &&Doubt| shared.contains(doubt) || self.said.contains(doubt);
+        let lines: Vec<String> = DOUBTS.iter().filter(is_told).map(|doubt| self.style.advice(doubt, &self.tally)).collect();
+        if lines.is_empty() { String::new() } else { format!("\n{}", lines.concat()) }
     }
 }
 
@@ -68,15 +84,15 @@ impl<W: Write> Writer for Table<W> {
         if self.held.len() >= HELD || !self.held.first().is_none_or(together) {
             self.release()?;
         }
+        self.tally.count(record);
         self.held.push(record.clone());
         Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.release()?;
-        if self.under.is_none() {
-            self.out.write_all(b"No rows.\n")?;
-        }
+        let text = if self.under.is_none() { "No rows.\n".to_owned() } else { self.advice() };
+        self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 }
@@ -84,75 +100,76 @@ impl<W: Write> Writer for Table<W> {
 /// The device and its driver, as a heading.
 fn device(record: &Record) -> String {
     let driver = [record.driver_name.as_str(), &record.driver_info].join(" ");
-    [record.device_name.as_str(), driver.trim()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    let parts = [record.device_name.as_str(), driver.trim()].into_iter().filter(|part| !part.is_empty());
+    harmless(&parts.collect::<Vec<_>>().join(", "))
 }
 
 impl Style {
     fn device_heading(self, device: &str, first: bool) -> String {
         let gap = if first { "" } else { "\n" };
         match self {
-            Self::Plain => format!("{gap}{device}\n"),
+            Self::Text(page) => format!("{gap}{}", paragraph(device, page)),
             Self::Markdown => format!("{gap}## {device}\n"),
         }
     }
 
     fn experiment_heading(self, experiment: &str, continued: bool, constant: &[String]) -> String {
         let more = if continued { " (continued)" } else { "" };
-        let constant = constant.join(", ");
+        let constant = harmless(&constant.join(", "));
         match (self, constant.as_str()) {
-            (Self::Plain, "") => format!("\n{experiment}{more}\n"),
-            (Self::Plain, _) => format!("\n{experiment}{more}: {constant}\n"),
+            (Self::Text(page), _) => format!("\n{}", heading(&format!("{experiment}{more}"), &constant, page)),
             (Self::Markdown, "") => format!("\n### {experiment}{more}\n\n"),
             (Self::Markdown, _) => format!("\n### {experiment}{more}\n\n`{constant}`\n\n"),
         }
     }
 
-    fn grid(self, view: &View) -> String {
-        let mut grid = Grid::new();
-        grid.set_header(view.columns.iter().map(|column| self.cell(&column.title)));
-        for row in 0..view.columns.first().map_or(0, |column| column.cells.len()) {
-            grid.add_row(view.columns.iter().map(|column| self.cell(&column.cells[row])));
-        }
+    fn table(self, view: &View) -> String {
         match self {
-            Self::Plain => grid.load_preset(RULE_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH),
-            Self::Markdown => grid.load_preset(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled),
-        };
-        for (column, shown) in view.columns.iter().zip(grid.column_iter_mut()) {
-            // A number broken over two lines is no number; notes give way, and keep enough room for words.
-            let width =
-                if column.wraps { ColumnConstraint::LowerBoundary(Width::Fixed(24)) } else { ColumnConstraint::ContentWidth };
-            shown.set_constraint(width).set_cell_alignment(if column.numeric {
-                CellAlignment::Right
-            } else {
-                CellAlignment::Left
-            });
+            Self::Text(page) => view.table.fitted(page),
+            Self::Markdown => view.table.markdown(),
         }
-        let mut text = String::new();
-        for (i, line) in grid.lines().enumerate() {
-            let line = if self == Self::Markdown && i == 1 { aligned_rule(&line, &view.columns) } else { line };
-            // Writing to a string can't fail.
-            let _ = writeln!(text, "{}", line.trim_end());
-        }
-        text
     }
 
-    fn cell(self, text: &str) -> String {
+    /// A line below a table that says what most of its rows share.
+    fn shared(self, shared: &[&Doubt], of: &Tally) -> String {
+        if shared.is_empty() {
+            return String::new();
+        }
+        let alike = shared.chunk_by(|one, other| of.bearing(one) == of.bearing(other));
+        let told = alike.map(|doubts| format!("{}: {}", flags(doubts), rows(of.bearing(doubts[0]), of.measured)));
+        let words = format!("{} (see the end)", told.collect::<Vec<_>>().join("; "));
         match self {
-            Self::Plain => text.to_owned(),
-            Self::Markdown => text.replace('|', "\\|"),
+            Self::Text(page) => remark(&words, page),
+            Self::Markdown => format!("\n{words}\n"),
+        }
+    }
+
+    /// A line at the end that says what to do about it.
+    fn advice(self, doubt: &Doubt, of: &Tally) -> String {
+        let words = format!("{} ({}): {}", doubt.flag, rows(of.bearing(doubt), of.measured), doubt.advice);
+        match self {
+            Self::Text(page) => paragraph(&words, page),
+            Self::Markdown => format!("- {words}\n"),
         }
     }
 }
 
-/// Markdown's rule with the colons that align numbers to the right, which the grid's own leaves out.
-fn aligned_rule(rule: &str, columns: &[ViewColumn]) -> String {
-    let cells = rule.trim_matches('|').split('|').zip(columns);
-    let aligned = cells.map(
-        |(dashes, column)| {
-            if column.numeric { format!("{}:", &dashes[..dashes.len() - 1]) } else { dashes.to_owned() }
-        },
-    );
-    format!("|{}|", aligned.collect::<Vec<_>>().join("|"))
+/// What rows are of, and, dim, what is the same in all of them.
+fn heading(of: &str, constant: &str, page: Page) -> String {
+    let whole = if constant.is_empty() { of.to_owned() } else { format!("{of}: {constant}") };
+    let painted = |(i, line): (usize, &String)| match line.split_at_checked(of.len()).filter(|_| i == 0) {
+        Some((of, rest)) => format!("{of}{}\n", Tone::Quiet.painted(rest, page)),
+        None => format!("{}\n", Tone::Quiet.painted(line, page)),
+    };
+    broken(&whole, page.width.into()).iter().enumerate().map(painted).collect()
+}
+
+fn flags(doubts: &[&Doubt]) -> String {
+    doubts.iter().map(|doubt| doubt.flag.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn rows(count: u64, all: u64) -> String {
+    if count == all { format!("all {all} rows") } else { format!("{count} of {all} rows") }
 }
 
 #[cfg(test)]
@@ -216,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_table_reads_at_a_glance() {
-        insta::assert_snapshot!(shown(Style::Plain, &a_run()), @"
+        insta::assert_snapshot!(shown(Style::Text(Page::FILE), &a_run()), @"
         Mock, lanescope mock 1
 
         calibration/empty
@@ -230,16 +247,16 @@ mod tests {
              1.0002
 
         workgroup/linear: n=1048576
-         local_size_x      time        ±    bandwidth   notes
+         local_size_x       time        ±    bandwidth   notes
         ────────────────────────────────────────────────────────────────────────────────────────────────────
-                    1   81.2 us    1.2 %   51.63 GB/s
-                   32   10.2 us    7.1 %   409.8 GB/s   noisy, launch_bound
-                 1024   9.93 us   <0.1 %   422.2 GB/s
-                 2048                                   skipped: local_size_x 2048 exceeds
-                                                        maxComputeWorkGroupInvocations 1024, and this
-                                                        device takes no more than that in any dimension
-                   64                                   wrong result: out[0] is 0x1, should be 0x2 | (1 of
-                                                        8 elements are wrong)
+                    1    81.2 us    1.2 %    51.6 GB/s
+                   32    10.2 us    7.1 %     410 GB/s   noisy, launch_bound
+                 1024   9.934 us   <0.1 %   422.2 GB/s
+                 2048                                    skipped: local_size_x 2048 exceeds
+                                                         maxComputeWorkGroupInvocations 1024, and this
+                                                         device takes no more than that in any dimension
+                   64                                    wrong result: out[0] is 0x1, should be 0x2 | (1 of
+                                                         8 elements are wrong)
 
         shared/banks
          metric         value
@@ -270,13 +287,13 @@ mod tests {
 
         `n=1048576`
 
-        | local_size_x |    time |      ± |  bandwidth | notes                                                                                                                            |
-        |-------------:|--------:|-------:|-----------:|----------------------------------------------------------------------------------------------------------------------------------|
-        |            1 | 81.2 us |  1.2 % | 51.63 GB/s |                                                                                                                                  |
-        |           32 | 10.2 us |  7.1 % | 409.8 GB/s | noisy, launch_bound                                                                                                              |
-        |         1024 | 9.93 us | <0.1 % | 422.2 GB/s |                                                                                                                                  |
-        |         2048 |         |        |            | skipped: local_size_x 2048 exceeds maxComputeWorkGroupInvocations 1024, and this device takes no more than that in any dimension |
-        |           64 |         |        |            | wrong result: out[0] is 0x1, should be 0x2 \| (1 of 8 elements are wrong)                                                        |
+        | local_size_x |     time |      ± |  bandwidth | notes                                                                                                                            |
+        |-------------:|---------:|-------:|-----------:|----------------------------------------------------------------------------------------------------------------------------------|
+        |            1 |  81.2 us |  1.2 % |  51.6 GB/s |                                                                                                                                  |
+        |           32 |  10.2 us |  7.1 % |   410 GB/s | noisy, launch_bound                                                                                                              |
+        |         1024 | 9.934 us | <0.1 % | 422.2 GB/s |                                                                                                                                  |
+        |         2048 |          |        |            | skipped: local_size_x 2048 exceeds maxComputeWorkGroupInvocations 1024, and this device takes no more than that in any dimension |
+        |           64 |          |        |            | wrong result: out[0] is 0x1, should be 0x2 \| (1 of 8 elements are wrong)                                                        |
 
         ### shared/banks
 
@@ -289,18 +306,18 @@ mod tests {
 
     #[test]
     fn no_rows_are_said_to_be_none() {
-        assert_eq!(shown(Style::Plain, &[]), "No rows.\n");
+        assert_eq!(shown(Style::Text(Page::FILE), &[]), "No rows.\n");
     }
 
     #[test]
     fn a_plan_shows_its_axes() {
         let planned = |n| with_status("planned", "", at(measured("memory/stream", 0.0), &[("n", n)]));
-        insta::assert_snapshot!(shown(Style::Plain, &[planned(1), planned(1024)]), @"
+        insta::assert_snapshot!(shown(Style::Text(Page::FILE), &[planned(1), planned(1024)]), @"
         Mock, lanescope mock 1
 
         memory/stream
             n   notes
-        ───────────────────────────────
+        ────────────────
             1   planned
          1024   planned
         ");
@@ -309,20 +326,20 @@ mod tests {
     #[test]
     fn two_devices_have_a_heading_each() {
         let other = Record { device_name: "Other".into(), driver_info: String::new(), ..measured("memory/stream", 1e6) };
-        insta::assert_snapshot!(shown(Style::Plain, &[measured("memory/stream", 2e6), other]), @"
+        insta::assert_snapshot!(shown(Style::Text(Page::FILE), &[measured("memory/stream", 2e6), other]), @"
         Mock, lanescope mock 1
 
         memory/stream: n=1048576, op=copy
-            time       ±    bandwidth
-        ──────────────────────────────
-         2.00 ms   1.2 %   2.097 GB/s
+            time       ±   bandwidth
+        ─────────────────────────────
+         2.00 ms   1.2 %   2.10 GB/s
 
         Other, lanescope
 
         memory/stream: n=1048576, op=copy
-            time       ±    bandwidth
-        ──────────────────────────────
-         1.00 ms   1.2 %   4.194 GB/s
+            time       ±   bandwidth
+        ─────────────────────────────
+         1.00 ms   1.2 %   4.19 GB/s
         ");
     }
 
@@ -330,7 +347,7 @@ mod tests {
     fn many_rows_come_in_pieces_and_none_is_lost() {
         let rows: Vec<Record> = (0..600).map(|n| at(measured("memory/stream", 1e3), &[("n", n)])).collect();
         let shared = Shared::default();
-        let mut table = Table::new(shared.clone(), Style::Plain);
+        let mut table = Table::new(shared.clone(), Style::Text(Page::FILE));
         for row in &rows {
             table.write(row).unwrap();
             assert!(table.held.len() <= HELD);
@@ -341,8 +358,148 @@ mod tests {
         assert_eq!(text.lines().filter(|line| line.contains("(continued)")).count(), 2);
     }
 
+    /// Rows of as many columns as there are: axes, ratios, notes.
+    fn a_wide_run() -> Vec<Record> {
+        let row = |variant: &str, x, y, relative: f64, record: Record| Record {
+            variant: variant.into(),
+            relative: Some(relative),
+            relative_to: if relative == 1.0 { record.case_id.clone() } else { "c1".into() },
+            ..at(record, &[("local_size_x", x), ("local_size_y", y), ("matrix_size", 4096)])
+        };
+        let timed = |ns, noise, flags: &str| Record {
+            noise: Some(noise),
+            quality_flags: flags.into(),
+            ..measured("algo/transpose", ns)
+        };
+        let reason = "subgroupSize is 32, a workgroup 8 x 1: the case needs full subgroups";
+        vec![
+            row("naive", 8, 1, 1.0, timed(1_842_345.0, 0.0004, "noisy")),
+            row("tiled", 8, 1, 1.9153, timed(961_871.0, 0.0008, "launch_bound;noisy")),
+            row("tiled", 16, 16, 8.23, timed(223_781.0, 0.213, "launch_bound;noisy;throttled")),
+            row("padded", 8, 1, 1.7961, timed(1_025_712.0, 0.012, "noisy")),
+            row("padded", 16, 16, 9.71, timed(189_712.0, 0.0003, "noisy")),
+            row("swizzled", 16, 16, 9.69, timed(190_113.0, 0.0011, "")),
+            with_status("skipped", reason, row("shuffle", 8, 1, 1.0, timed(1.0, 0.1, ""))),
+            with_status("timeout", "the worker was silent for 10 s", row("shuffle", 16, 16, 1.0, timed(1.0, 0.1, ""))),
+        ]
+    }
+
+    fn page(width: u16) -> Style {
+        Style::Text(Page { width, ..Page::FILE })
+    }
+
+    #[test]
+    fn a_wide_table_fits_a_wide_terminal() {
+        insta::assert_snapshot!(shown(page(120), &a_wide_run()), @"
+        Mock, lanescope mock 1
+
+        algo/transpose: matrix_size=4096
+         variant    local_size_x   local_size_y       time        ±    bandwidth   relative   notes
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         naive                 8              1   1.842 ms   <0.1 %   2.277 GB/s          1
+         tiled                 8              1   961.9 us    0.1 %   4.361 GB/s      1.915   launch_bound
+         tiled                16             16     220 us   21.3 %      19 GB/s        8.2   launch_bound, throttled
+         padded                8              1    1.03 ms    1.2 %    4.09 GB/s       1.80
+         padded               16             16   189.7 us   <0.1 %   22.11 GB/s      9.710
+         swizzled             16             16   190.1 us    0.1 %   22.06 GB/s       9.69
+                               8              1                                               skipped: subgroupSize is 32, a
+                                                                                              workgroup 8 x 1: the case needs
+                                                                                              full subgroups
+                              16             16                                               timeout: the worker was silent
+                                                                                              for 10 s
+         noisy: 5 of 6 rows (see the end)
+
+        noisy (5 of 6 rows): the precision asked for was not reached: run it again when the machine is idle, or with --preset
+        thorough
+        ");
+    }
+
+    #[test]
+    fn a_wide_table_fits_a_narrow_terminal() {
+        insta::assert_snapshot!(shown(page(80), &a_wide_run()), @"
+        Mock, lanescope mock 1
+
+        algo/transpose: matrix_size=4096
+         variant    local_   local_        ±    bandwidth   notes
+                    size_x   size_y
+        ───────────────────────────────────────────────────────────────────────────────
+         naive           8        1   <0.1 %   2.277 GB/s
+         tiled           8        1    0.1 %   4.361 GB/s   launch_bound
+         tiled          16       16   21.3 %      19 GB/s   launch_bound, throttled
+         padded          8        1    1.2 %    4.09 GB/s
+         padded         16       16   <0.1 %   22.11 GB/s
+         swizzled       16       16    0.1 %   22.06 GB/s
+                         8        1                         skipped: subgroupSize is
+                                                            32, a workgroup 8 x 1: the
+                                                            case needs full subgroups
+                        16       16                         timeout: the worker was
+                                                            silent for 10 s
+         left out for want of width: time, relative; a wider terminal or -o FILE.csv has
+         them
+         noisy: 5 of 6 rows (see the end)
+
+        noisy (5 of 6 rows): the precision asked for was not reached: run it again when
+        the machine is idle, or with --preset thorough
+        ");
+    }
+
+    #[test]
+    fn markdown_says_once_what_most_rows_share() {
+        let rows = a_wide_run().into_iter().take(6).collect::<Vec<_>>();
+        insta::assert_snapshot!(shown(Style::Markdown, &rows), @"
+        ## Mock, lanescope mock 1
+
+        ### algo/transpose
+
+        `matrix_size=4096`
+
+        | variant  | local_size_x | local_size_y |     time |      ± |  bandwidth | relative | notes                   |
+        |----------|-------------:|-------------:|---------:|-------:|-----------:|---------:|-------------------------|
+        | naive    |            8 |            1 | 1.842 ms | <0.1 % | 2.277 GB/s |        1 |                         |
+        | tiled    |            8 |            1 | 961.9 us |  0.1 % | 4.361 GB/s |    1.915 | launch_bound            |
+        | tiled    |           16 |           16 |   220 us | 21.3 % |    19 GB/s |      8.2 | launch_bound, throttled |
+        | padded   |            8 |            1 |  1.03 ms |  1.2 % |  4.09 GB/s |     1.80 |                         |
+        | padded   |           16 |           16 | 189.7 us | <0.1 % | 22.11 GB/s |    9.710 |                         |
+        | swizzled |           16 |           16 | 190.1 us |  0.1 % | 22.06 GB/s |     9.69 |                         |
+
+        noisy: 5 of 6 rows (see the end)
+
+        - noisy (5 of 6 rows): the precision asked for was not reached: run it again when the machine is idle, or with --preset thorough
+        ");
+    }
+
+    /// Of five tables, each of which is too short to tell.
+    #[test]
+    fn what_most_rows_of_all_tables_share_is_advised_on() {
+        let row = |i: usize| Record { quality_flags: "drift".into(), ..measured(&format!("memory/{i}"), 1e6) };
+        let text = shown(page(80), &(0..5).map(row).collect::<Vec<_>>());
+        assert_eq!(text.lines().filter(|line| line.ends_with("   drift")).count(), 5, "{text}");
+        assert!(text.ends_with("\n\ndrift (all 5 rows): clocks moved: lock them, or compare by --paired\n"), "{text}");
+        let few = shown(page(80), &(0..4).map(row).collect::<Vec<_>>());
+        assert!(!few.contains("all 4 rows"), "{few}");
+    }
+
+    #[test]
+    fn colours_say_what_failed_what_is_doubtful_and_what_was_skipped() {
+        let coloured = shown(Style::Text(Page { width: 80, is_coloured: true }), &a_wide_run());
+        let of = |code: &str| {
+            let (_, painted) = coloured.split_once(code).unwrap();
+            painted.split('\u{1b}').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(
+            ["\u{1b}[31m", "\u{1b}[33m", "\u{1b}[2m"].map(of),
+            ["timeout: the worker was", "launch_bound", ": matrix_size=4096"]
+        );
+        assert!(![page(80), Style::Markdown].iter().any(|style| shown(*style, &a_wide_run()).contains('\u{1b}')));
+    }
+
     #[test]
     fn nothing_is_wider_than_the_page() {
-        assert!(shown(Style::Plain, &a_run()).lines().all(|line| line.chars().count() <= usize::from(WIDTH)));
+        for width in 40..=130 {
+            for run in [a_run(), a_wide_run()] {
+                let text = shown(page(width), &run);
+                assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}\n{text}");
+            }
+        }
     }
 }

@@ -1,82 +1,102 @@
-//! What people see of an experiment's rows: the few columns that matter, three or four digits, the reason where there is no figure.
+//! What people see of an experiment's rows: the few columns that matter, figures with the digits that their intervals allow, the
+//! reason where there is no figure.
 
 use std::collections::BTreeSet;
 
+use super::text_table::{Cell, Column, Need, TextTable};
+use super::tone::Tone;
+use crate::analysis::Doubt;
 use crate::model::Status;
-use crate::record::{Cell, Record};
-use crate::units::Nanos;
+use crate::record::{self, Record};
+use crate::units::{percent, rate, ratio, ratio_between, rounded, time};
 
 /// The rows of one experiment, for people.
 pub(super) struct View {
     /// Axes that have one value in all rows, as `name=value`.
     pub constant: Vec<String>,
     /// What differs from row to row; no column is empty.
-    pub columns: Vec<ViewColumn>,
+    pub table: TextTable,
 }
 
-/// A column and its cells, one per row.
-pub(super) struct ViewColumn {
-    /// Its title.
-    pub title: String,
-    /// Whether its cells are numbers, which align to the right.
-    pub numeric: bool,
-    /// Whether its cells are sentences, which may take several lines.
-    pub wraps: bool,
-    /// Its cells.
-    pub cells: Vec<String>,
-}
+/// What a column shows of a row.
+type Show<'r> = Box<dyn Fn(&Record) -> String + 'r>;
+type Shown<'r> = (Column, Show<'r>);
 
-impl ViewColumn {
-    fn new(title: impl Into<String>, numeric: bool, records: &[Record], cell: impl Fn(&Record) -> String) -> Self {
-        Self { title: title.into(), numeric, wraps: false, cells: records.iter().map(cell).collect() }
-    }
-}
-
-/// Selects and formats what people see of these rows.
-pub(super) fn view(records: &[Record]) -> View {
-    let mut constant = Vec::new();
-    let mut columns = vec![ViewColumn::new("variant", false, records, |record| record.variant.clone())];
-    let axes: BTreeSet<&String> = records.iter().flat_map(|record| record.by_axis.keys()).collect();
-    for axis in axes {
-        let column = axis_column(axis, records);
-        match &column.cells[..] {
-            [first, rest @ ..] if rest.iter().all(|cell| cell == first) => constant.push(format!("{axis}={first}")),
-            _ => columns.push(column),
-        }
-    }
+/// Selects and formats what people see of these rows. What most of them share isn't said in each of them.
+pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
+    let (constant, axes) = axes(records);
+    let mut columns: Vec<Shown> = vec![(Column::words("variant", Need::Key), Box::new(|record| record.variant.clone()))];
+    columns.extend(axes);
     if records.iter().any(|record| record.cache == "cold") {
-        columns.push(ViewColumn::new("cache", false, records, |record| record.cache.clone()));
+        columns.push((Column::words("cache", Need::Central), Box::new(|record| record.cache.clone())));
     }
-    columns.push(ViewColumn::new("time", true, records, |record| record.time_ns.map_or_else(String::new, duration)));
-    columns.push(ViewColumn::new("±", true, records, |record| record.noise.map_or_else(String::new, percent)));
-    columns.extend(headline_columns(records));
-    // A single row that is its own base says nothing.
-    if records.iter().any(|record| !record.relative_to.is_empty() && record.relative_to != record.case_id) {
-        columns
-            .push(ViewColumn::new("relative", true, records, |record| record.relative.map_or_else(String::new, significant)));
+    columns.extend(figures(records));
+    // Why there is no figure is needed as much as one.
+    let need = if records.iter().all(|record| record.status == Status::Ok.as_str()) { Need::Central } else { Need::Key };
+    columns.push((Column::words("notes", need), Box::new(|record| note(record, shared))));
+    let (columns, shown): (Vec<Column>, Vec<Show>) = columns.into_iter().unzip();
+    let notes = shown.len() - 1;
+    let mut table = TextTable::new(columns);
+    for record in records {
+        let cells = shown.iter().enumerate();
+        table.row(cells.map(|(place, show)| Cell::from(show(record)).toned(tone(record, place == notes))));
     }
-    columns.push(ViewColumn::new("time / base's", true, records, ratio));
-    columns.push(ViewColumn { wraps: true, ..ViewColumn::new("notes", false, records, note) });
-    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
-    View { constant, columns }
+    View { constant, table: table.without_empty_columns() }
 }
 
-fn axis_column(axis: &str, records: &[Record]) -> ViewColumn {
-    let numeric =
-        records.iter().filter_map(|record| record.by_axis.get(axis)).all(|value| value.to_string().parse::<u64>().is_ok());
-    let cell = |record: &Record| record.by_axis.get(axis).map_or_else(String::new, ToString::to_string);
-    ViewColumn::new(axis, numeric, records, cell)
+/// What was skipped is dim; what failed and what is to be doubted shows where it says so.
+fn tone(record: &Record, is_note: bool) -> Tone {
+    match Status::named(&record.status) {
+        Some(Status::Skipped) => Tone::Quiet,
+        Some(status) if status.is_failure() && is_note => Tone::Bad,
+        Some(Status::Ok) if is_note => Tone::Doubtful,
+        _ => Tone::Plain,
+    }
 }
 
-/// The headline figures: under the metric's name where all rows have the same one, else with a column that names it.
-fn headline_columns(records: &[Record]) -> Vec<ViewColumn> {
+/// The axes that have one value in all rows, and the columns of the others.
+fn axes(records: &[Record]) -> (Vec<String>, Vec<Shown<'_>>) {
+    let value = |record: &Record, axis: &str| record.by_axis.get(axis).map_or_else(String::new, ToString::to_string);
+    let (mut constant, mut columns) = (Vec::new(), Vec::<Shown>::new());
+    for axis in records.iter().flat_map(|record| record.by_axis.keys()).collect::<BTreeSet<_>>() {
+        let values: BTreeSet<String> = records.iter().map(|record| value(record, axis)).collect();
+        if let (Some(only), 1) = (values.first(), values.len()) {
+            constant.push(format!("{axis}={only}"));
+            continue;
+        }
+        let column = Column::of_values(axis, Need::Central, values.into_iter());
+        columns.push((column, Box::new(move |record| value(record, axis))));
+    }
+    (constant, columns)
+}
+
+/// The time, and what the experiment is about.
+fn figures(records: &[Record]) -> Vec<Shown<'_>> {
     let metrics: BTreeSet<&str> =
         records.iter().filter(|record| has_headline(record)).map(|record| record.metric.as_str()).collect();
-    let named = metrics.len() == 1;
-    let title = metrics.first().filter(|_| named).copied().unwrap_or("value");
-    let values = ViewColumn::new(title, true, records, |record| headline(record).unwrap_or_default());
-    let metric = |record: &Record| if has_headline(record) { record.metric.clone() } else { String::new() };
-    if named { vec![values] } else { vec![ViewColumn::new("metric", false, records, metric), values] }
+    // It follows from a rate and the work.
+    let need = if metrics.is_empty() { Need::Key } else { Need::Spare };
+    let mut columns: Vec<Shown> = vec![
+        (
+            Column::numbers("time", need),
+            Box::new(|record| record.time_ns.map_or_else(String::new, |ns| time(ns, record.time_half()))),
+        ),
+        (Column::numbers("±", Need::Useful), Box::new(|record| record.noise.map_or_else(String::new, percent))),
+    ];
+    // Under the metric's name where all rows have the same one, else beside a column that names it.
+    let is_one = metrics.len() == 1;
+    if !is_one {
+        let metric = |record: &Record| if has_headline(record) { record.metric.clone() } else { String::new() };
+        columns.push((Column::words("metric", Need::Useful), Box::new(metric)));
+    }
+    let title = metrics.first().filter(|_| is_one).copied().unwrap_or("value");
+    columns.push((Column::numbers(title, Need::Key), Box::new(|record| headline(record).unwrap_or_default())));
+    // A single row that is its own base says nothing.
+    if records.iter().any(|record| !record.relative_to.is_empty() && record.relative_to != record.case_id) {
+        columns.push((Column::numbers("relative", Need::Spare), Box::new(relative)));
+    }
+    columns.push((Column::numbers("time / base's", Need::Key), Box::new(pair)));
+    columns
 }
 
 /// Whether the headline says more than the column `time` does.
@@ -86,88 +106,83 @@ fn has_headline(record: &Record) -> bool {
 
 fn headline(record: &Record) -> Option<String> {
     let value = record.value.filter(|_| has_headline(record))?;
+    let half = record.value_half();
     Some(match record.unit.as_str() {
-        "ns" => duration(value),
-        "" => significant(value),
-        "ratio" => format!("{value:.4}"),
-        unit => format!("{} {unit}", significant(value)),
+        "ns" => time(value, half),
+        "" => rounded(value, half),
+        "ratio" => ratio(value, half),
+        unit => rate(value, half, unit),
     })
 }
 
+/// What the base's interval adds isn't in the row: it has no more digits than its own allows. A base is 1 for sure.
+fn relative(record: &Record) -> String {
+    match record.relative {
+        Some(_) if record.relative_to == record.case_id => "1".to_owned(),
+        Some(relative) => ratio(relative, record.noise.map(|noise| noise * relative)),
+        None => String::new(),
+    }
+}
+
 /// The ratio of a pair with its interval.
-fn ratio(record: &Record) -> String {
+fn pair(record: &Record) -> String {
     match (record.ratio, record.ratio_ci_low, record.ratio_ci_high) {
-        (Some(ratio), Some(low), Some(high)) => format!("{ratio:.4} [{low:.4}, {high:.4}]"),
-        (Some(ratio), ..) => format!("{ratio:.4}"),
+        (Some(ratio), Some(low), Some(high)) => ratio_between(ratio, low, high),
+        (Some(value), ..) => ratio(value, None),
         _ => String::new(),
     }
 }
 
-/// Why there is no figure, or what is to be said against it.
-fn note(record: &Record) -> String {
-    let flags = record.quality_flags.replace(';', ", ");
-    if record.status == Status::Ok.as_str() && record.reason.is_empty() {
-        return flags;
-    }
-    if record.status == Status::Ok.as_str() {
-        return format!("{flags}: {}", Cell::text(&record.reason));
-    }
+/// Why there is no figure, or what is to be said against it alone.
+fn note(record: &Record, shared: &[&Doubt]) -> String {
+    let is_shared = |flag: &str| shared.iter().any(|doubt| doubt.flag.name() == flag);
+    let flags: Vec<&str> = record.quality_flags.split(';').filter(|flag| !is_shared(flag)).collect();
+    let flags = flags.join(", ");
     // As a cell, since a compiler's words come in several lines and Markdown's rows are one line each.
-    let parts = [record.status.replace('_', " "), Cell::text(&record.reason).to_string(), flags];
+    let reason = record::Cell::text(&record.reason).to_string();
+    let status = if record.status == Status::Ok.as_str() { String::new() } else { record.status.replace('_', " ") };
+    let parts = if status.is_empty() { [flags, reason, status] } else { [status, reason, flags] };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
-}
-
-fn duration(ns: f64) -> String {
-    Nanos(ns).to_string()
-}
-
-fn percent(ratio: f64) -> String {
-    if ratio < 0.0005 { "<0.1 %".to_owned() } else { format!("{:.1} %", ratio * 100.0) }
-}
-
-/// Four significant digits; whole numbers whole.
-fn significant(value: f64) -> String {
-    let magnitude = value.abs();
-    if value.fract() == 0.0 && magnitude < 1e15 {
-        return format!("{value}");
-    }
-    match magnitude {
-        1e-3..1e0 => format!("{value:.4}"),
-        1e0..1e1 => format!("{value:.3}"),
-        1e1..1e2 => format!("{value:.2}"),
-        1e2..1e3 => format!("{value:.1}"),
-        1e3..1e15 => format!("{value:.0}"),
-        _ => format!("{value:.3e}"),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_matter() {
-        let cases =
-            [(32.0, "32"), (1234.56, "1235"), (812.34, "812.3"), (1.00021, "1.000"), (0.01234, "0.0123"), (1e-9, "1.000e-9")];
-        for (value, text) in cases {
-            assert_eq!(significant(value), text);
-        }
-        assert_eq!((percent(0.0123), percent(0.000_01)), ("1.2 %".to_owned(), "<0.1 %".to_owned()));
-    }
+    use crate::analysis::DOUBTS;
+    use crate::model::Flag;
 
     #[test]
     fn a_note_says_why_there_is_no_figure() {
         let with = |status: &str, reason: &str, flags: &str| {
-            note(&Record {
+            let record = Record {
                 status: status.to_owned(),
                 reason: reason.to_owned(),
                 quality_flags: flags.to_owned(),
                 ..Record::new()
+            };
+            let noisy = DOUBTS.iter().filter(|doubt| doubt.flag == Flag::Noisy).collect::<Vec<_>>();
+            (note(&record, &[]), note(&record, &noisy))
+        };
+        let both = |text: &str| (text.to_owned(), text.to_owned());
+        assert_eq!(with("ok", "", "noisy;drift"), ("noisy, drift".to_owned(), "drift".to_owned()));
+        assert_eq!(with("ok", "it can't be", "implausible"), both("implausible: it can't be"));
+        assert_eq!(with("planned", "", ""), both("planned"));
+        assert_eq!(with("wrong_result", "out[0] is 1, should be 2", ""), both("wrong result: out[0] is 1, should be 2"));
+        assert_eq!(with("compile_error", "a:3: error\na:4: error", ""), both("compile error: a:3: error a:4: error"));
+    }
+
+    #[test]
+    fn a_relative_figure_has_the_digits_that_its_own_interval_allows() {
+        let of = |base: &str, value, noise| {
+            let relative_to = base.to_owned();
+            relative(&Record {
+                case_id: "c1".to_owned(),
+                relative_to,
+                relative: Some(value),
+                noise: Some(noise),
+                ..Record::new()
             })
         };
-        assert_eq!(with("ok", "", "noisy;drift"), "noisy, drift");
-        assert_eq!(with("planned", "", ""), "planned");
-        assert_eq!(with("wrong_result", "out[0] is 1, should be 2", ""), "wrong result: out[0] is 1, should be 2");
-        assert_eq!(with("compile_error", "a:3: error\na:4: error", ""), "compile error: a:3: error a:4: error");
+        assert_eq!([of("c0", 0.9903, 0.115), of("c0", 1.9148, 0.0005), of("c1", 1.0, 0.05)], ["1.0", "1.915", "1"]);
     }
 }

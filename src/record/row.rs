@@ -68,6 +68,11 @@ pub enum Fate<'o> {
     Tried(&'o Outcome),
 }
 
+/// Half of an interval; where its ends aren't told, as much as the noise makes of the figure.
+fn half(figure: Option<f64>, ends: Option<(f64, f64)>, noise: Option<f64>) -> Option<f64> {
+    ends.map(|(low, high)| (high - low) / 2.0).or_else(|| Some((figure? * noise?).abs()))
+}
+
 impl Record {
     /// The row of a case: what all rows of its device have in common, what is known of the case, and what came of it.
     #[must_use]
@@ -202,6 +207,16 @@ impl Record {
     /// Whether it bears a flag.
     pub fn has_flag(&self, name: &str) -> bool {
         self.quality_flags.split(';').any(|flag| flag == name)
+    }
+
+    /// Half the interval of its time, ns.
+    pub fn time_half(&self) -> Option<f64> {
+        half(self.time_ns, self.ci_low_ns.zip(self.ci_high_ns), self.noise)
+    }
+
+    /// Half the interval of its headline figure, in its unit.
+    pub fn value_half(&self) -> Option<f64> {
+        half(self.value, self.value_ci_low.zip(self.value_ci_high), self.noise)
     }
 
     /// Whether its figure can't be right.

@@ -2,7 +2,6 @@
 
 mod effects;
 mod joint;
-mod show;
 
 use std::collections::BTreeMap;
 
@@ -179,9 +178,16 @@ impl Answer {
     }
 
     /// Whether the best's time is hardly known.
-    fn is_rough(&self) -> bool {
+    pub fn is_rough(&self) -> bool {
         let Timing { time, low, high, .. } = self.best.timing;
         (high - low) / 2.0 > ROUGHEST * time
+    }
+}
+
+impl Beside {
+    /// Whether it is this configuration.
+    pub fn is_at(&self, point: &Point) -> bool {
+        same_values(&self.point, point)
     }
 }
 

@@ -281,7 +281,7 @@ fn what_a_declaration_alone_would_not_tell_is_told() {
         "        as Wide\n            0  vec4[] wide, 16 bytes apart",
         "binding 1: storage_buffer B, write_only, but it is read\n",
         "binding 2: storage_buffer C, write_only\n",
-        "shared       256 B; unused, and not counted: spare\n",
+        "shared   256 B; unused, and not counted: spare\n",
         "(functions count at each call)\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -38,6 +38,7 @@ mod statistics;
 mod structure;
 #[path = "../support/mod.rs"]
 mod support;
+mod tables;
 mod tune;
 mod tune_images;
 mod tune_resume;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::colours::Colours;
 use super::values::{duration, share};
 use crate::output::Format;
 
@@ -92,4 +93,8 @@ pub struct Measuring {
     /// More remarks
     #[arg(short, long)]
     pub verbose: bool,
+
+    /// Whether tables and answers have colours.
+    #[command(flatten)]
+    pub colours: Colours,
 }

@@ -1,14 +1,14 @@
 //! What one device makes of a shader, as data and for people.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::line::line;
+use super::facts::Facts;
 use super::sizes;
 use crate::model::{Status, Uuid};
+use crate::output::{Page, Tone, paragraph};
 use crate::record::statistics_object;
 use crate::shader::{Lack, Needs, WorkgroupFit};
 
@@ -68,32 +68,39 @@ impl DevicePart {
 
 // ---- for people -----------------------------------------------------------------------------------------------------------
 
-impl fmt::Display for DevicePart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\ndevice {}: {} ({})", self.index, self.name, self.driver)?;
+impl DevicePart {
+    /// What it makes of the shader, in lines.
+    pub(super) fn text(&self, page: Page) -> String {
+        let mut facts = Facts::new();
         if let Some(reason) = &self.unusable {
-            line(f, "runs nothing", reason)?;
+            facts.say_toned(Tone::Doubtful, "runs nothing", reason);
         }
         for Lack { need, missing, .. } in &self.needs.lacking {
-            line(f, "lacks", &format!("{missing}, for {need}"))?;
+            facts.say_toned(Tone::Doubtful, "lacks", &format!("{missing}, for {need}"));
         }
         if !self.needs.unknown.is_empty() {
             let why = "Lanescope doesn't know whether the device has what they need";
-            line(f, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")))?;
+            facts.say_toned(Tone::Doubtful, "untold", &format!("{}: {why}", self.needs.unknown.join(", ")));
         }
-        sizes::show(f, &self.workgroup)?;
+        sizes::say(&mut facts, &self.workgroup);
+        self.say_compiled(&mut facts);
+        let heading = paragraph(&format!("device {}: {} ({})", self.index, self.name, self.driver), page);
+        format!("\n{heading}{}", facts.shown(page))
+    }
+
+    fn say_compiled(&self, facts: &mut Facts) {
         match (self.status, &self.executables) {
             (Status::Ok, None) => {
-                line(f, "compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)")?;
+                facts.say("compiled", "its driver tells nothing of it (VK_KHR_pipeline_executable_properties is missing)");
             }
-            (Status::Ok, Some(_)) => line(f, "compiled", "by its driver, which tells of it below")?,
-            (Status::Skipped, _) => line(f, "not compiled", &self.reason)?,
-            (status, _) => line(f, "FAILED", &format!("{status}: {}", self.reason))?,
+            (Status::Ok, Some(_)) => facts.say("compiled", "by its driver, which tells of it below"),
+            (Status::Skipped, _) => facts.say_toned(Tone::Quiet, "not compiled", &self.reason),
+            (status, _) => facts.say_toned(Tone::Bad, "FAILED", &format!("{status}: {}", self.reason)),
         }
         match &self.isa {
-            Some(path) => line(f, "code", &path.display().to_string()),
-            None if self.is_code_asked && self.status == Status::Ok => line(f, "code", "its driver shows none"),
-            None => Ok(()),
+            Some(path) => facts.say("code", &path.display().to_string()),
+            None if self.is_code_asked && self.status == Status::Ok => facts.say("code", "its driver shows none"),
+            None => {}
         }
     }
 }

@@ -1,20 +1,21 @@
 //! The workgroup sizes that a device allows, for people.
 
-use std::fmt;
-
-use super::line::line;
+use super::facts::Facts;
+use crate::output::Tone;
 use crate::shader::{Reach, Stop, WorkgroupFit};
 
 /// A line for the present size, and one for how far each direction goes.
-pub(super) fn show(f: &mut fmt::Formatter<'_>, fit: &WorkgroupFit) -> fmt::Result {
+pub(super) fn say(facts: &mut Facts, fit: &WorkgroupFit) {
     let [x, y, z] = fit.size;
     let stops: Vec<String> = fit.stopped_by.iter().map(stop).collect();
-    let how = if stops.is_empty() { "fits".to_owned() } else { format!("doesn't fit: {}", stops.join("; ")) };
-    line(f, "workgroup", &format!("{x} x {y} x {z} {how}"))?;
+    let (tone, how) = match stops.is_empty() {
+        true => (Tone::Plain, "fits".to_owned()),
+        false => (Tone::Doubtful, format!("doesn't fit: {}", stops.join("; "))),
+    };
+    facts.say_toned(tone, "workgroup", &format!("{x} x {y} x {z} {how}"));
     for (direction, reach) in ["x", "y", "z"].iter().zip(&fit.reach) {
-        line(f, "", &format!("{direction} {}", reached(reach)))?;
+        facts.say("", &format!("{direction} {}", reached(reach)));
     }
-    Ok(())
 }
 
 fn reached(Reach { largest, next }: &Reach) -> String {

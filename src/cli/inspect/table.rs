@@ -1,44 +1,33 @@
 //! What drivers tell of one shader, side by side: a row for each statistic, a column for each device.
 
-use std::fmt;
-
 use serde_json::Value;
 
+use super::facts::{shown, table};
 use super::part::{DevicePart, Told};
+use crate::output::{Column, Need, Page, paragraph};
 
 /// What an empty cell shows.
 const NOTHING: &str = "-";
 
 /// All devices: each by itself, then their statistics side by side.
-pub(super) struct Devices<'a>(pub(super) &'a [DevicePart]);
-
-impl fmt::Display for Devices<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|part| part.fmt(f))?;
-        show(f, self.0)
-    }
+pub(super) fn devices_text(parts: &[DevicePart], page: Page) -> String {
+    let each: String = parts.iter().map(|part| part.text(page)).collect();
+    each + &statistics_text(parts, page)
 }
 
 /// The table, if any driver tells anything.
-fn show(f: &mut fmt::Formatter<'_>, parts: &[DevicePart]) -> fmt::Result {
+fn statistics_text(parts: &[DevicePart], page: Page) -> String {
     let parts: Vec<&DevicePart> = parts.iter().filter(|part| part.executables.is_some()).collect();
     if parts.is_empty() {
-        return Ok(());
+        return String::new();
     }
-    let heads: Vec<String> = parts.iter().map(|part| format!("device {}", part.index)).collect();
-    let rows = rows(&parts);
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let columns: Vec<usize> = (heads.iter().enumerate())
-        .map(|(i, head)| rows.iter().map(|(_, cells)| cells[i].len()).chain([head.len()]).max().unwrap_or(0))
-        .collect();
-    writeln!(f, "\ndrivers' statistics (their compilers' estimates)")?;
-    let mut line = |name: &str, cells: &[String]| {
-        write!(f, "    {name:width$}")?;
-        cells.iter().zip(&columns).try_for_each(|(cell, column)| write!(f, "  {cell:>column$}"))?;
-        writeln!(f)
-    };
-    line("", &heads)?;
-    rows.iter().try_for_each(|(name, cells)| line(name, cells))
+    let devices = parts.iter().map(|part| Column::numbers(format!("device {}", part.index), Need::Central));
+    let mut table = table([Column::words("statistic", Need::Key)].into_iter().chain(devices));
+    for (name, cells) in rows(&parts) {
+        table.row([name].into_iter().chain(cells));
+    }
+    let heading = paragraph("drivers' statistics (their compilers' estimates)", page);
+    format!("\n{heading}{}", shown(&table, page))
 }
 
 type Row = (String, Vec<String>);

@@ -12,7 +12,7 @@ use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Status};
-use crate::output::Staged;
+use crate::output::{Page, Staged, Tone, answer_text, paragraph};
 use crate::stats::Interval;
 use crate::tuning::answer::{self, Answer, Timing};
 use crate::tuning::{
@@ -77,15 +77,16 @@ impl Found {
     /// # Errors
     /// Where the table can't be read or written.
     pub fn tell(self, arguments: &Tune, voice: &Voice, is_believed: bool) -> anyhow::Result<()> {
-        let tell = |line: &str| voice.progress.answer(line);
-        voice.progress.note("");
-        self.answer.to_string().lines().for_each(tell);
+        let page = Page::stderr();
+        let mut text = answer_text(&self.answer, page);
         if self.leaves {
-            tell(
-                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.",
-            );
+            let words =
+                "Don't take it before you have mended it: it indexes beyond a buffer, and what it computes there is by chance.";
+            text += &Tone::Bad.paragraph(words, page);
         }
-        tell(&self.effort);
+        text += &paragraph(&self.effort, page);
+        voice.progress.note("");
+        text.lines().for_each(|line| voice.progress.answer(line));
         // What nobody may believe isn't kept for others.
         if let Some(path) = arguments.save_table.as_ref().filter(|_| is_believed) {
             let mut table = Table::default();

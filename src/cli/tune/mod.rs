@@ -45,6 +45,7 @@ const MOST_TOLD: u64 = 3;
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
     interrupt::listen()?;
     let arguments = manifest::with_manifest(arguments, typed)?;
+    arguments.measuring.colours.choose();
     let settings = Settings::from(&arguments);
     let rows = &settings.rows;
     let voice = Voice::new(settings.mode);

@@ -71,22 +71,11 @@ fn what_is_hardly_known_is_neither_tied_nor_the_best() {
     assert_eq!((values(&answer.tied), answer.undecided), (vec![2], 1));
     // Broken off before any was measured to the end.
     let answer = line(&[rough(120.0, 3.0), rough(90.0, 3.3)]);
-    let shown = answer.to_string();
-    assert!(!answer.is_told() && shown.starts_with("No best: the fastest so far takes 90.0 ns ± 330.0 %"), "{shown}");
+    assert!(!answer.is_told());
     // The only one is the best, and one that was measured to the end has been compared as well as could be.
     let alone = line(&[rough(120.0, 3.0)]);
-    assert!(alone.is_told() && alone.to_string().contains("too rough to rely on"), "{alone}");
+    assert!(alone.is_told() && alone.is_rough());
     assert!(line(&[timing(120.0, 3.0), rough(500.0, 0.1)]).is_told());
-}
-
-#[test]
-fn an_axis_of_one_value_and_a_single_time_are_not_enlarged_upon() {
-    let space = space(&[("x", 3), ("y", 1)]);
-    let at = |x: u64| point(&[("x", x), ("y", 0)]);
-    let trials = [trial(at(0), timing(100.0, 0.01)), failed(at(1), Status::WrongResult), failed(at(2), Status::WrongResult)];
-    let shown = Answer::new(&space, &trials, None).unwrap().to_string();
-    assert!(shown.contains("1 of 3 configurations has a time.\nWithout a time: 2 wrong result."), "{shown}");
-    assert!(shown.contains("0 of 2, 2 failed") && !shown.contains("0 of 0") && !shown.contains("100.0 %"), "{shown}");
 }
 
 #[test]
@@ -326,9 +315,9 @@ fn losses_are_those_beside_the_best() {
     assert_eq!((answer.flatness, answer.failures["out_of_memory"]), (flat, 1));
 }
 
-// ---- shown ----------------------------------------------------------------------------------------------------------------
+// ---- as JSON --------------------------------------------------------------------------------------------------------------
 
-fn shown() -> Answer {
+fn an_answer() -> Answer {
     let axes = [
         Dimension::new("local_size_x", [32_u64, 64, 128, 256]),
         Dimension { name: "order".into(), values: vec!["row".into(), "column".into()] },
@@ -349,32 +338,8 @@ fn shown() -> Answer {
 }
 
 #[test]
-fn an_answer_reads_at_a_glance() {
-    insta::assert_snapshot!(shown().to_string(), @r"
-    Best: local_size_x=64, order=row
-    It takes 101 us ± 0.4 %.
-    It is 1.222 [1.215, 1.229] times as fast as the default, which takes 123 us ± 0.4 %: local_size_x=32, order=row
-
-    1 other is tied with it: their times can't be told apart.
-     local_size_x   order     time             time / best's
-    ─────────────────────────────────────────────────────────
-              128   row     101 us   1.0020 [0.9963, 1.0077]
-    1 configuration was measured too roughly to be told from it.
-
-    What each axis matters:
-     axis           best   variance      least loss            most           measured
-    ───────────────────────────────────────────────────────────────────────────────────
-     local_size_x   64                +0.2 % at 128   2.51 x at 256             3 of 3
-     order          row                                               0 of 1, 1 failed
-
-    7 of 8 configurations have a time: 3 (42.9 %) within 5 % of the best, 3 (42.9 %) within 10 %.
-    Without a time: 1 wrong result.
-    ");
-}
-
-#[test]
 fn an_answer_is_json() {
-    insta::assert_snapshot!(serde_json::to_string_pretty(&shown().best).unwrap(), @r#"
+    insta::assert_snapshot!(serde_json::to_string_pretty(&an_answer().best).unwrap(), @r#"
     {
       "point": {
         "local_size_x": 64,
@@ -391,22 +356,8 @@ fn an_answer_is_json() {
       }
     }
     "#);
-    let json = serde_json::to_value(shown()).unwrap();
+    let json = serde_json::to_value(an_answer()).unwrap();
     assert_eq!(json["default"]["gain"]["value"].as_f64().unwrap(), 123_456.0 / 101_000.0);
     assert_eq!(json["axes"][1]["axis"], "order");
     assert_eq!(json["failures"]["wrong_result"], 1);
-}
-
-#[test]
-fn a_shader_without_axes_has_an_answer() {
-    let space = space(&[]);
-    let answer = Answer::new(&space, &[trial(point(&[]), timing(5000.0, 0.01))], Some(&point(&[]))).unwrap();
-    insta::assert_snapshot!(answer.to_string(), @r"
-    Best: the only configuration
-    It takes 5.00 us ± 1.0 %.
-    It is the default.
-    No other is tied with it.
-
-    1 of 1 configurations has a time.
-    ");
 }
