@@ -16,6 +16,9 @@ const FLAT: f64 = 0.95;
 /// A figure is at its limit from this share of it on: clocks are told no better.
 const AT_LIMIT: f64 = 0.995;
 
+/// An interval of sizes is told by its ends from this ratio of them on.
+const WIDE: f64 = 1.25;
+
 /// Sizes whose latencies are told where no levels are.
 const MOST_SIZES: usize = 4;
 
@@ -251,12 +254,16 @@ fn time(row: &Record) -> String {
     Nanos(row.value.unwrap_or(f64::NAN)).to_string()
 }
 
-/// Bytes with the digits that their interval allows.
+/// Bytes, or between how many they are where the interval is wide.
 fn bytes(row: &Record) -> String {
     let (value, half) = value_and_half(row);
-    let (unit, of) =
-        [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)].into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
-    format!("{} {unit}", rounded(value / of, half.map(|half| half / of)))
+    let units = [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
+    let (unit, of) = units.into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
+    let two_digits = |bytes: f64| rounded(bytes / of, Some(bytes / of / 10.0));
+    match (row.value_ci_low, row.value_ci_high) {
+        (Some(low), Some(high)) if high > WIDE * low => format!("{} to {} {unit}", two_digits(low), two_digits(high)),
+        _ => format!("{} {unit}", rounded(value / of, half.map(|half| half / of))),
+    }
 }
 
 fn integer(row: &Record, axis: &str) -> Option<u64> {
@@ -410,7 +417,7 @@ mod tests {
         let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
             .map(|(variant, value, unit)| within(derived("cache/levels", variant, value, unit), 0.15 * value));
         let rows = [&loads[..], &levels[..]].concat();
-        assert_eq!(fact(&rows, "caches").as_deref(), Some("210 KiB (23.6 ns); beyond, 330 ns"));
+        assert_eq!(fact(&rows, "caches").as_deref(), Some("180 to 240 KiB (23.6 ns); beyond, 330 ns"));
         assert_eq!(fact(&rows, "latency"), None);
     }
 
