@@ -259,9 +259,9 @@ fn bytes(row: &Record) -> String {
     let (value, half) = value_and_half(row);
     let units = [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
     let (unit, of) = units.into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
-    let two_digits = |bytes: f64| rounded(bytes / of, Some(bytes / of / 10.0));
+    let digits = |bytes: f64| rounded((bytes / of).round(), Some(bytes / of / 50.0));
     match (row.value_ci_low, row.value_ci_high) {
-        (Some(low), Some(high)) if high > WIDE * low => format!("{} to {} {unit}", two_digits(low), two_digits(high)),
+        (Some(low), Some(high)) if high > WIDE * low => format!("{} to {} {unit}", digits(low), digits(high)),
         _ => format!("{} {unit}", rounded(value / of, half.map(|half| half / of))),
     }
 }
@@ -417,7 +417,7 @@ mod tests {
         let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
             .map(|(variant, value, unit)| within(derived("cache/levels", variant, value, unit), 0.15 * value));
         let rows = [&loads[..], &levels[..]].concat();
-        assert_eq!(fact(&rows, "caches").as_deref(), Some("180 to 240 KiB (23.6 ns); beyond, 330 ns"));
+        assert_eq!(fact(&rows, "caches").as_deref(), Some("177 to 239 KiB (23.6 ns); beyond, 330 ns"));
         assert_eq!(fact(&rows, "latency"), None);
     }
 
