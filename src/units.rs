@@ -33,10 +33,10 @@ impl Nanos {
     }
 }
 
-/// Three significant digits with the fitting unit, for people who are told no interval: `12.3 us`.
+/// In the fitting unit, for people who are told no interval: `12.3 us`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&in_unit(self.0, |value| at_place(value, place_of(value, 3))))
+        f.write_str(&time(self.0, None))
     }
 }
 
@@ -74,13 +74,14 @@ pub fn rounded(value: f64, half: Option<f64>) -> String {
     at_place(value, place(value, half))
 }
 
-/// A time in the fitting unit, with the digits that its interval allows, of which this is half: `391.0 us`, or `390 us`.
+/// A time in the fitting unit, with the digits that its interval allows, of which this is half: `391.0 us`, or `390 us`. Without an
+/// interval, it is known from few samples, and has three.
 pub fn time(ns: f64, half: Option<f64>) -> String {
     in_unit(ns, |value| {
         if value == 0.0 || !value.is_finite() {
             return format!("{value}");
         }
-        at_place(value, place(value, half.map(|half| half * value / ns)))
+        at_place(value, half.map_or_else(|| place_of(value, 3), |half| place(value, Some(half * value / ns))))
     })
 }
 
@@ -277,11 +278,11 @@ mod tests {
         let cases = [
             (391_020.0, Some(391.0), "391.0 us"),
             (391_020.0, Some(78_204.0), "390 us"),
-            (391_020.0, None, "391.0 us"),
+            (391_020.0, None, "391 us"),
             (2_718_281.0, Some(50_000.0), "2.72 ms"),
             (999_996.0, Some(10.0), "1.000 ms"),
             (999_996.0, Some(40_000.0), "1.00 ms"),
-            (999.4e9, None, "999.4 s"),
+            (999.4e9, None, "999 s"),
             (3.6e13, Some(1e12), "36000 s"),
             (0.004_32, Some(0.01), "4.3 ps"),
             (-0.31, Some(0.02), "-310 ps"),

@@ -62,7 +62,7 @@ fn parts(title: &str) -> impl Iterator<Item = &str> {
 fn broken_line(line: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut column = 0;
-    for word in line.split(' ') {
+    for word in pieces(line, width) {
         let mut rest = word;
         if column > 0 && column + 1 + rest.width() > width {
             lines.push(String::new());
@@ -86,6 +86,32 @@ fn broken_line(line: &str, width: usize) -> Vec<String> {
         column += rest.width();
     }
     lines
+}
+
+/// What a line isn't broken within: words, and figures with their units and intervals where these fit in a line.
+fn pieces(line: &str, width: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for word in line.split(' ') {
+        let word_end = end + word.len();
+        let (piece, longer) = (&line[start..end], &line[start..word_end]);
+        let is_one = end == 0 || (are_one(piece, word) && longer.width() <= width);
+        if !is_one {
+            pieces.push(piece.trim_end_matches(' '));
+            start = end;
+        }
+        end = (word_end + 1).min(line.len());
+    }
+    pieces.push(&line[start..]);
+    pieces
+}
+
+/// Whether a figure goes on with a word.
+fn are_one(piece: &str, word: &str) -> bool {
+    let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+    let is_unit = ["%", "ps", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB"].contains(&unit) || unit.ends_with("/s");
+    let before = piece.trim_end_matches(' ');
+    (is_unit && before.ends_with(|c: char| c.is_ascii_digit())) || word == "±" || before.ends_with('±')
 }
 
 fn push(lines: &mut [String], text: &str) {
@@ -127,6 +153,15 @@ mod tests {
         assert_eq!(broken("a b\nc", 12), ["a b", "c"]);
         assert_eq!(broken("", 12), [""]);
         assert_eq!(width("a b\ncd ef"), 5);
+    }
+
+    #[test]
+    fn a_figure_keeps_its_unit_and_its_interval() {
+        assert_eq!(broken("that is 45.5 %) of it", 12), ["that is", "45.5 %) of", "it"]);
+        assert_eq!(broken("It takes 240 us ± 6.9 %.", 20), ["It takes", "240 us ± 6.9 %."]);
+        assert_eq!(broken("It takes 240 us ± 6.9 %.", 12), ["It takes", "240 us ± 6.9", "%."], "where it fits in no line");
+        assert_eq!(broken("up to 3089 GB/s", 10), ["up to", "3089 GB/s"]);
+        assert_eq!(broken("a  b ", 10), ["a  b "]);
     }
 
     #[test]

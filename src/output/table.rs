@@ -1,5 +1,6 @@
 //! Rows for people, as a plain table or as Markdown: a heading per device and per experiment, then what differs.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::mem;
 
@@ -135,6 +136,8 @@ impl Style {
         if shared.is_empty() {
             return String::new();
         }
+        let mut shared = shared.to_vec();
+        shared.sort_by_key(|doubt| Reverse(of.bearing(doubt)));
         let alike = shared.chunk_by(|one, other| of.bearing(one) == of.bearing(other));
         let told = alike.map(|doubts| format!("{}: {}", flags(doubts), rows(of.bearing(doubts[0]), of.measured)));
         let words = format!("{} (see the end)", told.collect::<Vec<_>>().join("; "));

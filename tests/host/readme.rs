@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Folder, Ran, lanescope_as_it_is};
+use crate::support::{Folder, Ran, lanescope_as_it_is, succeeded};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -65,6 +65,19 @@ fn the_examples_of_shaders_and_of_the_catalogue_run() {
         files.for_each(|file| assert!(Path::new(ROOT).join(file).is_file(), "{file}"));
     }
     assert!(counts.iter().all(|(_, count)| *count > 0), "{counts:?}");
+}
+
+/// Its tables that come from recorded rows are what the tool shows of them.
+#[test]
+fn the_tables_of_recorded_rows_are_what_is_shown() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    for (file, experiment) in [("nvidia-h100.csv", "memory/stream: "), ("lavapipe.csv", "workgroup/linear: ")] {
+        let file = Path::new(ROOT).join("tests/data").join(file).display().to_string();
+        let shown = succeeded(&["merge", "-q", "--partial", &file, "--format", "table"]).out;
+        let (_, rest) = readme.split_once(&format!("```text\n{experiment}")).unwrap();
+        let table = format!("\n{experiment}{}\n", rest.split("```").next().unwrap());
+        assert!(shown.contains(&table), "{table}");
+    }
 }
 
 #[test]
