@@ -259,9 +259,8 @@ fn bytes(row: &Record) -> String {
     let (value, half) = value_and_half(row);
     let units = [("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
     let (unit, of) = units.into_iter().find(|(_, of)| value >= *of).unwrap_or(("B", 1.0));
-    let digits = |bytes: f64| rounded((bytes / of).round(), Some(bytes / of / 50.0));
     match (row.value_ci_low, row.value_ci_high) {
-        (Some(low), Some(high)) if high > WIDE * low => format!("{} to {} {unit}", digits(low), digits(high)),
+        (Some(low), Some(high)) if high > WIDE * low => format!("{:.0} to {:.0} {unit}", low / of, high / of),
         _ => format!("{} {unit}", rounded(value / of, half.map(|half| half / of))),
     }
 }
