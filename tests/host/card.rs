@@ -1,7 +1,5 @@
 //! The card of files of rows: what devices are, from rows alone.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
 use std::fs;
 use std::path::Path;
 

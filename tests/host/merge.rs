@@ -566,7 +566,7 @@ fn rows_of_schema_1_become_rows_of_today() {
             assert_eq!(folder.merged(&[folder.write(&format!("old{i}.csv"), text)]), new, "{name}, form {i}");
         }
         let torn = folder.write("torn.csv", &old[..old.len() - 9]);
-        let error = folder.refused(&[torn.clone()], 2);
+        let error = folder.refused(std::slice::from_ref(&torn), 2);
         assert!(error.contains("the last row was cut at line") && error.contains("--partial"), "{error}");
         let ran = folder.merge(&["--partial", &torn]);
         assert!(ran.code == Some(0) && ran.err.contains("is left out"), "{}", ran.err);
