@@ -8,7 +8,7 @@ use super::words::listed;
 use crate::digest;
 use crate::model::{Case, DeviceInfo, Kernel, Status};
 use crate::plan::{Plan, Planned};
-use crate::record::{Described, Fate, Header, Record, Recovery, SCHEMA_VERSION, Standing};
+use crate::record::{Described, Fate, Header, PLANNED, Record, Recovery, SCHEMA_VERSION, Standing};
 use crate::shader::{CompileError, Compiler, Library, ModuleKey};
 
 /// Tells which rows of an earlier run are a run's own.
@@ -111,39 +111,16 @@ impl<'r> Judge<'r> {
     }
 }
 
-/// Columns that show whether a run can keep a row, beside those that merging needs.
-const NEEDED_TO_KEEP: [&str; 26] = [
-    "metric",
-    "unit",
-    "better",
-    "processes",
-    "rounds",
-    "samples",
-    "bytes_per_pass",
-    "flops_per_pass",
-    "ops_per_pass",
-    "items_per_pass",
-    "local_size_x",
-    "local_size_y",
-    "local_size_z",
-    "groups_x",
-    "groups_y",
-    "groups_z",
-    "validation",
-    "robustness",
-    "source_hash",
-    "device_name",
-    "driver_version",
-    "driver_id",
-    "queue_family",
-    "noise",
-    "relative",
-    "schema",
-];
+/// Columns that show whether a row was measured to its end, with today's sources.
+const MEASURED: [&str; 4] = ["processes", "rounds", "samples", "source_hash"];
 
-/// The columns that a run needs to go on from a file.
+/// The columns that a run needs to go on from a file: what merging needs, what the plan says of a case, what must be alike, and
+/// whether a row stands.
 pub fn needed() -> Vec<&'static str> {
-    NEEDED.into_iter().chain(NEEDED_TO_KEEP).collect()
+    let alike = identity(&Record::new()).into_iter().map(|(name, _)| name);
+    let all = NEEDED.into_iter().chain(PLANNED).chain(MEASURED).chain(alike);
+    let mut seen = BTreeSet::new();
+    all.filter(|name| seen.insert(*name)).collect()
 }
 
 /// Those of them that a file with this header doesn't have.

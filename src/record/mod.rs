@@ -25,5 +25,6 @@ pub use reader::{ReadError, Reader};
 pub use recover::{Cut, Recovery};
 pub use row::{Described, Fate, quirk_flag};
 pub use schema::{COLUMNS, Column, Record, SCHEMA_VERSION};
+pub use sound::PLANNED;
 pub use standing::{Choice, Standing, choose};
 pub use statistics::{Figures, statistics_object};

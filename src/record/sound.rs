@@ -14,7 +14,7 @@ const LONGEST_NS: f64 = 1e15;
 const CLOCK_RATE: &str = "clock_rate";
 
 /// What the plan says of a case, whoever measures it.
-const PLANNED: [&str; 19] = [
+pub const PLANNED: [&str; 19] = [
     "row_kind",
     "experiment",
     "variant",
