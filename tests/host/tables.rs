@@ -132,6 +132,18 @@ mod on_a_terminal {
         }
     }
 
+    /// But for what another compiler of GLSL changes.
+    #[test]
+    fn what_devices_make_of_it_reads_at_a_glance() {
+        let folder = Folder::new();
+        let shader = folder.write("shader.comp", SHADER);
+        for columns in [80, 120] {
+            let text = shown(columns, &["inspect", &shader, "-c", "TILE=4", "-d", "mock"], &[("NO_COLOR", "1")]);
+            let (_, devices) = text.split_once("\ndevice 0: ").unwrap();
+            insta::assert_snapshot!(format!("devices_in_{columns}_columns"), devices);
+        }
+    }
+
     #[test]
     fn a_card_fits_the_terminal() {
         let folder = Folder::new();
