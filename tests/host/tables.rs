@@ -19,7 +19,7 @@ fn rows(folder: &Folder) -> String {
 /// The command, whatever is said of colours around the tests.
 fn uncoloured(arguments: &[&str]) -> Command {
     let mut command = lanescope(arguments);
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
         command.env_remove(name);
     }
     command
