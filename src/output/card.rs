@@ -96,7 +96,7 @@ fn labels(cards: &[Card]) -> Vec<&'static str> {
 /// Two commands that say more.
 fn next(cards: &[Card], files: &[String]) -> [String; 2] {
     let better = if cards.iter().any(|card| card.is_doubtful) {
-        "lanescope run --preset thorough -o thorough.csv  # measured for longer"
+        "lanescope run memory/stream --preset thorough -o stream.csv  # for longer"
     } else {
         "lanescope run memory/stream -o stream.csv  # one experiment, whole sweep"
     };
@@ -139,7 +139,7 @@ mod tests {
                     median noise 0.1 %             median noise 0.1 %
 
         rows: rows.csv
-        next: lanescope run --preset thorough -o thorough.csv  # measured for longer
+        next: lanescope run memory/stream --preset thorough -o stream.csv  # for longer
         next: lanescope describe memory/stream  # what it measures, how to read it
         ");
         assert_eq!(labels(&cards), ["fp32", "fp64", "subgroup"]);
