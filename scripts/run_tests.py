@@ -21,7 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # What a run lists first at its end: begun first, so that no long part is left alone when all others are done.
-SLOWEST = ("devices/profile", "devices/mutants", "devices/faults", "devices/isolation", "devices/tune", "devices/tune_images")
+SLOWEST = (
+    *("devices/profile", "devices/mutants", "devices/faults", "devices/isolation", "devices/tune", "devices/tune_images"),
+    *("host/resume", "host/catalogue"),
+)
 
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
 TEST = re.compile(r"^(.+): test$", re.MULTILINE)
