@@ -46,7 +46,7 @@ pub struct Card {
 }
 
 /// A line of the card: its label, and what it says of a device's rows.
-type Line = (&'static str, fn(&Rows) -> Option<String>);
+type Line = (&'static str, fn(&OneDevice) -> Option<String>);
 
 const LINES: &[Line] = &[
     ("fp32", |rows| rows.peak("fp32", Bound::Float32)),
@@ -76,7 +76,7 @@ fn together(told: [Option<String>; 2]) -> Option<String> {
 impl Card {
     /// Of the rows of one device.
     pub fn new(rows: &[Record]) -> Self {
-        let of_device = Rows(rows.iter().filter(|row| row.cache != "cold").collect());
+        let of_device = OneDevice(rows.iter().filter(|row| row.cache != "cold").collect());
         let facts = LINES.iter().filter_map(|(label, tell)| Some((*label, tell(&of_device)?))).collect();
         let first = rows.first().cloned().unwrap_or_default();
         let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
@@ -88,9 +88,9 @@ impl Card {
 }
 
 /// The rows of one device.
-struct Rows<'r>(Vec<&'r Record>);
+struct OneDevice<'r>(Vec<&'r Record>);
 
-impl<'r> Rows<'r> {
+impl<'r> OneDevice<'r> {
     /// Those with a figure that can be right.
     fn usable(&self) -> impl Iterator<Item = &'r Record> {
         let is_usable = |row: &&&Record| row.status == Status::Ok.as_str() && row.value.is_some() && !row.is_implausible();
@@ -210,7 +210,7 @@ impl<'r> Rows<'r> {
         let flat = sizes.iter().rev().take_while(|(_, rate)| **rate >= FLAT * best).last();
         let words = match flat {
             Some((size, _)) if size <= best_at => format!("full streaming speed from {size} invocations on"),
-            _ => format!("streaming is fastest with {best_at} invocations"),
+            _ => format!("of {} sizes tried, {best_at} streams fastest", sizes.len()),
         };
         (sizes.len() > 2).then_some(words)
     }
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(fact(&rows, "workgroups").as_deref(), Some("full streaming speed from 256 invocations on"));
         assert_eq!(fact(&rows[2..], "workgroups"), None, "two sizes show no flat part");
         let falls = [&rows[..3], &[size("1024", 2400.0)]].concat();
-        assert_eq!(fact(&falls, "workgroups").as_deref(), Some("streaming is fastest with 256 invocations"));
+        assert_eq!(fact(&falls, "workgroups").as_deref(), Some("of 4 sizes tried, 256 streams fastest"));
     }
 
     #[test]
