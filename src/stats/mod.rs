@@ -2,11 +2,15 @@
 //!
 //! Values may come in any order and should be finite. A statistic of no values is NaN, which a row shows as an empty cell.
 
+mod discoveries;
 mod interval;
 mod normal;
+mod student;
 
+pub use discoveries::largest_discovery;
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
 pub use normal::normal_bound;
+pub use student::{quantile_of_t, two_sided_p, upper_p};
 
 /// What a set of samples looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
