@@ -8,7 +8,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Preset, Skip, Traffic};
+use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Repeatability, Skip, Traffic};
 
 pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
@@ -95,6 +95,12 @@ pub trait Experiment: Sync {
     /// row comes. Nothing for one whose own rows tell peaks.
     fn peak_kind(&self) -> Option<&'static str> {
         None
+    }
+
+    /// How far the time of a case moves from run to run: comparison asks where one run can't show it.
+    fn repeatability(&self, point: &Point) -> Repeatability {
+        let _ = point;
+        Repeatability::Core
     }
 
     /// Its axes with the values that are measured by default.

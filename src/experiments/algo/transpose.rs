@@ -2,7 +2,8 @@
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip,
+    SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -21,6 +22,10 @@ struct Transpose;
 impl Experiment for Transpose {
     fn name(&self) -> &'static str {
         "algo/transpose"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

@@ -7,7 +7,8 @@ use crate::experiments::{
     workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -128,6 +129,10 @@ impl Shape {
 impl Experiment for Bandwidth {
     fn name(&self) -> &'static str {
         "cache/bandwidth"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

@@ -4,7 +4,7 @@ use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Swe
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Skip, Traffic};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Repeatability, Skip, Traffic};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
@@ -34,6 +34,10 @@ struct Latency;
 impl Experiment for Latency {
     fn name(&self) -> &'static str {
         "cache/latency"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn derived(&self) -> &[&str] {

@@ -5,7 +5,9 @@ mod inference;
 use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic, Untold};
+use crate::model::{
+    Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Repeatability, Skip, Traffic, Untold,
+};
 use inference::{Finding, MOST_SECTORS, infer};
 
 /// The experiment.
@@ -30,6 +32,10 @@ struct Line;
 impl Experiment for Line {
     fn name(&self) -> &'static str {
         "cache/line"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn derived(&self) -> &[&str] {

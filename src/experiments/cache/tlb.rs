@@ -5,7 +5,9 @@ mod inference;
 use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Skip, Traffic, Untold};
+use crate::model::{
+    Axis, AxisKind, Case, Chain, Derived, Figure, Finished, Point, Preset, Repeatability, Skip, Traffic, Untold,
+};
 use inference::{MOST_STEPS, Step, infer};
 
 /// The experiment.
@@ -31,6 +33,10 @@ struct Tlb;
 impl Experiment for Tlb {
     fn name(&self) -> &'static str {
         "cache/tlb"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn derived(&self) -> &[&str] {

@@ -1,7 +1,7 @@
 //! `calibration/barrier`: the cost of a barrier with nothing in flight.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, Headline, Skip, Work};
+use crate::model::{Axis, Headline, Point, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Barrier;
@@ -14,6 +14,10 @@ struct Barrier;
 impl Experiment for Barrier {
     fn name(&self) -> &'static str {
         "calibration/barrier"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, _: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use super::timer::instrument_case;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, Headline, Measurand, Skip};
+use crate::model::{Axis, Headline, Measurand, Point, Repeatability, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Clock;
@@ -12,6 +12,10 @@ struct Clock;
 impl Experiment for Clock {
     fn name(&self) -> &'static str {
         "calibration/clock"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, _: &Setting) -> Vec<Axis> {

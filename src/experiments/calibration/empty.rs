@@ -1,7 +1,7 @@
 //! `calibration/empty`: the cost of launching nothing.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, Headline, Kernel, Skip, Work};
+use crate::model::{Axis, Headline, Kernel, Point, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Empty;
@@ -11,6 +11,10 @@ struct Empty;
 impl Experiment for Empty {
     fn name(&self) -> &'static str {
         "calibration/empty"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, _: &Setting) -> Vec<Axis> {

@@ -1,7 +1,7 @@
 //! `calibration/evict`: sweeping whatever the caches hold.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -25,6 +25,10 @@ pub fn default_bytes(last_level_cache: Option<u64>, heap_bytes: u64) -> u64 {
 impl Experiment for Evict {
     fn name(&self) -> &'static str {
         "calibration/evict"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

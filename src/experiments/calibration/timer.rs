@@ -1,7 +1,7 @@
 //! `calibration/timer`: what the device's timestamps can resolve.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, Headline, Measurand, Skip, Work};
+use crate::model::{Axis, Headline, Measurand, Point, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timer;
@@ -11,6 +11,10 @@ struct Timer;
 impl Experiment for Timer {
     fn name(&self) -> &'static str {
         "calibration/timer"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn variants(&self) -> &[&str] {

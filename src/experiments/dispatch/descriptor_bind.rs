@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Preset, Skip};
+use crate::model::{Axis, AxisKind, Point, Preset, Repeatability, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &DescriptorBind;
@@ -15,6 +15,10 @@ struct DescriptorBind;
 impl Experiment for DescriptorBind {
     fn name(&self) -> &'static str {
         "dispatch/descriptor_bind"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

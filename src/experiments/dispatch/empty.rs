@@ -3,7 +3,7 @@
 mod fit;
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Preset, Skip, Work};
+use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Kernel, Point, Preset, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Empty;
@@ -16,6 +16,10 @@ struct Empty;
 impl Experiment for Empty {
     fn name(&self) -> &'static str {
         "dispatch/empty"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn derived(&self) -> &[&str] {

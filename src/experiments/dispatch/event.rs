@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Feature, Preset, Skip, Step};
+use crate::model::{Axis, AxisKind, Feature, Point, Preset, Repeatability, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Event;
@@ -18,6 +18,10 @@ struct Event;
 impl Experiment for Event {
     fn name(&self) -> &'static str {
         "dispatch/event"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

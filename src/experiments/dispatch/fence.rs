@@ -2,7 +2,7 @@
 
 use crate::experiments::common::submissions;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, HostCost, Skip, Wait};
+use crate::model::{Axis, HostCost, Point, Repeatability, Skip, Wait};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Fence;
@@ -12,6 +12,10 @@ struct Fence;
 impl Experiment for Fence {
     fn name(&self) -> &'static str {
         "dispatch/fence"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn variants(&self) -> &[&str] {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Contents, Preset, Resource, Skip, Step};
+use crate::model::{Axis, AxisKind, Contents, Point, Preset, Repeatability, Resource, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Indirect;
@@ -15,6 +15,10 @@ struct Indirect;
 impl Experiment for Indirect {
     fn name(&self) -> &'static str {
         "dispatch/indirect"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Dependency, Preset, Skip, Step};
+use crate::model::{Axis, AxisKind, Dependency, Point, Preset, Repeatability, Skip, Step};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PipelineBarrier;
@@ -15,6 +15,10 @@ struct PipelineBarrier;
 impl Experiment for PipelineBarrier {
     fn name(&self) -> &'static str {
         "dispatch/pipeline_barrier"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Preset, Skip};
+use crate::model::{Axis, AxisKind, Point, Preset, Repeatability, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PipelineBind;
@@ -18,6 +18,10 @@ struct PipelineBind;
 impl Experiment for PipelineBind {
     fn name(&self) -> &'static str {
         "dispatch/pipeline_bind"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip};
+use crate::model::{Axis, AxisKind, Kernel, Point, Preset, Repeatability, Scalar, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &PushConstant;
@@ -18,6 +18,10 @@ struct PushConstant;
 impl Experiment for PushConstant {
     fn name(&self) -> &'static str {
         "dispatch/push_constant"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::submissions;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, HostCost, Skip};
+use crate::model::{Axis, HostCost, Point, Repeatability, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Submit;
@@ -12,6 +12,10 @@ struct Submit;
 impl Experiment for Submit {
     fn name(&self) -> &'static str {
         "dispatch/submit"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::submissions;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, Feature, HostCost, Skip, Wait};
+use crate::model::{Axis, Feature, HostCost, Point, Repeatability, Skip, Wait};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timeline;
@@ -12,6 +12,10 @@ struct Timeline;
 impl Experiment for Timeline {
     fn name(&self) -> &'static str {
         "dispatch/timeline"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn variants(&self) -> &[&str] {

@@ -2,7 +2,7 @@
 
 use crate::experiments::common::commands;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Preset, Skip, Step, TimestampStage};
+use crate::model::{Axis, AxisKind, Point, Preset, Repeatability, Skip, Step, TimestampStage};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Timestamp;
@@ -15,6 +15,10 @@ struct Timestamp;
 impl Experiment for Timestamp {
     fn name(&self) -> &'static str {
         "dispatch/timestamp"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Launch
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -5,8 +5,8 @@ use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
 use super::path::{gpu_invocations, image, sampler, texel_sequence};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Precision, Preset, Resource, Scalar, Skip,
-    Traffic, Work,
+    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Point, Precision, Preset, Repeatability,
+    Resource, Scalar, Skip, Traffic, Work,
 };
 use crate::validate::{Expected, Near};
 
@@ -26,6 +26,10 @@ struct Filter;
 impl Experiment for Filter {
     fn name(&self) -> &'static str {
         "load/filter"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

@@ -26,8 +26,8 @@ pub(super) mod walk;
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Precision,
-    Preset, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, DeviceKind, Dimension, Format, Headline, ImageRole, Kernel, Moved, Point,
+    Precision, Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 
 use table::{Kind, NAMES, Path, Value};
@@ -48,6 +48,10 @@ struct Loads;
 impl Experiment for Loads {
     fn name(&self) -> &'static str {
         "load/path"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

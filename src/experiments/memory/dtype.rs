@@ -3,7 +3,9 @@
 use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Bound, Feature, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -27,6 +29,10 @@ struct Dtype;
 impl Experiment for Dtype {
     fn name(&self) -> &'static str {
         "memory/dtype"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

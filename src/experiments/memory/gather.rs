@@ -1,7 +1,9 @@
 //! `memory/gather`: what does it cost to read words in another order than they lie in?
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Shuffled, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -21,6 +23,10 @@ struct Gather;
 impl Experiment for Gather {
     fn name(&self) -> &'static str {
         "memory/gather"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -2,7 +2,7 @@
 
 use super::stream;
 use crate::experiments::{Built, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, MemoryKind, Preset, Skip};
+use crate::model::{Axis, AxisKind, MemoryKind, Point, Preset, Repeatability, Skip};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &HostVisible;
@@ -18,6 +18,10 @@ struct HostVisible;
 impl Experiment for HostVisible {
     fn name(&self) -> &'static str {
         "memory/host_visible"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -3,7 +3,9 @@
 use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, DeviceInfo, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Bound, DeviceInfo, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -20,6 +22,10 @@ struct Layout;
 impl Experiment for Layout {
     fn name(&self) -> &'static str {
         "memory/layout"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

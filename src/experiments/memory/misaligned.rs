@@ -1,7 +1,9 @@
 //! `memory/misaligned`: what does it cost to read from a place that is off the beginning of a line?
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Feature, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{
+    Axis, AxisKind, Bound, Feature, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -20,6 +22,10 @@ struct Misaligned;
 impl Experiment for Misaligned {
     fn name(&self) -> &'static str {
         "memory/misaligned"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

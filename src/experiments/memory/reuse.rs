@@ -3,7 +3,9 @@
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, POWERS_TO_64, Setting, local_size_axis, powers_of_two, product, workgroups,
 };
-use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work};
+use crate::model::{
+    Axis, AxisKind, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -19,6 +21,10 @@ struct Reuse;
 impl Experiment for Reuse {
     fn name(&self) -> &'static str {
         "memory/reuse"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

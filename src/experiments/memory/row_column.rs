@@ -3,7 +3,7 @@
 use crate::experiments::{
     Built, CaseBuilder, Config, Elements, Experiment, MOST_SIZE, Setting, local_size_axis, product, workgroups,
 };
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -58,6 +58,10 @@ impl Shape {
 impl Experiment for RowColumn {
     fn name(&self) -> &'static str {
         "memory/row_column"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -2,7 +2,7 @@
 
 use super::gather::{BEYOND_CACHES, FEW_PATTERNS, PATTERNS, indexes};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -13,6 +13,10 @@ struct Scatter;
 impl Experiment for Scatter {
     fn name(&self) -> &'static str {
         "memory/scatter"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

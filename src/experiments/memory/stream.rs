@@ -4,8 +4,8 @@ use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Preset, Resource, Scalar, Sequence, Skip,
-    Traffic, Work,
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Point, Preset, Repeatability, Resource,
+    Scalar, Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -39,6 +39,10 @@ struct Shape {
 impl Experiment for Stream {
     fn name(&self) -> &'static str {
         "memory/stream"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

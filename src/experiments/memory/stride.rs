@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, gcd, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -73,6 +73,10 @@ fn step(stride: u64) -> u64 {
 impl Experiment for Stride {
     fn name(&self) -> &'static str {
         "memory/stride"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Scalar, Sequence, Skip, Traffic,
-    Untold, Work,
+    Axis, AxisKind, Bound, Case, Derived, Figure, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence,
+    Skip, Traffic, Untold, Work,
 };
 use crate::validate::Expected;
 
@@ -51,6 +51,10 @@ struct Roofline;
 impl Experiment for Roofline {
     fn name(&self) -> &'static str {
         "peak/roofline"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn derived(&self) -> &[&str] {

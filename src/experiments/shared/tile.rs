@@ -2,7 +2,8 @@
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Preset, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceKind, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -23,6 +24,10 @@ struct Tile;
 impl Experiment for Tile {
     fn name(&self) -> &'static str {
         "shared/tile"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn variants(&self) -> &[&str] {

@@ -2,7 +2,9 @@
 
 use crate::experiments::common::ledger;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Left, Setting, product, size_to_require, usual_size};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, SubgroupClass, Work};
+use crate::model::{
+    Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, SubgroupClass, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -22,6 +24,10 @@ struct Aggregate;
 impl Experiment for Aggregate {
     fn name(&self) -> &'static str {
         "subgroup/aggregate"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Placement
     }
 
     fn variants(&self) -> &[&str] {

@@ -9,7 +9,8 @@ use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Left, Setting, lanes, product, size_to_require, u32_of, usual_size, workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Feature, Headline, Kernel, POISON, Preset, Repeat, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work,
+    Axis, AxisKind, AxisValue, Feature, Headline, Kernel, POISON, Point, Preset, Repeat, Repeatability, Scalar, Sequence,
+    Shuffled, Skip, SubgroupClass, Work,
 };
 use crate::validate::{Expected, Output, Verdict};
 use twin::{OPERATIONS, TYPES, Twin, first_word};
@@ -95,6 +96,13 @@ impl Shape {
 impl Experiment for Atomic {
     fn name(&self) -> &'static str {
         "sync/atomic"
+    }
+
+    fn repeatability(&self, point: &Point) -> Repeatability {
+        match point.get("memory") {
+            Some(AxisValue::Choice(memory)) if memory == "shared" => Repeatability::Core,
+            _ => Repeatability::Placement,
+        }
     }
 
     fn variants(&self) -> &[&str] {

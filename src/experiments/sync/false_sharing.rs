@@ -4,7 +4,7 @@ use crate::experiments::common::ledger;
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Left, Setting, fold_groups, product, u32_of, usual_size, workgroups,
 };
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Repeat, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -27,6 +27,10 @@ struct FalseSharing;
 impl Experiment for FalseSharing {
     fn name(&self) -> &'static str {
         "sync/false_sharing"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Placement
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -3,8 +3,8 @@
 use crate::experiments::calibration::evict;
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, powers_of_two};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, DeviceInfo, Headline, Kernel, Measurand, MemoryKind, POISON, Preset, Resource, Scalar,
-    Sequence, Shape, Skip, Step, Traffic, Work,
+    Axis, AxisKind, Case, Contents, DeviceInfo, Headline, Kernel, Measurand, MemoryKind, POISON, Point, Preset, Repeatability,
+    Resource, Scalar, Sequence, Shape, Skip, Step, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -33,6 +33,10 @@ struct Copy;
 impl Experiment for Copy {
     fn name(&self) -> &'static str {
         "transfer/copy"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -1,7 +1,7 @@
 //! `workgroup/linear`: how large should a one-dimensional workgroup be?
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -15,6 +15,10 @@ struct Linear;
 impl Experiment for Linear {
     fn name(&self) -> &'static str {
         "workgroup/linear"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -3,7 +3,8 @@
 use crate::experiments::common::knee::{Mark, Told, fall, sweeps};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, powers_of_two, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Preset, Scalar, Sequence, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -25,6 +26,10 @@ struct Occupancy;
 impl Experiment for Occupancy {
     fn name(&self) -> &'static str {
         "workgroup/occupancy"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn derived(&self) -> &[&str] {

@@ -1,7 +1,7 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -12,6 +12,10 @@ struct Tile2d;
 impl Experiment for Tile2d {
     fn name(&self) -> &'static str {
         "workgroup/tile2d"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

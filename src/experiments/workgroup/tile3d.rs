@@ -2,7 +2,7 @@
 
 use super::tile2d::gray;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Preset, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -16,6 +16,10 @@ struct Tile3d;
 impl Experiment for Tile3d {
     fn name(&self) -> &'static str {
         "workgroup/tile3d"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
