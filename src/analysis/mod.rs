@@ -2,6 +2,7 @@
 //! derived ones. All but `earlier` works on rows alone, so that a run, one that is resumed, and a merge of files come to the same.
 //!
 //! ```text
+//! compare      what changed between sides of rows, and whether it is real
 //! card         what a device is, in a few lines
 //! doubts       reasons to doubt many rows at once, and what to do
 //! relations    what the rows of one device say of each other, as they come
@@ -12,6 +13,7 @@
 //! ```
 
 mod card;
+pub mod compare;
 mod doubts;
 pub mod earlier;
 pub mod gaps;

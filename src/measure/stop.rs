@@ -23,6 +23,9 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// Every reason.
+    pub const ALL: [Self; 6] = [Self::Precise, Self::Stable, Self::Budget, Self::Beaten, Self::Glanced, Self::BrokenOff];
+
     /// Whether it left a search before it was precise.
     pub fn is_early(self) -> bool {
         matches!(self, Self::Beaten | Self::Glanced | Self::BrokenOff)

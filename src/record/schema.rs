@@ -215,6 +215,14 @@ impl Record {
         }
     }
 
+    /// What stands in the column of this name, fixed or an axis'; nothing where there is none.
+    pub fn cell(&self, name: &str) -> Option<Cell<'_>> {
+        match position(name) {
+            Some(place) => Some(self.fields()[place].cell()),
+            None => self.by_axis.get(name).map(Cell::from),
+        }
+    }
+
     /// The cells of the fixed columns, in order.
     pub fn fixed_cells(&self) -> impl Iterator<Item = Cell<'_>> {
         self.fields().into_iter().map(Field::cell)

@@ -1,0 +1,195 @@
+//! What a row tells of its case, in little memory.
+
+use super::spread::Spread;
+use crate::digest::hash64;
+use crate::experiments::{self, CATALOGUE};
+use crate::measure::Stop;
+use crate::model::{DeviceKind, Flag, Point, Repeatability, Status};
+use crate::record::Record;
+
+/// The columns that say how much work a case is, and in what shape.
+pub const WORK: [&str; 8] =
+    ["bytes_per_pass", "flops_per_pass", "ops_per_pass", "items_per_pass", "groups_x", "groups_y", "groups_z", "subgroup_size"];
+
+/// The row of a case in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The run, as a place among those of its side.
+    pub run: usize,
+    /// The file, as a place among all.
+    pub file: usize,
+    /// The line.
+    pub line: u64,
+    /// How the case ended.
+    pub status: Status,
+    /// Why it has no figure, or what is wrong with it.
+    pub reason: Box<str>,
+    /// The figure.
+    pub value: Option<f64>,
+    /// The ends of its interval.
+    pub ends: Option<(f64, f64)>,
+    /// Time per pass, ns.
+    pub time: Option<f64>,
+    /// How far the figure may be off, by what the run shows itself.
+    pub own: Option<Spread>,
+    /// Processes that its rounds were dealt over.
+    pub processes: u64,
+    /// Passes per sample.
+    pub batch: Option<u64>,
+    /// How far it moves from run to run.
+    pub class: Repeatability,
+    /// Reasons to doubt it.
+    pub flags: Box<str>,
+    /// Clock rate over that at the start of the process, and core clock, MHz.
+    pub clock: (Option<f64>, Option<f64>),
+    /// A hash of its modules; 0 where none is told.
+    pub module: u64,
+    /// How much work it is.
+    pub work: [Option<u64>; WORK.len()],
+    /// What the driver's compiler made of it.
+    pub code: Option<Code>,
+    /// Its time over that of the case that it was measured alternately with.
+    pub pair: Option<Box<Pair>>,
+    /// Whether measuring ended before it had as many rounds as an interval needs.
+    pub is_early: bool,
+}
+
+/// What the driver's compiler made of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Registers per invocation, bytes spilled, bytes of code: where told.
+    pub figures: [Option<u64>; 3],
+    /// A hash of all that it told.
+    pub all: u64,
+}
+
+/// A row's own comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The case that it was measured alternately with, as the row names it.
+    pub base: String,
+    /// Its time over the other's.
+    pub ratio: f64,
+    /// How far that may be off.
+    pub spread: Option<Spread>,
+}
+
+impl Observation {
+    /// Of a row that stands here.
+    pub fn new(record: &Record, run: usize, file: usize, line: u64) -> Self {
+        let ends = record.value_ci_low.zip(record.value_ci_high);
+        let time_ends = record.ci_low_ns.zip(record.ci_high_ns).or(ends);
+        let of_interval = || Spread::of_interval(time_ends?, record.processes, record.rounds);
+        let own = match record.is_derived() {
+            true => ends.and_then(Spread::of_derived),
+            false => Spread::of_rounds(&record.round_medians_ns).or_else(of_interval),
+        };
+        let modules = if record.spirv_hash.is_empty() { &record.source_hash } else { &record.spirv_hash };
+        Self {
+            run,
+            file,
+            line,
+            status: Status::named(&record.status).unwrap_or(Status::Error),
+            reason: record.reason.as_str().into(),
+            value: record.value,
+            ends,
+            time: record.time_ns,
+            own,
+            processes: record.processes.unwrap_or(1),
+            batch: record.batch,
+            class: class(record),
+            flags: record.quality_flags.as_str().into(),
+            clock: (record.clock_ratio, record.clock_mhz),
+            module: if modules.is_empty() { 0 } else { hash64(modules) },
+            work: [
+                record.bytes_per_pass,
+                record.flops_per_pass,
+                record.ops_per_pass,
+                record.items_per_pass,
+                record.groups_x,
+                record.groups_y,
+                record.groups_z,
+                record.subgroup_size,
+            ],
+            code: code(record),
+            is_early: Stop::ALL.iter().any(|stop| stop.is_early() && stop.as_str() == record.stop),
+            pair: record.ratio.filter(|ratio| *ratio > 0.0).map(|ratio| Box::new(pair(record, ratio))),
+        }
+    }
+
+    /// Whether it bears a flag.
+    pub fn has_flag(&self, flag: Flag) -> bool {
+        self.flags.split(';').any(|own| own == flag.name())
+    }
+
+    /// Whether it has a figure.
+    pub fn is_ok(&self) -> bool {
+        self.status == Status::Ok && self.value.is_some()
+    }
+}
+
+fn code(record: &Record) -> Option<Code> {
+    let figures = [record.registers, record.spill_bytes, record.code_bytes];
+    let is_told = figures.iter().any(Option::is_some) || !record.statistics.is_empty();
+    is_told.then(|| Code { figures, all: hash64(&record.statistics) })
+}
+
+fn pair(record: &Record, ratio: f64) -> Pair {
+    let ends = record.ratio_ci_low.zip(record.ratio_ci_high);
+    let spread = ends.and_then(|ends| Spread::of_interval(ends, record.processes, record.rounds));
+    Pair { base: record.pair_base.clone(), ratio, spread }
+}
+
+/// How far the time of a row's case moves from run to run. Of a shader of a user's own nothing is known: it reads memory, most likely.
+fn class(record: &Record) -> Repeatability {
+    if record.device_type == DeviceKind::Cpu.as_str() {
+        return Repeatability::Processor;
+    }
+    if record.timer == "host" {
+        return Repeatability::Host;
+    }
+    if [Flag::LaunchBound, Flag::NearFloor].iter().any(|flag| record.has_flag(flag.name())) {
+        return Repeatability::Launch;
+    }
+    let point = || Point::new(record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone())));
+    let derives = || CATALOGUE.iter().copied().find(|experiment| experiment.derived().contains(&record.experiment.as_str()));
+    let experiment = experiments::find(&record.experiment).or_else(derives);
+    experiment.map_or(Repeatability::Memory, |experiment| experiment.repeatability(&point()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(experiment: &str) -> Record {
+        Record { experiment: experiment.to_owned(), timer: "device".to_owned(), ..Record::new() }
+    }
+
+    #[test]
+    fn a_class_follows_from_the_experiment_and_from_how_it_was_timed() {
+        let of = |row: &Record| class(row);
+        assert_eq!(
+            ["peak/arith", "memory/stream", "dispatch/empty", "sync/false_sharing"].map(|name| of(&row(name))),
+            [Repeatability::Core, Repeatability::Memory, Repeatability::Launch, Repeatability::Placement]
+        );
+        assert_eq!(of(&Record { timer: "host".to_owned(), ..row("peak/arith") }), Repeatability::Host);
+        assert_eq!(of(&Record { device_type: "cpu".to_owned(), ..row("peak/arith") }), Repeatability::Processor);
+        assert_eq!(of(&Record { quality_flags: "noisy;launch_bound".to_owned(), ..row("peak/arith") }), Repeatability::Launch);
+        assert_eq!((of(&row("shared/banks")), of(&row("my.comp"))), (Repeatability::Core, Repeatability::Memory));
+    }
+
+    #[test]
+    fn atomics_depend_on_where_their_cells_lie() {
+        let of = |memory: &'static str| {
+            let mut row = row("sync/atomic");
+            row.set_axes(&Point::new([("memory".into(), memory.into())]));
+            class(&row)
+        };
+        assert_eq!((of("global"), of("shared")), (Repeatability::Placement, Repeatability::Core));
+    }
+
+    #[test]
+    fn columns_of_work_are_columns() {
+        assert!(WORK.iter().all(|name| crate::record::schema::position(name).is_some()));
+    }
+}

@@ -1,0 +1,389 @@
+//! Reads the rows of both sides, one by one: of each, little more than its figure is kept.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::super::words::{listed, shown};
+use super::identity::IDENTITY;
+use super::observation::Observation;
+use crate::error::{Error, nearest};
+use crate::model::{AxisValue, Point};
+use crate::record::schema::{COLUMNS, position};
+use crate::record::{ReadError, Record, Recovery};
+
+/// The columns without which rows can't be compared.
+const NEEDED: [&str; 14] = [
+    "experiment",
+    "variant",
+    "value",
+    "unit",
+    "better",
+    "quality_flags",
+    "reason",
+    "timer",
+    "row_kind",
+    "cache",
+    "validation",
+    "device_name",
+    "device_type",
+    "run_id",
+];
+
+/// Of these groups, only what says how a row came to be tells sides apart.
+const GROUPS: [&str; 3] = ["how", "case", "identity"];
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// Files, each of a side: `None` is a side of its own.
+    Files(Vec<(Option<String>, PathBuf)>),
+    /// The rows of files by their values in a column, with the value that others are compared with.
+    By {
+        /// The column or axis.
+        column: String,
+        /// The value of the base; `None` for that of the first row.
+        base: Option<String>,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+}
+
+/// One side.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// Its name.
+    pub name: String,
+    /// Its cases, in the order in which they first come.
+    pub cases: Vec<SideCase>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+    /// Its devices.
+    pub devices: Vec<DeviceKey>,
+    case_of: HashMap<(Box<str>, usize), usize>,
+    run_of: HashMap<(String, usize, usize), usize>,
+}
+
+/// A device with its driver, as rows tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceKey {
+    /// Its UUID.
+    pub device: String,
+    /// Its driver's UUID.
+    pub driver: String,
+    /// Its driver's build.
+    pub build: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A case on one side.
+#[derive(Debug)]
+pub struct SideCase {
+    /// What makes it the same case on the other side.
+    pub key: Box<str>,
+    /// Its experiment.
+    pub experiment: Box<str>,
+    /// Its variant.
+    pub variant: Box<str>,
+    /// Its axes.
+    pub axes: Box<str>,
+    /// Its id.
+    pub case_id: Box<str>,
+    /// The unit of its figure.
+    pub unit: Box<str>,
+    /// Which figure is the better one.
+    pub better: Box<str>,
+    /// What the figure is.
+    pub metric: Box<str>,
+    /// What the caches held.
+    pub cache: Box<str>,
+    /// Whether it follows from others.
+    pub is_derived: bool,
+    /// Its device, as a place among those of its side.
+    pub device: usize,
+    /// Its rows: one for each run.
+    pub rows: Vec<Observation>,
+}
+
+/// One run of a side on one device: what all its rows share, and how its timer and its clock are.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The file.
+    pub file: usize,
+    /// What identifies it: a cell for each column of [`IDENTITY`].
+    pub identity: Vec<Box<str>>,
+    /// The timer's step, ns.
+    pub step: Option<f64>,
+    /// What two timestamps with nothing between them are apart, ns.
+    pub floor: Option<f64>,
+    /// The sentinel's time when the run began, ns: where it is longer, the clock was lower.
+    pub sentinel: Option<f64>,
+}
+
+/// What takes a row that stands at a line of a file.
+type Take<'t> = dyn FnMut(&mut Sides, &Record, usize, u64) -> Result<(), Error> + 't;
+
+/// The sides, and what to know of their files.
+#[derive(Debug, Default)]
+pub struct Sides {
+    /// The files' names.
+    pub files: Vec<String>,
+    /// The sides; the first is the base.
+    pub sides: Vec<Side>,
+    /// The column that tells them apart, where files don't.
+    pub by: Option<String>,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+/// Reads what is compared.
+///
+/// # Errors
+/// A usage error: a file that can't be read or holds no rows, a case that comes twice, fewer than two sides.
+pub fn read(question: &Question) -> Result<Sides, Error> {
+    let mut sides = Sides::default();
+    match question {
+        Question::Files(files) => sides.read_files(files)?,
+        Question::By { column, base, files } => sides.read_by(column, base.as_deref(), files)?,
+    }
+    Ok(sides)
+}
+
+impl Sides {
+    fn read_files(&mut self, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
+        for (name, path) in files {
+            let known = name.as_ref().and_then(|name| self.sides.iter().position(|side| side.name == *name));
+            let side = known.unwrap_or_else(|| {
+                let name = name.clone().unwrap_or_else(|| shown(path));
+                self.sides.push(Side { name, ..Side::default() });
+                self.sides.len() - 1
+            });
+            self.read_file(path, &mut |sides, record, file, line| {
+                let key = record.case_id.as_str().into();
+                sides.take(side, record, key, file, line)
+            })?;
+        }
+        match self.sides.as_slice() {
+            [_, _, ..] => Ok(()),
+            _ => Err(Error::Usage(
+                "two sides are needed: name another file, or compare the rows of one by --by COLUMN".to_owned(),
+            )),
+        }
+    }
+
+    fn read_by(&mut self, column: &str, base: Option<&str>, files: &[PathBuf]) -> Result<(), Error> {
+        check_column(column)?;
+        let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
+        for path in files {
+            self.read_file(path, &mut |sides, record, file, line| {
+                let name = record.cell(column).map(|cell| cell.to_string()).unwrap_or_default();
+                if name.is_empty() {
+                    axes.extend(record.by_axis.keys().cloned());
+                    without += u64::from(!record.is_derived());
+                    return Ok(());
+                }
+                let key = key_without(record, column).into();
+                let side = sides.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
+                    sides.sides.push(Side { name, ..Side::default() });
+                    sides.sides.len() - 1
+                });
+                sides.take(side, record, key, file, line)
+            })?;
+        }
+        let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
+        match names[..] {
+            [] if position(column).is_some() => {
+                return Err(Error::Usage(format!("--by {column}: that column is empty in all rows")));
+            }
+            [] => {
+                let columns = COLUMNS.iter().map(|column| column.name).chain(axes.iter().map(String::as_str));
+                return Err(Error::Unknown {
+                    what: "column or axis",
+                    given: column.to_owned(),
+                    nearest: nearest(column, columns),
+                });
+            }
+            [only] => return Err(Error::Usage(format!("--by {column}: all rows have {only}, so there is nothing to compare"))),
+            _ => {}
+        }
+        if let Some(base) = base {
+            let Some(place) = names.iter().position(|name| *name == base) else {
+                return Err(Error::Usage(format!("--base {base}: {column} is one of {}", names.join(", "))));
+            };
+            self.sides[..=place].rotate_right(1);
+        }
+        if without > 0 {
+            self.notes.push(format!("{without} rows have no {column} and are left out"));
+        }
+        self.by = Some(column.to_owned());
+        Ok(())
+    }
+
+    fn read_file(&mut self, path: &Path, take: &mut Take) -> Result<(), Error> {
+        let usage = |error: ReadError| Error::Usage(error.to_string());
+        let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(path) };
+        let input: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(path).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
+        };
+        let mut recovery = Recovery::new(name.as_str(), input).map_err(usage)?;
+        let missing = lacking(&recovery);
+        if !missing.is_empty() {
+            let missing = listed(missing);
+            let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
+            return Err(Error::Usage(words));
+        }
+        self.files.push(name.clone());
+        let (file, mut count) = (self.files.len() - 1, 0_u64);
+        while let Some(record) = recovery.next() {
+            take(self, &record.map_err(usage)?, file, recovery.line())?;
+            count += 1;
+        }
+        if let Some(cut) = recovery.cut() {
+            self.notes.push(format!("{name}: {cut} and is left out"));
+        }
+        if count == 0 {
+            return Err(Error::Usage(format!("{name} holds no rows")));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, side: usize, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), Error> {
+        let twice = self.sides[side].take(record, key, file, line);
+        twice.map_err(|(file, first)| {
+            let (file, name) = (&self.files[file], record.case_name());
+            let words = "which row counts? Name the files of several runs apart, or leave one row out";
+            Error::Usage(format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}"))
+        })
+    }
+}
+
+/// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
+fn lacking<R: Read>(recovery: &Recovery<R>) -> Vec<&'static str> {
+    let mut missing = recovery.missing(&NEEDED);
+    if !recovery.missing(&["round_medians_ns"]).is_empty() {
+        missing.extend(recovery.missing(&["ci_low_ns", "ci_high_ns"]));
+    }
+    missing
+}
+
+/// Demands that a column tells rows apart, and is no figure.
+fn check_column(name: &str) -> Result<(), Error> {
+    let Some(column) = COLUMNS.iter().find(|column| column.name == name) else { return Ok(()) };
+    if GROUPS.contains(&column.group) || name == "variant" {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "--by {name}: that is what was found, not what was measured; try device_name, driver_info, variant or an axis"
+    )))
+}
+
+/// What a case is but for its value in one column.
+fn key_without(record: &Record, column: &str) -> String {
+    let group = COLUMNS.iter().find(|known| known.name == column).map(|known| known.group);
+    let is_axis = record.by_axis.contains_key(column);
+    if !is_axis && column != "variant" && column != "cache" && group != Some("case") {
+        return record.case_id.clone();
+    }
+    let variant = if column == "variant" { "" } else { &record.variant };
+    let cache = if column == "cache" { "" } else { &record.cache };
+    [&record.experiment, variant, &axes_without(record, column), cache].join("\n")
+}
+
+/// The axes of a row but for one.
+fn axes_without(record: &Record, column: &str) -> String {
+    let others = record.by_axis.iter().filter(|(name, _)| *name != column);
+    Point::new(others.map(|(name, value): (&String, &AxisValue)| (name.clone().into(), value.clone()))).to_string()
+}
+
+impl Side {
+    /// Takes a row; fails with the file and the line of another one of its case and run that says otherwise.
+    fn take(&mut self, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), (usize, u64)> {
+        let device = self.device(record);
+        let run = self.run(record, file, device);
+        self.runs[run].learn(record);
+        let own = Observation::new(record, run, file, line);
+        let place = *self.case_of.entry((key.clone(), device)).or_insert_with(|| {
+            self.cases.push(SideCase::new(record, key, device));
+            self.cases.len() - 1
+        });
+        let rows = &mut self.cases[place].rows;
+        // The same run in two files, or twice in one, is no second measurement.
+        if rows.iter().any(|row| Observation { run, file, line, ..row.clone() } == own) {
+            return Ok(());
+        }
+        match rows.iter_mut().find(|row| row.run == run) {
+            // Derived figures of several caches or merges: the last one stands.
+            Some(row) if record.is_derived() || (!row.is_ok() && own.is_ok()) => *row = own,
+            Some(row) if row.is_ok() && !own.is_ok() => {}
+            Some(row) if row.is_ok() => return Err((row.file, row.line)),
+            Some(row) => *row = own,
+            None => rows.push(own),
+        }
+        Ok(())
+    }
+
+    fn device(&mut self, record: &Record) -> usize {
+        let is_own = |known: &DeviceKey| {
+            (known.device.as_str(), known.driver.as_str(), known.build.as_str())
+                == (record.device_uuid.as_str(), record.driver_uuid.as_str(), record.driver_info.as_str())
+        };
+        self.devices.iter().position(is_own).unwrap_or_else(|| {
+            self.devices.push(DeviceKey {
+                device: record.device_uuid.clone(),
+                driver: record.driver_uuid.clone(),
+                build: record.driver_info.clone(),
+                name: record.device_name.clone(),
+            });
+            self.devices.len() - 1
+        })
+    }
+
+    fn run(&mut self, record: &Record, file: usize, device: usize) -> usize {
+        if let Some(run) = self.run_of.get(&(record.run_id.clone(), file, device)) {
+            return *run;
+        }
+        let cell = |name: &&str| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
+        let identity = IDENTITY.iter().map(cell).collect();
+        self.runs.push(Run { file, identity, step: None, floor: None, sentinel: None });
+        self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
+        self.runs.len() - 1
+    }
+}
+
+impl SideCase {
+    fn new(record: &Record, key: Box<str>, device: usize) -> Self {
+        Self {
+            key,
+            experiment: record.experiment.as_str().into(),
+            variant: record.variant.as_str().into(),
+            axes: record.axis_values.as_str().into(),
+            case_id: record.case_id.as_str().into(),
+            unit: record.unit.as_str().into(),
+            better: record.better.as_str().into(),
+            metric: record.metric.as_str().into(),
+            cache: record.cache.as_str().into(),
+            is_derived: record.is_derived(),
+            device,
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl Run {
+    /// Takes what calibration tells of the timer and of the clock.
+    fn learn(&mut self, record: &Record) {
+        match (record.experiment.as_str(), record.variant.as_str()) {
+            ("calibration/timer", "step") => self.step = record.value.or(self.step),
+            ("calibration/timer", "floor") => self.floor = record.value.or(self.floor),
+            ("calibration/sentinel", _) => {
+                let start = record.time_ns.zip(record.clock_ratio).map(|(time, ratio)| time * ratio);
+                self.sentinel = start.or(self.sentinel);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The rule that decides of each case whether it changed. Pure, so that simulated truth can test it.
+
+use std::fmt;
+
+use super::spread::Spread;
+use crate::stats::{largest_discovery, quantile_of_t, two_sided_p, upper_p};
+
+/// How sure `same` is: the chance that a case is called the same though its change is as large as the margin.
+const EQUIVALENCE: f64 = 0.05;
+
+/// The share of `faster` and `slower` that may be false on average.
+pub const FALSE_DISCOVERIES: f64 = 0.01;
+
+/// What became of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It had a figure, and now it fails.
+    Broken,
+    /// It fails on both sides.
+    Failing,
+    /// It had a figure, and now it has none, though nothing failed.
+    Missing,
+    /// It is slower for sure.
+    Slower,
+    /// It is faster for sure.
+    Faster,
+    /// It failed, and now it has a figure.
+    Fixed,
+    /// It had no figure before.
+    New,
+    /// The bases of the figures differ: another shader, another amount of work.
+    Changed,
+    /// Neither a change nor the lack of one is shown.
+    Unclear,
+    /// Any change is within the margin for sure.
+    Same,
+}
+
+impl Verdict {
+    /// Every verdict, in the order in which people want to know them.
+    pub const ALL: [Self; 10] = [
+        Self::Broken,
+        Self::Failing,
+        Self::Missing,
+        Self::Slower,
+        Self::Faster,
+        Self::Fixed,
+        Self::New,
+        Self::Changed,
+        Self::Unclear,
+        Self::Same,
+    ];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Broken => "broken",
+            Self::Failing => "failing",
+            Self::Missing => "missing",
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::Fixed => "fixed",
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Unclear => "unclear",
+            Self::Same => "same",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The change of a case, as the logarithm of how many times as fast it is, and how far it may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The logarithm; above zero is faster.
+    pub log: f64,
+    /// How far it may be off.
+    pub spread: Spread,
+}
+
+impl Change {
+    /// How sure it is that there is a change at all: the probability to see as much by chance.
+    pub fn p_value(&self) -> f64 {
+        if self.log == 0.0 { 1.0 } else { two_sided_p(self.log / self.spread.variance.sqrt(), self.spread.degrees) }
+    }
+
+    /// Whether it is within the margin for sure: two one-sided tests, Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15
+    /// (1987).
+    pub fn is_same(&self, margin: f64) -> bool {
+        let room = (1.0 + margin).ln() - self.log.abs();
+        room > 0.0 && upper_p(room / self.spread.variance.sqrt(), self.spread.degrees) < EQUIVALENCE
+    }
+
+    /// The 95 % interval of the logarithm.
+    pub fn interval(&self) -> (f64, f64) {
+        // None of an exact figure, whatever is known of its degrees.
+        let half = if self.spread.variance > 0.0 {
+            quantile_of_t(0.975, self.spread.degrees) * self.spread.variance.sqrt()
+        } else {
+            0.0
+        };
+        (self.log - half, self.log + half)
+    }
+}
+
+/// The verdicts on changes that can be judged: the same by equivalence with this margin; faster and slower by a step-up rule over the
+/// p-values of those that aren't the same, as discoveries among all. Plain Benjamini-Hochberg over all, beside a test of equivalence,
+/// would call small but sure changes both.
+pub fn decide(changes: &[Change], margin: f64) -> Vec<Verdict> {
+    let same: Vec<bool> = changes.iter().map(|change| change.is_same(margin)).collect();
+    let open: Vec<f64> = changes.iter().zip(&same).filter(|(_, same)| !**same).map(|(change, _)| change.p_value()).collect();
+    let largest = largest_discovery(&open, changes.len(), FALSE_DISCOVERIES);
+    let verdict = |(change, same): (&Change, &bool)| {
+        let is_sure = largest.is_some_and(|largest| change.p_value() <= largest);
+        match (same, is_sure) {
+            (true, _) => Verdict::Same,
+            (_, false) => Verdict::Unclear,
+            _ if change.log > 0.0 => Verdict::Faster,
+            _ => Verdict::Slower,
+        }
+    };
+    changes.iter().zip(&same).map(verdict).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(percent: f64, error: f64) -> Change {
+        Change { log: percent / 100.0, spread: Spread { variance: (error / 100.0).powi(2), degrees: 10.0 } }
+    }
+
+    #[test]
+    fn sure_changes_and_sure_equality_are_told_apart() {
+        let changes =
+            [change(-3.0, 0.2), change(2.5, 0.2), change(0.1, 0.2), change(1.0, 0.4), change(0.4, 0.05), change(-9.0, 8.0)];
+        let verdicts = decide(&changes, 0.01);
+        let expected = [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::Unclear, Verdict::Same, Verdict::Unclear];
+        assert_eq!(verdicts, expected, "0.4 % ± 0.1 % is a change, but within the margin");
+        assert_eq!(decide(&changes, 0.003)[4], Verdict::Faster);
+        assert_eq!(decide(&changes, 0.003)[2], Verdict::Unclear);
+    }
+
+    #[test]
+    fn one_of_many_has_to_be_surer_than_one_alone() {
+        let one = change(1.5, 0.4);
+        assert_eq!(decide(&[one], 0.01), [Verdict::Faster]);
+        let mut many = vec![change(0.0, 0.1); 300];
+        many.push(one);
+        assert_eq!(decide(&many, 0.01)[300], Verdict::Unclear);
+    }
+
+    #[test]
+    fn an_interval_holds_what_equality_is_tested_by() {
+        let (low, high) = change(1.0, 0.5).interval();
+        assert!((low - (0.01 - 2.228 * 0.005)).abs() < 1e-5 && (high - (0.01 + 2.228 * 0.005)).abs() < 1e-5);
+        let exact = Change { log: 0.0, spread: Spread { variance: 0.0, degrees: f64::INFINITY } };
+        assert!(exact.is_same(0.01) && exact.interval() == (0.0, 0.0) && exact.p_value() == 1.0);
+    }
+
+    #[test]
+    fn verdicts_come_in_their_order() {
+        assert!(Verdict::ALL.is_sorted());
+    }
+}
