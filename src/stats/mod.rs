@@ -4,11 +4,13 @@
 
 mod discoveries;
 mod interval;
+mod moderated;
 mod normal;
 mod student;
 
 pub use discoveries::largest_discovery;
 pub use interval::{Interval, clustered_interval, median_interval, noise, student_t};
+pub use moderated::Prior;
 pub use normal::normal_bound;
 pub use student::{quantile_of_t, two_sided_p, upper_p};
 

@@ -34,11 +34,14 @@ mod resume;
 mod search;
 mod session;
 mod shaders;
+#[path = "../simulated/mod.rs"]
+mod simulated;
 mod statistics;
 mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod truth;
 mod tune;
 mod tune_images;
 mod tune_resume;

@@ -10,13 +10,22 @@ use super::sides::{Run, SideCase};
 use super::spread::{Spread, sum};
 use super::verdict::Change;
 use crate::model::{Flag, Repeatability};
-use crate::stats;
+use crate::stats::{self, Prior};
 
-/// How well a borrowed spread holds for a single case, in degrees of freedom: cases of one class move by different amounts.
-const OF_BORROWED: f64 = 10.0;
+/// How well a borrowed spread holds for a single case, in degrees of freedom: cases of one class move by unlike amounts, some several
+/// times as much as most, and Student's t with few degrees has such tails. Scaled so, half of the class's variance would do for its
+/// standard deviation to be the class's; what is borrowed counts for more. `benches/compare.rs` shows what follows.
+const OF_BORROWED: f64 = 4.0;
+const SCALE_OF_BORROWED: f64 = 0.8;
+
+/// Of what is borrowed, the share that stays where at least three processes show how far they differ themselves. A guess.
+const BEYOND_PROCESSES: f64 = 0.8;
 
 /// Pooled degrees of freedom from which on replicates replace what is borrowed.
 const OF_POOL: f64 = 10.0;
+
+/// A case whose replicates scatter by so many times the usual variance is an outlier, and counts for no more.
+const JUMP: f64 = 20.0;
 
 /// The least that a pool says: nothing is known better than a fiftieth of a percent.
 const LEAST_SPREAD: f64 = 0.0002;
@@ -58,6 +67,31 @@ pub struct BetweenRuns {
     pub deviation: f64,
     /// Pooled degrees of freedom of the replicates that told it; `None` where it is borrowed.
     pub measured: Option<f64>,
+    /// How the variances are distributed that runs show themselves.
+    within: Option<Prior>,
+}
+
+impl BetweenRuns {
+    /// As the class is known to move.
+    fn borrowed(class: Repeatability) -> Self {
+        Self { deviation: class.between_runs(), measured: None, within: None }
+    }
+
+    /// As the spread of a row.
+    fn spread(&self, row: &Observation) -> Spread {
+        let shows_itself = self.measured.is_none() && row.processes >= 3;
+        let share = if shows_itself { BEYOND_PROCESSES } else { 1.0 };
+        Spread { variance: self.deviation.powi(2) * SCALE_OF_BORROWED * share, degrees: OF_BORROWED }
+    }
+
+    /// What is known of a row's own spread, by itself and by others of the class.
+    fn own(&self, row: &Observation) -> Option<Spread> {
+        let own = row.own?;
+        Some(self.within.map_or(own, |prior| {
+            let (variance, degrees) = prior.moderated(own.variance, own.degrees);
+            Spread { variance, degrees }
+        }))
+    }
 }
 
 /// That of every class that comes up.
@@ -89,6 +123,12 @@ impl<'s> Matched<'s> {
         self.rows[side].iter().map(|row| self.log(row)).collect()
     }
 
+    /// What runs show themselves of the variance of one of them.
+    fn own_variance(&self) -> Option<f64> {
+        let own: Vec<f64> = self.rows.iter().flatten().filter_map(|row| row.own.map(|own| own.variance)).collect();
+        Some(stats::mean(&own)).filter(|own| own.is_finite())
+    }
+
     /// A side's figure: of several runs, their geometric mean.
     pub fn figure(&self, side: usize) -> Option<f64> {
         let values: Vec<f64> = self.rows[side].iter().filter_map(|row| row.value).collect();
@@ -101,16 +141,15 @@ impl<'s> Matched<'s> {
         }
     }
 
-    /// The sum of squares of runs about their side's mean, in units of their own variance together with what lies between runs, and
-    /// degrees of freedom.
-    fn scatter(&self, between: f64) -> Option<(f64, f64)> {
+    /// The sum of squares of runs about their side's mean, in units of what is expected of them, and degrees of freedom.
+    fn scatter(&self, pool: &BetweenRuns) -> Option<(f64, f64)> {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for side in 0..2 {
             let logs = self.logs(side)?;
             let mean = stats::mean(&logs);
             for (log, row) in logs.iter().zip(&self.rows[side]) {
-                squares +=
-                    (log - mean).powi(2) / (between.powi(2) + row.own.map_or(0.0, |own| own.variance)).max(f64::MIN_POSITIVE);
+                let expected = pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance);
+                squares += (log - mean).powi(2) / expected;
             }
             degrees += count(logs.len()) - 1.0;
         }
@@ -131,41 +170,34 @@ impl<'s> Matched<'s> {
         if self.rows.iter().flatten().any(|row| row.own.is_none()) {
             return Err("a row has too few rounds to tell how far its figure may be off");
         }
-        let between = deviation(pools, class);
-        let clock = self.clock(runs);
-        let mut parts = vec![self.borrowed(between)];
-        parts.extend(self.own());
-        let own = sum(parts.iter().copied());
-        let (inflation, degrees) = self.inflation(between, own.degrees);
-        let mut all = vec![Spread { variance: own.variance * inflation, degrees }];
-        all.extend(self.of_timer(runs).map(|variance| Spread { variance, degrees: f64::INFINITY }));
-        let change = Change { log: stats::mean(&new) - stats::mean(&base), spread: sum(all) };
-        Ok(Effect { change, class, clock, core_clock: self.core_clock(), undecided: self.undecided(class) })
+        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class));
+        let expected = sum(self.parts(&pool));
+        let (inflation, degrees) = self.inflation(&pool, expected.degrees);
+        let scattered = Spread { variance: expected.variance * inflation, degrees };
+        let of_timer = self.of_timer(runs).map(|variance| Spread { variance, degrees: f64::INFINITY });
+        let change =
+            Change { log: stats::mean(&new) - stats::mean(&base), spread: sum([scattered].into_iter().chain(of_timer)) };
+        let (clock, core_clock) = (self.clock(runs), self.core_clock());
+        Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
     }
 
-    /// What is borrowed: each run of either side moved by itself, but by an amount that one class has for all.
-    fn borrowed(&self, between: f64) -> Spread {
-        let runs: f64 = self.rows.iter().map(|rows| 1.0 / count(rows.len())).sum();
-        Spread { variance: between.powi(2) * runs, degrees: OF_BORROWED }
-    }
-
-    /// What runs show themselves: each counts for its part of its side's mean.
-    fn own(&self) -> impl Iterator<Item = Spread> {
-        self.rows.iter().flat_map(|rows| {
-            let part = count(rows.len()).powi(-2);
-            rows.iter().filter_map(move |row| row.own.map(|own| Spread { variance: own.variance * part, ..own }))
-        })
+    /// What is expected: each run of either side moved by itself, but by an amount that a case has for all of its runs; and what each
+    /// run shows itself.
+    fn parts(&self, pool: &BetweenRuns) -> Vec<Spread> {
+        let rows = || self.rows.iter().flat_map(|rows| rows.iter().map(|row| (*row, count(rows.len()).powi(-2))));
+        let moved = rows().map(|(row, part)| pool.spread(row).variance * part).sum();
+        let own = rows().filter_map(|(row, part)| pool.own(row).map(|own| Spread { variance: own.variance * part, ..own }));
+        std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own).collect()
     }
 
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
     /// product has: the expectation counts as much as its own degrees.
-    fn inflation(&self, between: f64, degrees: f64) -> (f64, f64) {
-        let weight = degrees.min(OF_BORROWED);
-        match self.scatter(between) {
+    fn inflation(&self, pool: &BetweenRuns, expected: f64) -> (f64, f64) {
+        match self.scatter(pool) {
             Some((squares, replicates)) if replicates > 0.0 => {
-                ((weight + squares) / (weight + replicates), weight + replicates)
+                ((expected + squares) / (expected + replicates), expected + replicates)
             }
-            _ => (1.0, degrees),
+            _ => (1.0, expected),
         }
     }
 
@@ -205,8 +237,8 @@ impl<'s> Matched<'s> {
         let [base] = self.rows[0][..] else { return None };
         let [new] = self.rows[1][..] else { return None };
         let pair = new.pair.as_deref().filter(|pair| self.cases[0].is_base_of(pair) && base.file == new.file)?;
-        let within = deviation(pools, class);
-        let spread = sum([pair.spread?, Spread { variance: within.powi(2), degrees: OF_BORROWED }]);
+        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class));
+        let spread = sum([pair.spread?, pool.spread(new)]);
         let change = Change { log: -pair.ratio.ln(), spread };
         Some(Effect { change, class, clock: None, core_clock: None, undecided: self.undecided(class) })
     }
@@ -248,10 +280,10 @@ pub fn pools<'m>(cases: impl Iterator<Item = &'m Matched<'m>>) -> Pools {
 }
 
 fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
-    let borrowed = BetweenRuns { deviation: class.between_runs(), measured: None };
-    // In units of one squared: the scatter itself.
+    let rows = cases.iter().flat_map(|case| case.rows.iter().flatten());
+    let within = Prior::of(rows.filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
+    let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class) };
     let scatter = |case: &&Matched| {
-        let own: Vec<f64> = case.rows.iter().flatten().filter_map(|row| row.own.map(|own| own.variance)).collect();
         let (mut squares, mut degrees) = (0.0, 0.0);
         for side in 0..2 {
             let logs = case.logs(side)?;
@@ -259,26 +291,19 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
             squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
             degrees += count(logs.len()) - 1.0;
         }
-        (degrees > 0.0 && !own.is_empty()).then(|| (squares / degrees / median_of_chi(degrees) - stats::mean(&own), degrees))
+        (degrees > 0.0).then(|| (squares / degrees, degrees))
     };
     let scatters: Vec<(f64, f64)> = cases.iter().filter_map(scatter).collect();
     let degrees: f64 = scatters.iter().map(|(_, degrees)| degrees).sum();
     if degrees < OF_POOL {
         return borrowed;
     }
-    // The median: a few cases that jump say nothing of the others.
-    let variance = stats::median(&scatters.iter().map(|(excess, _)| *excess).collect::<Vec<_>>());
-    BetweenRuns { deviation: variance.max(0.0).sqrt().max(LEAST_SPREAD), measured: Some(degrees) }
-}
-
-/// The median of a chi-squared value over its degrees of freedom: Wilson and Hilferty, Proceedings of the National Academy of Sciences
-/// 17 (1931), right to 3 % from one degree on.
-fn median_of_chi(degrees: f64) -> f64 {
-    (1.0 - 2.0 / (9.0 * degrees)).powi(3)
-}
-
-fn deviation(pools: &Pools, class: Repeatability) -> f64 {
-    pools.get(&class).map_or(class.between_runs(), |pool| pool.deviation)
+    // The mean, since cases of a class move by unlike amounts; but a few that jump say nothing of the others.
+    let most = JUMP * stats::median(&scatters.iter().map(|(squares, _)| *squares).collect::<Vec<_>>());
+    let total: f64 = scatters.iter().map(|(squares, degrees)| squares.min(most) * degrees).sum();
+    let own = stats::mean(&cases.iter().filter_map(|case| case.own_variance()).collect::<Vec<_>>());
+    let variance = total / degrees - own;
+    BetweenRuns { deviation: variance.max(0.0).sqrt().max(LEAST_SPREAD), measured: Some(degrees), within }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs, rows or passes")]

@@ -152,6 +152,22 @@ pub fn read(question: &Question) -> Result<Sides, Error> {
 }
 
 impl Sides {
+    /// Sides of rows that are in memory.
+    ///
+    /// # Errors
+    /// As [`read`]: a case that comes twice.
+    pub fn of_records<'r>(sides: impl IntoIterator<Item = (&'r str, &'r [Record])>) -> Result<Self, Error> {
+        let mut all = Self::default();
+        for (place, (name, records)) in sides.into_iter().enumerate() {
+            all.files.push(name.to_owned());
+            all.sides.push(Side { name: name.to_owned(), ..Side::default() });
+            for (record, line) in records.iter().zip(2..) {
+                all.take(place, record, record.case_id.as_str().into(), place, line)?;
+            }
+        }
+        Ok(all)
+    }
+
     fn read_files(&mut self, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
         for (name, path) in files {
             let known = name.as_ref().and_then(|name| self.sides.iter().position(|side| side.name == *name));

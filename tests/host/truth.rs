@@ -1,0 +1,73 @@
+//! Comparison is right about rows whose truth is known: a short form of `benches/compare.rs`.
+
+use std::iter;
+
+use lanescope::analysis::compare::FALSE_DISCOVERIES;
+
+use super::simulated::{Found, World, simulate};
+
+/// Comparisons of each world: a false verdict in three of them would be far more than a twentieth.
+const COMPARISONS: u64 = 40;
+
+fn of(world: World) -> Vec<Found> {
+    (0..COMPARISONS).map(|seed| simulate(&world, seed)).collect()
+}
+
+fn sum(all: &[Found], what: fn(&Found) -> usize) -> f64 {
+    f64::from(u32::try_from(all.iter().map(what).sum::<usize>()).unwrap())
+}
+
+/// One, three and six processes a run, and three runs a side.
+fn shapes() -> impl Iterator<Item = World> {
+    iter::once(World::QUIET).chain([(3, 1), (6, 1), (6, 3)].map(|(processes, runs)| World { processes, runs, ..World::QUIET }))
+}
+
+#[test]
+fn where_nothing_changed_nothing_is_said_to_have() {
+    for world in shapes() {
+        let all = of(world);
+        let wrong = all.iter().filter(|found| found.wrong > 0).count();
+        assert!(wrong <= 2, "{wrong} of {COMPARISONS} comparisons have a false verdict: {world:?}");
+    }
+}
+
+#[test]
+fn two_percent_are_found_beside_half_a_percent_from_round_to_round() {
+    for world in shapes() {
+        let all = of(World { changed: (20, -0.02), ..world });
+        let (right, wrong) = (sum(&all, |found| found.right), sum(&all, |found| found.wrong));
+        assert!(right > 0.95 * 20.0 * COMPARISONS as f64, "{right} were found: {world:?}");
+        assert!(wrong < 5.0 * FALSE_DISCOVERIES * right, "{wrong} false beside {right}: {world:?}");
+        assert_eq!(sum(&all, |found| found.missed), 0.0);
+    }
+}
+
+#[test]
+fn what_is_measured_well_is_called_the_same() {
+    let all = of(World { rounds: 0.0005, ..World::QUIET });
+    assert!(sum(&all, |found| found.same) > 0.95 * sum(&all, |found| found.cases));
+}
+
+#[test]
+fn intervals_hold_the_truth_and_are_hardly_wider_than_they_have_to_be() {
+    // At 1 % from round to round, rounds end when they happen to look precise.
+    for (world, rounds) in shapes().flat_map(|world| [0.0005, 0.005, 0.01].map(|rounds| (world, rounds))) {
+        let all = of(World { rounds, ..world });
+        let held = sum(&all, |found| found.held) / sum(&all, |found| found.cases);
+        let widths = all.iter().fold((0.0, 0.0), |sum, found| (sum.0 + found.widths.0, sum.1 + found.widths.1));
+        assert!(held > 0.93, "{held} of the intervals hold the truth: {rounds} {world:?}");
+        assert!(
+            widths.0 < 1.35 * widths.1,
+            "they are {} times as wide as they have to be: {rounds} {world:?}",
+            widths.0 / widths.1
+        );
+    }
+}
+
+#[test]
+fn a_world_that_moves_more_than_it_is_told_to_shows() {
+    // The same world, but figures move three times as much from process to process as the class says.
+    let all = of(World { of_processes: 3.0, rounds: 0.0005, ..World::QUIET });
+    let held = sum(&all, |found| found.held) / sum(&all, |found| found.cases);
+    assert!(held < 0.8, "the simulation can't fail: {held}");
+}

@@ -1,0 +1,207 @@
+//! Rows of cases whose truth is known, compared as real ones are. Shared by `tests/host/truth.rs` and `benches/compare.rs`.
+//!
+//! A time is its truth times what its run, its process and its round make of it, each by a lognormal factor of its own. Rounds end by the
+//! rule by which real ones end.
+
+#![allow(dead_code, reason = "each target needs a part of it")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lanescope::analysis::compare::{Comparison, Sides, Terms, Verdict, compare};
+use lanescope::measure::{JUDGED_ROUNDS, Progress, judge};
+use lanescope::model::Repeatability;
+use lanescope::record::Record;
+use lanescope::stats;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct World {
+    /// Processes that each run deals its rounds over.
+    pub processes: u32,
+    /// Runs of each side.
+    pub runs: usize,
+    /// Cases of each side.
+    pub cases: usize,
+    /// The standard deviation from round to round.
+    pub rounds: f64,
+    /// The same from process to process, as a share of the class's spread; the rest is from run to run.
+    pub of_processes: f64,
+    /// Whether cases of one class move by unlike amounts: half of them by half as much, a few by twice as much.
+    pub is_uneven: bool,
+    /// The experiment, which decides of the class.
+    pub experiment: &'static str,
+    /// How many cases are changed, and how: the logarithm of how many times as fast they are.
+    pub changed: (usize, f64),
+}
+
+impl World {
+    /// Nothing changed; a process a run.
+    pub const QUIET: Self = Self {
+        processes: 1,
+        runs: 1,
+        cases: 200,
+        rounds: 0.005,
+        of_processes: 0.5,
+        is_uneven: false,
+        experiment: "peak/arith",
+        changed: (0, 0.0),
+    };
+
+    /// The spread of its class.
+    pub fn between(&self) -> f64 {
+        match self.experiment {
+            "peak/arith" => Repeatability::Core.between_runs(),
+            "memory/stream" => Repeatability::Memory.between_runs(),
+            "dispatch/empty" => Repeatability::Launch.between_runs(),
+            other => panic!("of {other} no spread is told here"),
+        }
+    }
+
+    /// The variance of one side's figure where all is known, for so many rounds.
+    pub fn variance(&self, rounds: f64) -> f64 {
+        let class = self.between();
+        let process = (self.of_processes * class).powi(2);
+        let run = class.powi(2) - process;
+        // The median of normal values is 1.25 times as far off as their mean, of few less.
+        let median = if rounds < 8.0 { 1.13 } else { 1.23 };
+        let own = if self.processes == 1 { process } else { process / f64::from(self.processes) };
+        (run + own + (median * self.rounds).powi(2) / rounds) / f64::from(u32::try_from(self.runs).unwrap())
+    }
+}
+
+/// What came of one comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// Changed cases that were called faster or slower, rightly.
+    pub right: usize,
+    /// Cases that were called faster or slower, wrongly: nothing changed, or the other way.
+    pub wrong: usize,
+    /// Unchanged cases that were called the same.
+    pub same: usize,
+    /// Changed cases that were called the same, though the change is beyond the margin.
+    pub missed: usize,
+    /// Cases whose interval holds the truth, and of how many.
+    pub held: usize,
+    /// Cases.
+    pub cases: usize,
+    /// The sum of the intervals' widths, as logarithms, and of those where all is known.
+    pub widths: (f64, f64),
+}
+
+/// Compares two sides of a world.
+pub fn simulate(world: &World, seed: u64) -> Found {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let spreads: Vec<f64> = (0..world.cases).map(|_| if world.is_uneven { uneven(&mut rng) } else { 1.0 }).collect();
+    let [base, new] = [false, true].map(|is_new| side(world, is_new, &spreads, &mut rng));
+    let sides = Sides::of_records([("base", base.as_slice()), ("new", new.as_slice())]).expect("each case comes once a run");
+    let comparison = compare(&sides, &Terms::default()).expect("they have all cases in common").remove(0);
+    let rounds =
+        stats::mean(&base.iter().filter_map(|row| Some(f64::from(u32::try_from(row.rounds?).ok()?))).collect::<Vec<_>>());
+    found(world, &comparison, rounds)
+}
+
+fn found(world: &World, comparison: &Comparison, rounds: f64) -> Found {
+    let mut found = Found::default();
+    let known = 2.0 * 1.96 * (2.0 * world.variance(rounds)).sqrt();
+    for (place, case) in comparison.cases.iter().enumerate() {
+        let truth = if place < world.changed.0 { world.changed.1 } else { 0.0 };
+        let called = match case.verdict {
+            Verdict::Faster => 1.0,
+            Verdict::Slower => -1.0,
+            _ => 0.0,
+        };
+        found.cases += 1;
+        found.right += usize::from(called * truth > 0.0);
+        found.wrong += usize::from(called != 0.0 && called * truth <= 0.0);
+        found.same += usize::from(truth == 0.0 && case.verdict == Verdict::Same);
+        found.missed += usize::from(truth.abs() > comparison.margin && case.verdict == Verdict::Same);
+        if let Some(ratio) = case.ratio {
+            found.held += usize::from(ratio.low.ln() <= truth && truth <= ratio.high.ln());
+            found.widths.0 += (ratio.high / ratio.low).ln();
+            found.widths.1 += known;
+        }
+    }
+    found
+}
+
+/// The rows of one side, case by case, run by run.
+fn side(world: &World, is_new: bool, spreads: &[f64], rng: &mut ChaCha8Rng) -> Vec<Record> {
+    let class = world.between();
+    let process_part = world.of_processes * class;
+    let run_part = (class.powi(2) - process_part.powi(2)).max(0.0).sqrt();
+    let mut rows = Vec::new();
+    for (place, spread) in spreads.iter().enumerate() {
+        let change = if is_new && place < world.changed.0 { world.changed.1 } else { 0.0 };
+        for run in 0..world.runs {
+            let of_run = run_part * spread * normal(rng) - change;
+            let of_processes: Vec<f64> = (0..world.processes).map(|_| process_part * spread * normal(rng)).collect();
+            rows.push(row(world, (place, run, is_new), &mut |process| {
+                1e5 * (of_run + of_processes[process] + world.rounds * normal(rng)).exp()
+            }));
+        }
+    }
+    rows
+}
+
+/// A row as a run writes it.
+fn row(world: &World, (case, run, is_new): (usize, usize, bool), time: &mut dyn FnMut(usize) -> f64) -> Record {
+    let processes = usize::try_from(world.processes).unwrap();
+    let (mut times, mut clusters, mut noises) = (Vec::new(), Vec::new(), Vec::new());
+    let interval = loop {
+        let round = times.len();
+        times.push(time(round % processes));
+        clusters.push(u32::try_from(round % processes).unwrap() + 1);
+        let count = u32::try_from(times.len()).unwrap();
+        if !JUDGED_ROUNDS.contains(&count) {
+            continue;
+        }
+        let interval = stats::clustered_interval(&times, &clusters).unwrap();
+        noises.push(stats::noise(interval, stats::median(&times)));
+        let (spent, max_time) = (Duration::from_millis(10 * u64::from(count)), Duration::from_secs(2));
+        if judge(&Progress { round: count, noise: &noises, max_noise: 0.01, spent, max_time }).is_some() {
+            break interval;
+        }
+    };
+    let median = stats::median(&times);
+    let rounds = times.iter().zip(&clusters).map(|(time, process)| format!("{process}:{time}"));
+    Record {
+        experiment: world.experiment.to_owned(),
+        case_id: format!("c{case:016x}"),
+        axis_values: format!("n={case}"),
+        by_axis: BTreeMap::new(),
+        row_kind: "measured".to_owned(),
+        status: "ok".to_owned(),
+        timer: "device".to_owned(),
+        device_type: "discrete".to_owned(),
+        run_id: format!("r{}{run}", u8::from(is_new)),
+        value: Some(median),
+        unit: "ns".to_owned(),
+        better: "lower".to_owned(),
+        time_ns: Some(median),
+        ci_low_ns: Some(interval.low),
+        ci_high_ns: Some(interval.high),
+        round_medians_ns: rounds.collect::<Vec<_>>().join(";"),
+        processes: Some(world.processes.into()),
+        rounds: Some(times.len() as u64),
+        batch: Some(100),
+        ..Record::new()
+    }
+}
+
+/// How far one case moves beside the class: their mean square is one.
+fn uneven(rng: &mut ChaCha8Rng) -> f64 {
+    match rng.random_range(0..20) {
+        0..10 => 0.5,
+        10..18 => 1.0,
+        _ => 2.179,
+    }
+}
+
+/// A standard normal value: Box and Muller, The Annals of Mathematical Statistics 29 (1958).
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let [one, other]: [f64; 2] = [rng.random(), rng.random()];
+    (-2.0 * (1.0 - one).ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+}
