@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
-use crate::digest::label;
+use crate::digest::{hash64, label};
 use crate::plan::parse_number;
 use crate::record::{Record, environment};
 
@@ -68,6 +68,11 @@ fn run_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let host = System::host_name().unwrap_or_default();
     label('r', Sha256::new_with_prefix(format!("{now:?} {} {host}", std::process::id())))
+}
+
+/// A number that no other run is likely to have.
+pub fn number_of_run() -> u64 {
+    hash64(&run_id())
 }
 
 /// Those of these variables that drivers, layers or the loader read.

@@ -26,7 +26,7 @@ use crate::worker::check_evictor;
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: Run) -> anyhow::Result<u8> {
     interrupt::listen()?;
-    let settings = RunSettings::new(arguments);
+    let settings = RunSettings::new(arguments)?;
     let Settings { rows, .. } = &settings.common;
     check_samples(&settings)?;
     let voice = Voice::new(settings.common.mode);

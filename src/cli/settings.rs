@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
 use super::args::tune::Tune;
-use super::host::last_level_cache;
+use super::args::values::RunPreset;
+use super::host::{last_level_cache, number_of_run};
+use crate::error::Error;
 use crate::experiments::calibration::evict;
 use crate::model::{Cache, DeviceInfo, DeviceKind, PipelineDetail, Preset};
 use crate::output::{Format, Mode};
@@ -17,6 +19,8 @@ use crate::worker::{Deadlines, Identity, Opening, Place};
 pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
 /// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
 pub const DEFAULT_PROCESSES: u8 = 3;
+/// The same with the preset `study`: one for each of the rounds that an interval needs, so that it is one over processes.
+const STUDY_PROCESSES: u8 = 6;
 
 /// What all commands share that measure.
 #[derive(Clone, Debug)]
@@ -29,6 +33,8 @@ pub struct Settings {
     pub processes: usize,
     /// How much is measured.
     pub preset: Preset,
+    /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
+    pub placement: Option<u64>,
     /// Noise that is precise enough, as a share, where the preset's isn't meant.
     pub asked_noise: Option<f64>,
     /// The time that a case may be timed, where the preset's isn't meant.
@@ -156,6 +162,7 @@ impl Settings {
             isolation: (!flags.no_isolate).then_some(Deadlines { first: flags.first_timeout, usual: flags.timeout }),
             processes,
             preset,
+            placement: None,
             asked_noise: flags.max_noise,
             asked_time: flags.max_time,
             seed: flags.seed,
@@ -231,6 +238,7 @@ impl Settings {
             deadline: self.submission_deadline(),
             timer: None,
             process: 1,
+            placement: self.placement,
             subject: None,
         }
     }
@@ -238,12 +246,27 @@ impl Settings {
 
 impl RunSettings {
     /// What `run` was told.
-    pub fn new(typed: Run) -> Self {
-        let preset = typed.preset.unwrap_or(if typed.filters.is_empty() { Preset::Quick } else { Preset::Default });
-        let usual = if typed.measuring.no_isolate || preset == Preset::Quick { 1 } else { DEFAULT_PROCESSES.into() };
-        let processes = typed.processes.map_or(usual, |processes| processes as usize);
+    ///
+    /// # Errors
+    /// Flags that contradict each other.
+    pub fn new(typed: Run) -> Result<Self, Error> {
+        let usual = if typed.filters.is_empty() { Preset::Quick } else { Preset::Default };
+        let preset = typed.preset.unwrap_or(RunPreset::Usual(usual));
+        if preset == RunPreset::Study && typed.measuring.no_isolate {
+            let message = "--preset study measures each case in several processes, and --no-isolate keeps everything in one: \
+                           leave out one of them";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let usual = match preset {
+            _ if typed.measuring.no_isolate => 1,
+            RunPreset::Usual(Preset::Quick) => 1,
+            RunPreset::Usual(Preset::Default | Preset::Thorough) => DEFAULT_PROCESSES,
+            RunPreset::Study => STUDY_PROCESSES,
+        };
+        let processes = typed.processes.map_or(usual.into(), |processes| processes as usize);
         let one_by_one = typed.measuring.no_isolate || typed.paired || typed.dry_run;
-        let mut common = Settings::new(typed.measuring, typed.device, preset, processes);
+        let mut common = Settings::new(typed.measuring, typed.device, preset.amount(), processes);
+        common.placement = (preset == RunPreset::Study).then(number_of_run);
         // A device may be paired with itself.
         common.devices.may_repeat = typed.paired;
         common.evict = typed.cold.then(|| typed.evict_bytes.map_or(Evict::Usual, Evict::Bytes));
@@ -261,7 +284,7 @@ impl RunSettings {
             common.detail = PipelineDetail::Code;
         }
         let asked = typed.jobs.map_or(usize::MAX, |jobs| jobs as usize);
-        Self {
+        Ok(Self {
             common,
             filters: typed.filters,
             axes: typed.axis,
@@ -272,7 +295,7 @@ impl RunSettings {
             samples: typed.samples,
             isa: typed.isa,
             jobs: if one_by_one { 1 } else { asked },
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
+use gpu_allocator::MemoryLocation;
 
 use crate::model::{
     self, Contents, DeviceInfo, Footprint, Measurand, OTHER_POISON, POISON, PipelineDetail, PipelineStatistics, QueueFamily,
@@ -46,6 +47,9 @@ impl Slot {
         self.index
     }
 }
+
+/// Less memory than this moves nothing: drivers hand it out in pages of so many bytes.
+const LEAST_DISPLACEMENT: u64 = 64 << 10;
 
 /// How to open a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +99,8 @@ pub struct Device {
     cases: Vec<Option<LoadedCase>>,
     shared: HashMap<model::Resource, Arc<Resource>>,
     staging: Staging,
+    /// Memory that nothing uses ([`Device::displace`]).
+    displacement: Option<Buffer>,
     queries: Option<QueryPool>,
     queue: Queue,
     logical: Arc<Logical>,
@@ -190,6 +196,7 @@ impl Device {
             cases: Vec::new(),
             shared: HashMap::new(),
             staging: Staging::default(),
+            displacement: None,
             queries: None,
             logical,
         })
@@ -214,6 +221,18 @@ impl Device {
     /// How long one submission may take before the device counts as hung (60 s unless set).
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.queue.timeout = timeout;
+    }
+
+    /// Takes so much of the device's memory, which nothing uses and which is held until the device is closed: what is loaded later lies
+    /// elsewhere than it would. Where there isn't so much, half of it, and so on. Tells how much it is.
+    pub fn displace(&mut self, bytes: u64) -> u64 {
+        self.displacement = None;
+        let halves =
+            std::iter::successors(Some(bytes), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes >= LEAST_DISPLACEMENT);
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let buffer = |bytes| Buffer::new(&self.logical, "displacement", bytes, usage, MemoryLocation::GpuOnly).ok();
+        self.displacement = halves.into_iter().find_map(buffer);
+        self.displacement.as_ref().map_or(0, Buffer::bytes)
     }
 
     /// Creates what a case needs and fills its resources. A resource that equals one of an already loaded case is shared with it.

@@ -20,6 +20,11 @@ impl Vulkan {
         Self { device, started: Instant::now() }
     }
 
+    /// Takes so much of the device's memory until it is closed, or less where there isn't so much: buffers lie elsewhere then.
+    pub fn displace(&mut self, bytes: u64) {
+        self.device.displace(bytes);
+    }
+
     /// Turns an error into a row's failure, and a validation message as well: a case that the layer objects to has undefined
     /// behaviour, and its figures mean nothing.
     fn done<T>(&mut self, result: Result<T, Error>) -> Result<T, Failure> {

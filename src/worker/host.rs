@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Platform;
 use super::source::{Catalogue, Tuned};
+use super::{Platform, placement};
 use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
@@ -72,6 +72,9 @@ pub struct Opening {
     pub timer: Option<Timer>,
     /// Which of the run's processes this is for the device, from 1.
     pub process: u32,
+    /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
+    #[serde(default)]
+    pub placement: Option<u64>,
     /// The kernel of the user's that is measured; `None` for the catalogue.
     pub subject: Option<Box<Subject>>,
 }
@@ -160,6 +163,7 @@ impl Host {
 
     fn dispatcher(&self, device: &DeviceInfo, opening: &Opening) -> Result<Box<dyn Dispatcher>, Failure> {
         match self {
+            // Its buffers lie nowhere.
             Self::Mock(options) => {
                 let options = options.get(device.index).cloned().unwrap_or_default();
                 let seed = opening.seed.wrapping_add(device.index as u64);
@@ -171,7 +175,11 @@ impl Host {
             Self::Vulkan(instance) => {
                 let Opening { queue: queue_family, detail, is_robust, compile_threads, .. } = *opening;
                 let options = DeviceOptions { queue_family, detail, is_robust, compile_threads };
-                Ok(Box::new(opened(instance, device, options, opening.deadline)?))
+                let mut opened = opened(instance, device, options, opening.deadline)?;
+                if let Some(bytes) = placement::displacement(opening, device) {
+                    opened.displace(bytes);
+                }
+                Ok(Box::new(opened))
             }
         }
     }

@@ -38,6 +38,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
         deadline: None,
         timer: None,
         process: 1,
+        placement: Some(1),
     };
     let bench = host.open(&opening, || {}).unwrap_or_else(|failure| panic!("{}", failure.reason));
     assert_eq!(bench.compiles_ahead(), compile_threads > 0);

@@ -453,6 +453,21 @@ fn equal_resources_are_shared_and_others_are_not() {
     });
 }
 
+/// Under the validation layer, which tells of what is left behind.
+#[test]
+fn a_displacement_is_held_beside_the_cases_until_the_device_is_closed() {
+    on_each_device(|device| {
+        assert_eq!(device.displace(1 << 20), 1 << 20);
+        assert_eq!(device.displace(64 << 10), 64 << 10, "in place of the first");
+        assert_eq!(device.displace(0), 0);
+        assert_eq!(device.displace(8 << 20), 8 << 20);
+        let prepared = scale(1000, 64, 3).done();
+        let slot = load(device, &prepared);
+        device.run_checked(slot).unwrap();
+        device.unload();
+    });
+}
+
 #[test]
 fn unloading_frees_everything() {
     on_each_device(|device| {

@@ -132,6 +132,20 @@ fn memory_that_was_missing_once_costs_nothing() {
     rows.iter().for_each(|row| is_measured(row, &row.axis_values));
 }
 
+/// What a process takes of the memory so that its buffers lie elsewhere is nothing that a case needs.
+#[test]
+fn a_displacement_that_there_is_no_memory_for_costs_nothing() {
+    let few = ["run", "workgroup/linear", "-a", "local_size_x=64", "-a", "n=64,128", "-q", "--format=csv", "--max-time=5ms"];
+    let faults = Faults::new("out_of_memory:bytes=20000000").once();
+    let mut command = lanescope(&[&few[..], &["--preset=study", "-d", &quickest().index]].concat());
+    let ran: Ran = faults.meet(&mut command).output().unwrap().into();
+    // One of six takes more than that, nearly always: of 256 MiB any part is as likely.
+    assert_eq!((faults.has_come(), ran.code), (true, Some(0)), "{}", ran.err);
+    let measured: Vec<Record> = rows(&ran.out).into_iter().filter(|row| row.row_kind == "measured").collect();
+    assert_eq!(measured.len(), 2);
+    assert!(measured.iter().all(|row| row.status == "ok" && row.processes == Some(6)), "{}", ran.out);
+}
+
 // ---- drivers and devices that can't be used -------------------------------------------------------------------------------
 
 /// The manifests of all drivers.

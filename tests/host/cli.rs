@@ -182,6 +182,43 @@ fn only_the_cases_of_a_file_are_measured() {
     assert_eq!(elsewhere.out, "");
 }
 
+// ---- studies --------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_study_measures_each_case_in_six_processes() {
+    let run = ["memory/stream", "workgroup/linear", "-a", "n=4096", "-a", "width=1", "--preset", "study", "--max-time=50ms"];
+    let processes = |row: &Record| -> Vec<String> {
+        row.round_medians_ns.split(';').filter_map(|round| Some(round.split_once(':')?.0.to_owned())).collect()
+    };
+    let rows = |more: &[&str]| measured(&[&run[..], more].concat());
+    let found = rows(&["-d", "mock"]);
+    assert!(found.len() > 11 && found.iter().all(|row| row.status == "ok"));
+    for row in &found {
+        assert_eq!(processes(row), ["1", "2", "3", "4", "5", "6"], "{}", row.round_medians_ns);
+        assert_eq!((row.processes, row.rounds), (Some(6), Some(6)));
+    }
+    // Further rounds go round them.
+    let noisy = rows(&["-d", "mock:process=0.1,noise=0.1"]);
+    assert!(noisy.iter().any(|row| row.rounds >= Some(9)));
+    for row in noisy {
+        let expected: Vec<String> = (0..row.rounds.unwrap()).map(|round| (round % 6 + 1).to_string()).collect();
+        assert_eq!(processes(&row), expected);
+    }
+    let few: Vec<Record> = rows(&["-d", "mock", "--processes=2"]);
+    assert!(few.iter().all(|row| processes(row) == ["1", "2", "1", "2", "1", "2"]), "what is asked for goes first");
+}
+
+#[test]
+fn what_a_study_can_not_be_is_refused() {
+    let refused = |arguments: &[&str], words: &str| {
+        let ran = ran(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+        assert!(ran.err.contains(words), "{}", ran.err);
+    };
+    refused(&["run", "-d", "mock", "--preset=study", "--no-isolate"], "in several processes, and --no-isolate");
+    refused(&["tune", "shader.comp", "-d", "mock", "--preset=study"], "[possible values: quick, default, thorough]");
+}
+
 // ---- closed pipes ---------------------------------------------------------------------------------------------------------
 
 /// Runs a command whose reader goes away after some lines; it has to end quietly.
@@ -431,6 +468,7 @@ fn presets_widen_the_sweep() {
     let cases = |preset: &str| measured(&["-d", "mock", "--dry-run", "--preset", preset]).len();
     let (quick, default, thorough) = (cases("quick"), cases("default"), cases("thorough"));
     assert!(quick < default && default <= thorough, "{quick} {default} {thorough}");
+    assert_eq!(cases("study"), default, "study measures them otherwise");
     assert_eq!(measured(&["-d", "mock", "--dry-run"]).len(), quick, "no filter: quick");
     assert_eq!(measured(&["-d", "mock", "--dry-run", "*/*"]).len(), default, "a filter: default");
 }

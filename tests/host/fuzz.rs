@@ -113,6 +113,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         deadline: None,
         timer: None,
         process: 1,
+        placement: Some(1),
         subject: None,
     };
     let anticipated = vec![key.clone()];

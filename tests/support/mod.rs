@@ -58,7 +58,9 @@ pub fn lanescope(arguments: &[&str]) -> Command {
         // Tests run side by side, on the same devices: their figures don't count.
         command.arg("--no-lock");
         // Three processes show of most things what one shows, and start up three times.
-        let is_said = |argument: &&str| argument.starts_with("--processes") || *argument == "--no-isolate";
+        let says =
+            |argument: &str| argument.starts_with("--processes") || argument == "--no-isolate" || argument.ends_with("study");
+        let is_said = |argument: &&str| says(argument);
         command.args((!arguments.iter().any(is_said)).then_some("--processes=1"));
     }
     command

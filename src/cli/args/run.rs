@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::measuring::Measuring;
-use super::values::bytes;
-use crate::model::Preset;
+use super::values::{RunPreset, bytes};
 use crate::plan::Shard;
 
 /// `lanescope run`
@@ -29,7 +28,7 @@ pub struct Run {
 
     /// How much to measure (default: quick without a filter, else default)
     #[arg(long, value_enum)]
-    pub preset: Option<Preset>,
+    pub preset: Option<RunPreset>,
 
     /// Where, how precisely and how safely it measures, and where rows go.
     #[command(flatten)]
@@ -64,7 +63,7 @@ pub struct Run {
     pub isa: Option<PathBuf>,
 
     /// Deal each case's rounds over so many processes per device: part of the error lies between processes, and from three on
-    /// the interval holds it (default: 1 with the preset quick, else 3)
+    /// the interval holds it (default: 1 with the preset quick, 6 with study, else 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "no_isolate")]
     pub processes: Option<u32>,
 

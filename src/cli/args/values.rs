@@ -58,6 +58,41 @@ flag_values!(Preset {
     Thorough: "thorough", "The same sweep, more precisely: up to 10 s a case, 0.5 % of noise allowed";
 });
 
+/// How much `run` measures, and over how many processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunPreset {
+    /// So much, each case in few processes.
+    Usual(Preset),
+    /// For comparing runs: the default sweep, each case in many processes.
+    Study,
+}
+
+impl RunPreset {
+    /// How much is measured.
+    pub fn amount(self) -> Preset {
+        match self {
+            Self::Usual(preset) => preset,
+            Self::Study => Preset::Default,
+        }
+    }
+}
+
+impl ValueEnum for RunPreset {
+    fn value_variants<'a>() -> &'a [Self] {
+        use Preset::{Default, Quick, Thorough};
+        &[Self::Usual(Quick), Self::Usual(Default), Self::Usual(Thorough), Self::Study]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        const HELP: &str = "For comparing: the sweep and the precision of default, each case in six processes, whose buffers lie elsewhere in each; \
+                            takes about a tenth longer";
+        match self {
+            Self::Usual(preset) => preset.to_possible_value(),
+            Self::Study => Some(PossibleValue::new("study").help(HELP)),
+        }
+    }
+}
+
 flag_values!(Format {
     Csv: "csv", "Comma-separated values, every column or those of --columns";
     Jsonl: "jsonl", "One JSON object per row: what isn't empty of the columns";
