@@ -1,15 +1,19 @@
-//! `run --cases FILE`: of a plan, the cases that a file lists.
+//! `run --cases FILE`: the cases that a file lists, as a plan of their own or as a part of one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::plan::Plan;
+use crate::experiments::Setting;
+use crate::model::Cache;
+use crate::plan::{Listed, Plan, Unlisted};
 
 /// The columns that count in a CSV file.
 const CASE: &str = "case_id";
 const EXPERIMENT: &str = "experiment";
+const VARIANT: &str = "variant";
+const AXES: &str = "axis_values";
 const KIND: &str = "row_kind";
 
 /// How a row begins that is no case.
@@ -21,8 +25,17 @@ const MOST_NAMED: usize = 5;
 /// The cases that a file lists.
 pub struct Cases {
     file: String,
-    /// Each with its experiment, where the file tells that.
-    ids: BTreeMap<String, String>,
+    /// By their ids, with as much as the file tells of each.
+    listed: BTreeMap<String, Named>,
+    /// Whether that is enough to make them.
+    are_rows: bool,
+}
+
+/// A case in a file.
+#[derive(Clone, Debug, Default)]
+struct Named {
+    case: Listed,
+    line: u64,
 }
 
 impl Cases {
@@ -35,22 +48,51 @@ impl Cases {
         let usage = |words: String| Error::Usage(format!("--cases: {file}: {words}"));
         let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
         let first = text.lines().next().unwrap_or_default();
-        let ids = if first.split(',').any(|name| name.trim() == CASE) { of_rows(&text) } else { of_lines(&text) };
-        let ids = ids.map_err(usage)?;
-        if ids.is_empty() {
+        let has = |column: &str| first.split(',').any(|name| name.trim() == column);
+        let listed = if has(CASE) { of_rows(&text) } else { of_lines(&text) }.map_err(usage)?;
+        if listed.is_empty() {
             return Err(usage("it lists no case".to_owned()));
         }
-        Ok(Self { file, ids })
+        Ok(Self { file, listed, are_rows: [CASE, EXPERIMENT, VARIANT, AXES].into_iter().all(has) })
     }
 
     /// Whether a case is listed.
     pub fn holds(&self, case_id: &str) -> bool {
-        self.ids.contains_key(case_id)
+        self.listed.contains_key(case_id)
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.ids.len() as u64
+        self.listed.len() as u64
+    }
+
+    /// Whether the file tells enough of them to make them without filters and axes.
+    pub fn are_rows(&self) -> bool {
+        self.are_rows
+    }
+
+    /// A plan of them alone.
+    ///
+    /// # Errors
+    /// How many this catalogue doesn't have, with what to do.
+    pub fn plan<'a>(&self, cache: Cache, setting: Setting<'a>) -> Result<Plan<'a>, Error> {
+        let cases: Vec<Listed> = self.listed.values().map(|named| named.case.clone()).collect();
+        Plan::of_cases(&cases, cache, setting).map_err(|unlisted| self.refused(&unlisted))
+    }
+
+    /// The first in the file stands for all.
+    fn refused(&self, unlisted: &[Unlisted]) -> Error {
+        let all: Vec<&Named> = self.listed.values().collect();
+        let first = unlisted.iter().min_by_key(|unlisted| all[unlisted.place].line);
+        let Some(Unlisted { place, why }) = first else { return Error::Usage(format!("--cases: {}", self.file)) };
+        let Named { case: Listed { experiment, variant, axis_values, .. }, line } = all[*place];
+        let parts = [experiment, variant, axis_values].into_iter().filter(|part| !part.is_empty());
+        let name = parts.map(String::as_str).collect::<Vec<_>>().join(" ");
+        let more = match unlisted.len() {
+            1 => String::new(),
+            count => format!(" ({count} of {} rows can't be measured)", all.len()),
+        };
+        Error::Usage(format!("--cases: {}, line {line}: {name} {why}{more}", self.file))
     }
 
     /// Demands that every case is one of the plans'.
@@ -59,47 +101,57 @@ impl Cases {
     /// How many aren't, with what to do.
     pub fn check(&self, plans: &[Plan]) -> Result<(), Error> {
         let there: HashSet<String> = plans.iter().flat_map(Plan::iter).map(|planned| planned.case_id).collect();
-        let missing: Vec<(&String, &String)> = self.ids.iter().filter(|(id, _)| !there.contains(*id)).collect();
+        let missing: Vec<(&String, &Named)> = self.listed.iter().filter(|(id, _)| !there.contains(*id)).collect();
         let Some((first, _)) = missing.first() else { return Ok(()) };
         let experiments: BTreeSet<&str> =
-            missing.iter().map(|(_, experiment)| experiment.as_str()).filter(|name| !name.is_empty()).collect();
+            missing.iter().map(|(_, named)| named.case.experiment.as_str()).filter(|name| !name.is_empty()).collect();
         let mut named = experiments.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
         if experiments.len() > MOST_NAMED {
             named.push_str(", ...");
         }
         let named = if named.is_empty() { named } else { format!(" (of {named})") };
-        let (file, count, all) = (&self.file, missing.len(), self.ids.len());
+        let (file, count, all) = (&self.file, missing.len(), self.listed.len());
+        let or = match self.are_rows {
+            true => "or no filter and no axis, and they are measured whichever run they are from".to_owned(),
+            false => {
+                format!("or list them as rows, with the columns {EXPERIMENT}, {VARIANT} and {AXES}, without filters and axes")
+            }
+        };
         Err(Error::Usage(format!(
             "--cases: {file}: {count} of {all} cases{named} are none of this run's, {first} for one: give the filters, axes, preset and \
-             --cold of the run that they are from"
+             --cold of the run that they are from, {or}"
         )))
     }
 }
 
-fn of_rows(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn of_rows(text: &str) -> Result<BTreeMap<String, Named>, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| error.to_string())?.clone();
     let place = |name: &str| header.iter().position(|column| column.trim() == name);
-    let (case, experiment, kind) = (place(CASE), place(EXPERIMENT), place(KIND));
-    let mut ids = BTreeMap::new();
+    let [case, experiment, variant, axes, kind] = [CASE, EXPERIMENT, VARIANT, AXES, KIND].map(place);
+    let mut listed = BTreeMap::new();
     for row in reader.records() {
         let row = row.map_err(|error| error.to_string())?;
         let cell = |place: Option<usize>| place.and_then(|place| row.get(place)).unwrap_or_default().trim().to_owned();
         if cell(kind) != DERIVED && !cell(case).is_empty() {
-            ids.insert(cell(case), cell(experiment));
+            let line = row.position().map_or(0, csv::Position::line);
+            let [case_id, experiment, variant, axis_values] = [case, experiment, variant, axes].map(cell);
+            let case = Listed { case_id: case_id.clone(), experiment, variant, axis_values };
+            // Several devices have the same cases.
+            listed.entry(case_id).or_insert(Named { case, line });
         }
     }
-    Ok(ids)
+    Ok(listed)
 }
 
-fn of_lines(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn of_lines(text: &str) -> Result<BTreeMap<String, Named>, String> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let listed = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let id = |(number, line): (usize, &str)| {
         let is_id =
             line.strip_prefix('c').is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         match is_id {
-            true => Ok((line.to_owned(), String::new())),
+            true => Ok((line.to_owned(), Named::default())),
             false => Err(format!(
                 "line {number}: `{line}` is no case_id (such as c0123456789abcdef), and the file has no column {CASE}"
             )),
@@ -115,7 +167,7 @@ mod tests {
     fn read(text: &str) -> Result<Vec<String>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
-        Cases::read(file.path()).map(|cases| cases.ids.into_keys().collect()).map_err(|error| error.to_string())
+        Cases::read(file.path()).map(|cases| cases.listed.into_keys().collect()).map_err(|error| error.to_string())
     }
 
     #[test]

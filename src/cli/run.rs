@@ -26,16 +26,18 @@ use crate::worker::check_evictor;
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: Run) -> anyhow::Result<u8> {
     interrupt::listen()?;
-    let settings = RunSettings::new(arguments)?;
+    let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
+    let settings = RunSettings::new(arguments, cases.as_ref().is_some_and(Cases::are_rows))?;
     let Settings { rows, .. } = &settings.common;
-    check_samples(&settings)?;
+    check_files(&settings)?;
     let voice = Voice::new(settings.common.mode);
     let targets = Targets::resolve(&settings.common, &voice)?;
-    let plans = plans(&settings, &targets)?;
+    let plans = plans(&settings, &targets, cases.as_ref())?;
     for left_out in plans.first().map(Plan::left_out).unwrap_or_default() {
         voice.progress.note(&format!("note: {left_out}"));
     }
-    let cases = settings.cases.as_deref().map(Cases::read).transpose()?;
+    // Where they are the plan, it has no others.
+    let cases = cases.filter(|_| !settings.is_of_rows);
     cases.as_ref().map_or(Ok(()), |cases| cases.check(&plans))?;
     let header = Header::new(plans.iter().flat_map(Plan::axis_names)).choosing(&rows.columns)?;
     let lacking = lacking(&header);
@@ -92,20 +94,32 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Samples need a file of their own.
-fn check_samples(settings: &RunSettings) -> Result<(), Error> {
-    let Some(samples) = &settings.samples else { return Ok(()) };
-    let Settings { rows, .. } = &settings.common;
-    let taken = rows.files.iter().chain(&rows.resume).find(|file| output::is_same_file(file, samples));
-    taken.map_or(Ok(()), |taken| Err(Error::Usage(format!("rows go to {}: --samples needs another file", taken.display()))))
+/// Samples need a file of their own, and rows don't overwrite those that say what is measured.
+fn check_files(settings: &RunSettings) -> Result<(), Error> {
+    let RunSettings { samples, cases, common: Settings { rows, .. }, .. } = settings;
+    for (flag, file) in [("--samples", samples), ("--cases", cases)] {
+        let Some(file) = file else { continue };
+        let taken = rows.files.iter().chain(&rows.resume).find(|rows| output::is_same_file(rows, file));
+        if let Some(taken) = taken {
+            return Err(Error::Usage(format!("rows go to {}: {flag} needs another file", taken.display())));
+        }
+    }
+    Ok(())
 }
 
-fn plans<'t>(settings: &RunSettings, targets: &'t Targets) -> anyhow::Result<Vec<Plan<'t>>> {
+fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>) -> anyhow::Result<Vec<Plan<'t>>> {
     let Settings { devices, preset, seed, .. } = &settings.common;
     let request = Request { filters: settings.filters.clone(), axes: settings.axes.clone(), cache: settings.common.cache() };
     let setting = |device| Setting { device, queue: devices.queue, preset: *preset, seed: *seed };
-    let mut plans = targets.devices().map(|device| Plan::new(&request, setting(device))).collect::<Result<Vec<_>, _>>()?;
-    tell_what_others_do(&mut plans);
+    let plan = |device| match cases {
+        Some(cases) if settings.is_of_rows => cases.plan(request.cache, setting(device)),
+        _ => Plan::new(&request, setting(device)),
+    };
+    let mut plans = targets.devices().map(plan).collect::<Result<Vec<_>, _>>()?;
+    // Those of rows are the same already.
+    if !settings.is_of_rows {
+        tell_what_others_do(&mut plans);
+    }
     for device in targets.devices() {
         settings.common.evict_bytes(device).map_or(Ok(()), |bytes| check_evictor(device, bytes))?;
     }

@@ -129,6 +129,8 @@ pub struct RunSettings {
     pub axes: Vec<String>,
     /// The file that lists what is measured, where that isn't all.
     pub cases: Option<PathBuf>,
+    /// Whether what that lists is the plan, since it is of rows and no filter and no axis is typed.
+    pub is_of_rows: bool,
     /// Whether cases are measured in pairs.
     pub is_paired: bool,
     /// Whether the plan is written, and nothing measured.
@@ -245,12 +247,13 @@ impl Settings {
 }
 
 impl RunSettings {
-    /// What `run` was told.
+    /// What `run` was told; `are_rows` is whether its file of cases is one of rows.
     ///
     /// # Errors
     /// Flags that contradict each other.
-    pub fn new(typed: Run) -> Result<Self, Error> {
-        let usual = if typed.filters.is_empty() { Preset::Quick } else { Preset::Default };
+    pub fn new(typed: Run, are_rows: bool) -> Result<Self, Error> {
+        let is_of_rows = are_rows && typed.filters.is_empty() && typed.axis.is_empty();
+        let usual = if typed.filters.is_empty() && !is_of_rows { Preset::Quick } else { Preset::Default };
         let preset = typed.preset.unwrap_or(RunPreset::Usual(usual));
         if preset == RunPreset::Study && typed.measuring.no_isolate {
             let message = "--preset study measures each case in several processes, and --no-isolate keeps everything in one: \
@@ -289,6 +292,7 @@ impl RunSettings {
             filters: typed.filters,
             axes: typed.axis,
             cases: typed.cases,
+            is_of_rows,
             is_paired: typed.paired,
             is_dry: typed.dry_run,
             shard: typed.shard,

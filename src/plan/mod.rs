@@ -2,6 +2,7 @@
 
 mod axes;
 mod limits;
+mod listed;
 mod shard;
 mod values;
 
@@ -17,6 +18,7 @@ use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use axes::{LeftOut, tell_what_others_do};
 pub use limits::check_limits;
+pub use listed::{Listed, Unlisted};
 pub use shard::Shard;
 pub use values::{parse_number, parse_values};
 
@@ -225,7 +227,12 @@ impl<'a> Plan<'a> {
 
     /// All cases, in catalogue order, made as they are asked for.
     pub fn iter(&self) -> impl Iterator<Item = Planned> {
-        (0..self.len()).map_while(|index| self.get(index))
+        // Not one by one by their indexes: a plan of listed cases has a selection for each.
+        let all = self.selections.iter().flat_map(|selection| (0..selection.len()).map(move |place| (selection, place)));
+        (0..).zip(all).map(|(index, (selection, place))| {
+            let (variant, point) = selection.at(place);
+            Planned { index: Some(index), ..self.planned(selection, variant, point) }
+        })
     }
 
     /// The case of an experiment of the plan at any variant and point, whether it is one of the plan's or not.

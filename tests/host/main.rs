@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod card;
+mod cases;
 mod catalogue;
 mod cli;
 mod confirm;

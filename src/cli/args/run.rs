@@ -22,11 +22,12 @@ pub struct Run {
     #[arg(short, long, value_name = "NAME=VALUES")]
     pub axis: Vec<String>,
 
-    /// Measure only the cases that this file lists: rows with a column case_id, or one such id on each line
+    /// Measure only the cases that this file lists. Rows that lanescope wrote say it all: without a filter and an axis, exactly they are
+    /// measured, whichever run they are from. Of a file with one case_id on each line, the cases are those of the filters, axes and preset
     #[arg(long, value_name = "FILE")]
     pub cases: Option<PathBuf>,
 
-    /// How much to measure (default: quick without a filter, else default)
+    /// How much to measure (default: quick where neither a filter nor rows of --cases say what, else default)
     #[arg(long, value_enum)]
     pub preset: Option<RunPreset>,
 
