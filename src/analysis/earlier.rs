@@ -66,7 +66,8 @@ impl<'r> Judge<'r> {
         let planned = self.plans[device].get(place).filter(|planned| planned.case_id == row.case_id);
         let Some(planned) = planned.filter(|_| row.plan_id == self.plans[device].id()) else {
             return Err(
-                "it was measured by another plan: give the same filters, axes, --cases, preset and seed, or a new file".to_owned()
+                "it was measured by another plan: give the same filters, axes, --cases, preset and seed, or a new file"
+                    .to_owned(),
             );
         };
         let info = self.devices[device];

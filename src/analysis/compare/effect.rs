@@ -13,9 +13,9 @@ use crate::model::{Flag, Repeatability};
 use crate::stats::{self, Prior};
 
 /// How well a borrowed spread holds for a single case, in degrees of freedom: cases of one class move by unlike amounts, some several
-/// times as much as most, and Student's t with few degrees has such tails. Scaled so, half of the class's variance would do for its
-/// standard deviation to be the class's; what is borrowed counts for more. `benches/compare.rs` shows what follows.
-const OF_BORROWED: f64 = 4.0;
+/// times as much as most, and Student's t with few degrees has such tails. With a scale of three fifths of the class's variance its own
+/// would be the class's; what is borrowed counts for more. `benches/compare.rs` shows what follows.
+const OF_BORROWED: f64 = 5.0;
 const SCALE_OF_BORROWED: f64 = 0.8;
 
 /// Of what is borrowed, the share that stays where at least three processes show how far they differ themselves. A guess.
