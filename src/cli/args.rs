@@ -1,6 +1,7 @@
 //! The command line, literally: what each flag means is resolved elsewhere, against devices and files.
 
 pub mod colours;
+pub mod compare;
 pub mod measuring;
 pub mod run;
 pub mod tune;
@@ -17,6 +18,7 @@ use crate::model::PipelineDetail;
 use crate::output::Format;
 use crate::worker::Platform;
 use colours::Colours;
+use compare::Compare;
 use run::Run;
 use tune::Tune;
 use values::{TargetEnv, duration};
@@ -50,6 +52,8 @@ pub enum Command {
     Merge(Merge),
     /// Say in a few lines what devices are, from files of rows
     Card(Card),
+    /// Say what changed from one file of rows to another, by how much, and whether it is real
+    Compare(Compare),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell
@@ -76,6 +80,7 @@ impl Command {
             Self::Tune(tune) => Some(tune.measuring.colours),
             Self::Merge(merge) => Some(merge.colours),
             Self::Card(card) => Some(card.colours),
+            Self::Compare(compare) => Some(compare.colours),
             _ => None,
         }
     }

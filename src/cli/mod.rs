@@ -4,6 +4,7 @@ mod args;
 mod card;
 mod cases;
 mod catalogue;
+mod compare;
 mod defines;
 mod device_run;
 mod devices;
@@ -64,6 +65,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Tune(tune) => tune::tune(*tune, std::env::args_os().skip(2)),
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
+        Command::Compare(compare) => compare::compare(&compare),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),

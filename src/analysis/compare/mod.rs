@@ -114,6 +114,12 @@ pub struct Compared {
     pub reason: String,
     /// How it ended on the new side; nothing where it has no row.
     pub status: Option<Status>,
+    /// What the caches held.
+    pub cache: String,
+    /// Its device, where the sides have several.
+    pub device: String,
+    /// What makes it the same case on both sides, as [`SideCase::key`].
+    pub key: String,
 }
 
 /// How many times as fast something is.
@@ -157,6 +163,9 @@ impl Compared {
             flags: flags.into_iter().collect::<Vec<_>>().join(";"),
             reason,
             status,
+            cache: text(|case| &case.cache),
+            device: String::new(),
+            key: text(|case| &case.key),
         }
     }
 
@@ -279,10 +288,11 @@ impl<'s> Pairing<'s> {
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
         for pair in &self.all {
             let is_derived = pair.iter().flatten().any(|case| case.is_derived);
-            let Some(compared) = self.fate(pair) else {
+            let Some(mut compared) = self.fate(pair) else {
                 neither += usize::from(!is_derived);
                 continue;
             };
+            compared.device = self.device(pair);
             match (is_derived, pair, compared.verdict) {
                 (true, [Some(base), Some(new)], Verdict::Unclear) => derived.push(of_derived(compared, [base, new])),
                 (true, ..) => derived.push(compared),
@@ -335,6 +345,15 @@ impl<'s> Pairing<'s> {
             between_runs,
             margin,
         })
+    }
+
+    /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
+    fn device(&self, pair: &[Option<&'s SideCase>; 2]) -> String {
+        let found = self.sides.iter().zip(pair).find_map(|(side, case)| Some((&side.devices, (*case)?.device)));
+        let Some((devices, place)) = found.filter(|(devices, _)| devices.len() > 1) else { return String::new() };
+        let DeviceKey { name, device: uuid, .. } = &devices[place];
+        let is_alone = devices.iter().filter(|other| other.name == *name).count() == 1;
+        if is_alone { name.clone() } else { format!("{name} ({}...)", uuid.chars().take(8).collect::<String>()) }
     }
 
     /// What a case is before figures are compared: `unclear` where both sides have one. Nothing where neither has.

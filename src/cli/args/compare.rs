@@ -1,0 +1,102 @@
+//! `lanescope compare`, as typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::colours::Colours;
+use super::values::share;
+use crate::analysis::compare::Gate;
+use crate::output::Format;
+
+/// What it says below its flags.
+const EXAMPLES: &str = "\
+Examples:
+  lanescope compare before.csv after.csv
+  lanescope compare before=a1.csv,a2.csv after=b1.csv,b2.csv --fail-on slower:3% --fail-on broken
+  lanescope compare both.csv --by driver_info --all
+
+Exit codes: 0: compared; 1: a --fail-on failed; 2: these can't be compared.";
+
+/// `lanescope compare`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Compare {
+    /// CSV files of rows; the first is the base that others are compared with. Files with one name are replicate runs of one side:
+    /// before=a1.csv before=a2.csv, or before=a1.csv,a2.csv. `-` is standard input
+    #[arg(required = true, value_name = "[NAME=]FILE")]
+    pub sides: Vec<OsString>,
+
+    /// Compare the rows of these files by their values in this column or axis, such as device_name, driver_info, variant or
+    /// local_size_x
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
+
+    /// The value of --by that others are compared with (default: that of the first row)
+    #[arg(long, value_name = "VALUE", requires = "by")]
+    pub base: Option<String>,
+
+    /// A change within this share is none, as 1% or 0.01 (default: 1% on GPUs, 5% on processors)
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub margin: Option<f64>,
+
+    /// Compare rows that had better not be: of other units, cold with warm ones, with and without the validation layer
+    #[arg(long)]
+    pub force: bool,
+
+    /// Exit with 1 if a case is slower (by so much), broken, wrong_result or missing; a glob restricts it to experiments:
+    /// slower, slower:3%, slower:5%:memory/*, broken, missing:sync/*. May come several times
+    #[arg(long, value_name = "KIND[:SHARE][:GLOB]")]
+    pub fail_on: Vec<Gate>,
+
+    /// Write the cases that changed or are unclear to this CSV file, with a few that are the same, and say how to measure them again
+    #[arg(long, value_name = "FILE")]
+    pub suspects: Option<PathBuf>,
+
+    /// Show every case, those that are the same as well
+    #[arg(long)]
+    pub all: bool,
+
+    /// File to write, its format by its ending (.txt, .md, .csv, .jsonl); `-` is standard output, as is none. CSV and JSON lines
+    /// have every case
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Format of standard output, and of files whose ending doesn't tell (default: table, in a pipe too: the answer is for people)
+    #[arg(long, value_enum)]
+    pub format: Option<Shape>,
+
+    /// No remarks
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Whether it has colours.
+    #[command(flatten)]
+    pub colours: Colours,
+}
+
+/// How a comparison is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    /// For people
+    Table,
+    /// Comma-separated values, a line for each case
+    Csv,
+    /// One JSON object for each case
+    Jsonl,
+    /// For people, as Markdown: fit for a pull request
+    Markdown,
+}
+
+impl Shape {
+    /// As outputs know it.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Table => Format::Table,
+            Self::Csv => Format::Csv,
+            Self::Jsonl => Format::Jsonl,
+            Self::Markdown => Format::Markdown,
+        }
+    }
+}

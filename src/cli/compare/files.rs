@@ -1,0 +1,96 @@
+//! Where the answer goes.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::super::args::compare::{Compare, Shape};
+use super::super::stdout::print;
+use super::sides;
+use crate::analysis::compare::Question;
+use crate::error::Error;
+use crate::output::{self, Format, Page, Report, Staged, Style, Target, comparison_csv, comparison_jsonl, comparison_text};
+
+/// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
+///
+/// # Errors
+/// A file whose format its ending doesn't tell, one that is named twice, and one that is read.
+pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, Format)>, Error> {
+    let asked = arguments.format.map(Shape::format);
+    let mut targets: Vec<(Target, Format)> = Vec::new();
+    for path in &arguments.output {
+        let target = Target::from_argument(path);
+        let format = match (&target, asked) {
+            (Target::File(path), None) => Format::from_path(path)?,
+            (Target::File(path), Some(format)) => Format::from_path(path).unwrap_or(format),
+            _ => asked.unwrap_or(Format::Table),
+        };
+        targets.push((target, format));
+    }
+    let is_named = targets.iter().any(|(target, _)| *target == Target::Stdout);
+    if targets.is_empty() || (io::stdout().is_terminal() && !is_named) {
+        targets.push((Target::Stdout, asked.unwrap_or(Format::Table)));
+    }
+    check(&targets, arguments.suspects.as_deref(), question)?;
+    Ok(targets)
+}
+
+/// Demands that files that are written are apart from each other, and from those that are read.
+fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Question) -> Result<(), Error> {
+    let named = targets.iter().filter_map(|(target, _)| match target {
+        Target::File(path) => Some(path.as_path()),
+        _ => None,
+    });
+    let written: Vec<&Path> = named.chain(suspects).collect();
+    let is_same = |one: &Path, other: &Path| one == other || output::is_same_file(one, other);
+    for (i, file) in written.iter().enumerate() {
+        if sides::files(question).iter().any(|read| is_same(read, file)) {
+            return Err(Error::Usage(format!("{} holds the rows: name another file to write", file.display())));
+        }
+        if written[..i].iter().any(|earlier| is_same(earlier, file)) {
+            return Err(Error::Usage(format!("{} is to be written twice: name another file", file.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Whether standard output shows an answer for people.
+pub fn is_read_by_people(targets: &[(Target, Format)]) -> bool {
+    targets.iter().any(|(target, format)| *target == Target::Stdout && matches!(format, Format::Table | Format::Markdown))
+}
+
+/// Writes the report everywhere.
+///
+/// # Errors
+/// A file that can't be written.
+pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()> {
+    for (target, format) in targets {
+        match target {
+            Target::Stdout => print(&written(report, *format, Page::stdout())?).map(drop)?,
+            Target::File(path) | Target::Continued(path) => whole(path, &written(report, *format, Page::FILE)?)?,
+        }
+    }
+    Ok(())
+}
+
+fn written(report: &Report, format: Format, page: Page) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Csv => comparison_csv(report.comparisons).context("the cases are no CSV")?,
+        Format::Jsonl => comparison_jsonl(report.comparisons).context("the cases are no JSON")?,
+        Format::Markdown => comparison_text(report, Style::Markdown),
+        Format::Table | Format::Card => comparison_text(report, Style::Text(page)),
+    })
+}
+
+/// Writes a file, which has its name once it is whole.
+///
+/// # Errors
+/// Where it can't be written.
+pub fn whole(path: &Path, text: &str) -> Result<(), Error> {
+    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.display()));
+    let staged = Staged::new(path);
+    fs::write(staged.path(), text).map_err(unwritable)?;
+    staged.finish().map_err(unwritable)
+}

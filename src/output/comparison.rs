@@ -1,0 +1,53 @@
+//! What changed between sides of rows: for people the answer first, then the cases; for programs a line for each case.
+//!
+//! ```text
+//! sheet     paragraphs and tables, for a page or as Markdown
+//! head      the answer: counts, what differs beside the figures, what cases share, means
+//! cases     the cases by their effect
+//! foot      what the driver's compiler made, and what the verdicts rest on
+//! cells     every case, as CSV and as JSON lines
+//! ```
+
+mod cases;
+mod cells;
+mod foot;
+mod head;
+mod sheet;
+
+use super::table::Style;
+use crate::analysis::compare::Comparison;
+use cases::Names;
+use sheet::Sheet;
+
+pub use cells::{comparison_csv, comparison_jsonl};
+
+/// What is told of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'r> {
+    /// The comparisons: of every other side with the base.
+    pub comparisons: &'r [Comparison],
+    /// What fails it, a line for each.
+    pub failures: &'r [String],
+    /// Whether cases are shown that are the same, and however many there are.
+    pub is_whole: bool,
+}
+
+/// The report for people.
+pub fn comparison_text(report: &Report, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    for comparison in report.comparisons {
+        let names = Names::new(comparison);
+        sheet.heading(&format!("{} compared with {}", comparison.names[1], comparison.names[0]));
+        head::answer(&mut sheet, comparison, &names);
+        head::differences(&mut sheet, comparison);
+        head::families(&mut sheet, comparison);
+        cases::measured(&mut sheet, comparison, &names, report.is_whole);
+        cases::derived(&mut sheet, comparison, &names, report.is_whole);
+        foot::code(&mut sheet, comparison);
+        foot::basis(&mut sheet, comparison);
+    }
+    if !report.failures.is_empty() {
+        sheet.points("Failed:", report.failures);
+    }
+    sheet.text()
+}

@@ -1,0 +1,220 @@
+//! The cases, by their effect.
+
+use std::collections::BTreeMap;
+
+use super::super::text_table::{Cell, Column, Need, TextTable};
+use super::super::tone::Tone;
+use super::sheet::Sheet;
+use crate::analysis::compare::{Compared, Comparison, Ratio, Verdict};
+use crate::units::{rate, ratio_between, rounded, time};
+
+/// The most cases that are shown of a verdict, in the order in which verdicts are shown. What is missing or unclear is told by its count;
+/// a few show what it is.
+const SHOWN: [(Verdict, usize); 10] = [
+    (Verdict::Broken, 10),
+    (Verdict::Failing, 3),
+    (Verdict::Missing, 3),
+    (Verdict::Slower, 12),
+    (Verdict::Faster, 12),
+    (Verdict::Changed, 5),
+    (Verdict::Fixed, 3),
+    (Verdict::New, 3),
+    (Verdict::Unclear, 5),
+    (Verdict::Same, 0),
+];
+
+/// So many cases share a reason that is said once, and the most such reasons.
+const SHARED: usize = 3;
+const REASONS: usize = 4;
+
+/// Names longer than this don't head a column.
+const LONGEST_TITLE: usize = 12;
+
+/// How cases are named: by their experiment, their variant, and those of their axes that tell cases apart.
+pub struct Names {
+    /// How many cases of an experiment have an axis at a value, and how many there are.
+    values: BTreeMap<String, BTreeMap<String, usize>>,
+    counts: BTreeMap<String, usize>,
+    /// Whether some cases are cold and others aren't.
+    has_caches: bool,
+}
+
+impl Names {
+    /// Of the cases of a comparison.
+    pub fn new(comparison: &Comparison) -> Self {
+        let all = || comparison.cases.iter().chain(&comparison.derived);
+        let first = comparison.cases.first().map(|case| &case.cache);
+        let mut names = Self {
+            values: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            has_caches: comparison.cases.iter().any(|case| Some(&case.cache) != first),
+        };
+        for case in all() {
+            *names.counts.entry(case.experiment.clone()).or_default() += 1;
+            let values = names.values.entry(case.experiment.clone()).or_default();
+            for value in case.axes.split(';') {
+                *values.entry(value.to_owned()).or_default() += 1;
+            }
+        }
+        names
+    }
+
+    /// A case's name.
+    pub fn of(&self, case: &Compared) -> String {
+        let (count, values) = (self.counts.get(&case.experiment), self.values.get(&case.experiment));
+        let tells = |value: &&str| count != values.and_then(|values| values.get(*value));
+        let cache = if self.has_caches { case.cache.as_str() } else { "" };
+        let parts = [case.experiment.as_str(), &case.variant].into_iter();
+        let parts = parts.chain(case.axes.split(';').filter(tells)).chain([cache, &case.device]);
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// How many times as fast.
+pub fn shown_ratio(ratio: &Ratio) -> String {
+    ratio_between(ratio.value, ratio.low, ratio.high)
+}
+
+/// How large an effect is, either way.
+pub fn size(case: &Compared) -> f64 {
+    case.ratio.map_or(0.0, |ratio| ratio.value.ln().abs())
+}
+
+/// How sure it is that a case changed at all: how often half its interval fits into its effect.
+fn sureness(case: &Compared) -> f64 {
+    let half = |ratio: Ratio| (ratio.high / ratio.low).ln() / 2.0;
+    case.ratio.map_or(0.0, |ratio| size(case) / half(ratio).max(f64::MIN_POSITIVE))
+}
+
+/// The table of measured cases.
+pub fn measured(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
+    let chosen = Chosen::of(comparison.cases.iter(), is_whole);
+    table(sheet, "Cases, by effect:", comparison, &chosen, names);
+}
+
+/// The table of what follows from them: where that is unclear, so are the cases that it follows from.
+pub fn derived(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
+    let told = comparison.derived.iter().filter(|case| is_whole || case.verdict != Verdict::Unclear);
+    table(sheet, "What follows from them:", comparison, &Chosen::of(told, is_whole), names);
+}
+
+fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chosen, names: &Names) {
+    if chosen.shown.is_empty() {
+        return;
+    }
+    let mut table = TextTable::new([
+        Column::words("case", Need::Key),
+        Column::words("verdict", Need::Key),
+        Column::numbers("times as fast", Need::Key),
+        Column { wraps: false, ..Column::words(figures_title(comparison), Need::Central) },
+        Column::words("flags", Need::Spare),
+        Column::words("why", Need::Useful),
+    ])
+    .whole_in("a wider terminal or -o FILE.csv has them");
+    for case in &chosen.shown {
+        let is_shared = chosen.reasons.iter().any(|(verdict, reason, _)| *verdict == case.verdict && *reason == case.reason);
+        table.row([
+            Cell::from(names.of(case)),
+            Cell::from(case.verdict.as_str()).toned(tone(case.verdict)),
+            case.ratio.as_ref().map_or_else(String::new, shown_ratio).into(),
+            figures(case).into(),
+            Cell::from(case.flags.replace(';', " ")).toned(Tone::Doubtful),
+            if is_shared { "" } else { case.reason.as_str() }.into(),
+        ]);
+    }
+    let reasons = chosen.reasons.iter().map(|(verdict, reason, count)| format!("{verdict}, {count}: {reason}"));
+    let remarks: Vec<String> = reasons.chain(chosen.left_out.clone()).collect();
+    sheet.table(title, (&table.without_empty_columns(), chosen.shown.len()), &remarks);
+}
+
+/// The cases that are shown, and what is said of all.
+struct Chosen<'c> {
+    shown: Vec<&'c Compared>,
+    /// Reasons that several cases share, with their number, the most frequent first.
+    reasons: Vec<(Verdict, &'c str, usize)>,
+    left_out: Option<String>,
+}
+
+impl<'c> Chosen<'c> {
+    fn of(cases: impl Iterator<Item = &'c Compared>, is_whole: bool) -> Self {
+        let cases: Vec<&Compared> = cases.collect();
+        let (mut shown, mut left_out) = (Vec::new(), Vec::new());
+        for verdicts in SHOWN.chunk_by(|(one, _), (other, _)| is_change(*one) && is_change(*other)) {
+            let mut own: Vec<&Compared> =
+                cases.iter().copied().filter(|case| verdicts.iter().any(|(of, _)| *of == case.verdict)).collect();
+            let key = if verdicts[0].0 == Verdict::Unclear { sureness } else { size };
+            own.sort_by(|one, other| key(other).total_cmp(&key(one)));
+            let most = if is_whole { own.len() } else { verdicts[0].1.min(own.len()) };
+            for (verdict, _) in verdicts.iter().filter(|(_, most)| *most > 0) {
+                let count = own[most..].iter().filter(|case| case.verdict == *verdict).count();
+                left_out.extend((count > 0).then(|| format!("{count} {verdict}")));
+            }
+            shown.extend(own.into_iter().take(most));
+        }
+        let left_out =
+            (!left_out.is_empty()).then(|| format!("and more ({}): --all or -o FILE.csv has them", left_out.join(", ")));
+        let reasons = if shown.is_empty() { Vec::new() } else { shared_reasons(&cases) };
+        Self { shown, reasons, left_out }
+    }
+}
+
+/// That intervals are too wide goes without saying.
+fn shared_reasons<'c>(cases: &[&'c Compared]) -> Vec<(Verdict, &'c str, usize)> {
+    let mut counts: BTreeMap<(Verdict, &str), usize> = BTreeMap::new();
+    for case in cases.iter().filter(|case| !case.reason.is_empty()) {
+        *counts.entry((case.verdict, &case.reason)).or_default() += 1;
+    }
+    let mut reasons: Vec<(Verdict, &str, usize)> = counts
+        .into_iter()
+        .filter(|(_, count)| *count >= SHARED)
+        .map(|((verdict, reason), count)| (verdict, reason, count))
+        .collect();
+    reasons.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    reasons.truncate(REASONS);
+    reasons
+}
+
+/// Whether a case got slower or faster: these stand together, by how much they did.
+fn is_change(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Slower | Verdict::Faster)
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Broken | Verdict::Failing | Verdict::Missing | Verdict::Slower => Tone::Bad,
+        Verdict::Unclear | Verdict::Changed => Tone::Doubtful,
+        Verdict::Same => Tone::Quiet,
+        Verdict::Faster | Verdict::Fixed | Verdict::New => Tone::Plain,
+    }
+}
+
+fn figures_title(comparison: &Comparison) -> String {
+    let [base, new] = &comparison.names;
+    let are_short = [base, new].iter().all(|name| name.chars().count() <= LONGEST_TITLE);
+    if are_short { format!("{base} → {new}") } else { "base → new".to_owned() }
+}
+
+/// Both figures, with the digits that the ratio's interval allows; the unit stands once where both have it.
+pub fn figures(case: &Compared) -> String {
+    let share = case.ratio.map(|Ratio { value, low, high }| (high - low) / 2.0 / value);
+    let [base, new] = case.figures.map(|figure| figure.map(|value| shown_figure(value, share, &case.unit)));
+    match (base, new) {
+        (Some(base), Some(new)) => {
+            let unit = new.rsplit_once(' ').map_or("", |(_, unit)| unit);
+            let base = base.strip_suffix(unit).map_or(base.as_str(), str::trim_end);
+            format!("{base} → {new}")
+        }
+        (Some(base), None) => format!("{base} →"),
+        (None, Some(new)) => format!("→ {new}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn shown_figure(value: f64, share: Option<f64>, unit: &str) -> String {
+    let half = share.map(|share| value.abs() * share).filter(|half| *half > 0.0);
+    match unit {
+        "ns" => time(value, half),
+        "ratio" => rounded(value, half),
+        _ => rate(value, half, unit).trim_end().to_owned(),
+    }
+}

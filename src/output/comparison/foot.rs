@@ -1,0 +1,94 @@
+//! What the driver's compiler made of the cases, and what the verdicts rest on.
+
+use super::super::text_table::{Column, Need, TextTable};
+use super::super::tone::Tone;
+use super::sheet::Sheet;
+use crate::analysis::compare::{BetweenRuns, CodeChange, Comparison, FALSE_DISCOVERIES, Verdict};
+use crate::model::Repeatability;
+use crate::units::rounded;
+
+/// From this share of unclear cases on, it is said what would help.
+const MANY: f64 = 0.1;
+
+/// Registers, spills and code sizes, in the manner of Mesa's shader-db reports.
+pub fn code(sheet: &mut Sheet, comparison: &Comparison) {
+    let changed: Vec<&CodeChange> = comparison.code.iter().filter(|change| change.helped + change.hurt > 0).collect();
+    if changed.is_empty() {
+        if let Some(unchanged) = comparison.code.iter().map(|change| change.unchanged).max() {
+            let words = format!("The driver's compiler made the same of {unchanged} cases, as far as it tells.");
+            sheet.space();
+            sheet.words(&words, Tone::Plain);
+        }
+        return;
+    }
+    let mut table = TextTable::new([
+        Column::words("", Need::Key),
+        Column::numbers("helped", Need::Key),
+        Column::numbers("hurt", Need::Key),
+        Column::numbers("unchanged", Need::Useful),
+        Column::words("total", Need::Key),
+    ]);
+    for change in changed {
+        let CodeChange { column, helped, hurt, unchanged, totals: [base, new] } = change;
+        let total = format!("{base} → {new}{}", by_percent(*base, *new));
+        table.row([(*column).to_owned(), helped.to_string(), hurt.to_string(), unchanged.to_string(), total]);
+    }
+    sheet.table("What the driver's compiler made (helped has less of it):", (&table, 0), &[]);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn by_percent(base: u64, new: u64) -> String {
+    if base == 0 || base == new {
+        return String::new();
+    }
+    format!(" ({:+.1} %)", 100.0 * (new as f64 / base as f64 - 1.0))
+}
+
+/// What the verdicts rest on, and what would help where much is unclear.
+pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
+    sheet.space();
+    let mut words = format!(
+        "A change within {} is none. Of slower and faster, {} may be false on average.",
+        share(comparison.margin),
+        share(FALSE_DISCOVERIES)
+    );
+    let (measured, borrowed): (Vec<_>, Vec<_>) =
+        comparison.between_runs.iter().partition(|(_, between)| between.measured.is_some());
+    if !measured.is_empty() {
+        words += &format!(" From run to run, replicates move by {}.", listed(&measured));
+    }
+    if !borrowed.is_empty() {
+        words += &format!(" From run to run, figures are taken to move by {}; replicates would tell.", listed(&borrowed));
+    }
+    sheet.words(&words, Tone::Quiet);
+    if let Some(advice) = advice(comparison) {
+        sheet.words(&advice, Tone::Doubtful);
+    }
+}
+
+fn listed(between: &[(&Repeatability, &BetweenRuns)]) -> String {
+    let one = |(class, between): &(&Repeatability, &BetweenRuns)| {
+        let told = between.measured.map_or_else(String::new, |degrees| format!(", {degrees:.0} degrees of freedom"));
+        format!("{} ({}{told})", share(between.deviation), class.as_str())
+    };
+    between.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `1 %`, `0.15 %`
+fn share(share: f64) -> String {
+    // Two digits: what is borrowed has no more.
+    format!("{} %", rounded((share * 1e5).round() / 1e3, Some(share * 100.0)).trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
+fn advice(comparison: &Comparison) -> Option<String> {
+    let unclear = comparison.cases.iter().filter(|case| case.verdict == Verdict::Unclear).count();
+    let is_much = unclear as f64 > MANY * comparison.cases.len() as f64;
+    is_much.then(|| {
+        let all = comparison.cases.len();
+        format!(
+            "{unclear} of {all} cases are unclear. What helps: `lanescope run --preset study` for both sides; replicate runs, as \
+             before=a.csv,b.csv; or --suspects FILE, which writes the cases to measure again."
+        )
+    })
+}

@@ -1,0 +1,159 @@
+//! The answer: how many cases became what, what differs beside the figures, what cases share, and geometric means.
+
+use std::collections::BTreeMap;
+
+use super::super::text_table::{Cell, Column, Need, TextTable};
+use super::super::tone::Tone;
+use super::cases::{Names, shown_ratio, size};
+use super::sheet::Sheet;
+use crate::analysis::compare::{About, Compared, Comparison, Difference, Factor, Verdict};
+use crate::analysis::counted;
+use crate::model::Repeatability;
+use crate::units::ratio;
+
+/// The differences that have a line each.
+const DIFFERENCES: usize = 8;
+
+/// A ratio this near to 1 is told in percent.
+const PERCENT: f64 = 0.1;
+
+/// The counts, the mean of all, the worst, what broke, what cases share.
+pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
+    sheet.answer(&counts(comparison));
+    if let Some(all) = comparison.totals.iter().find(|total| total.family.is_none()) {
+        sheet.words(&format!("In all {} times as fast.", shown_ratio(&all.ratio)), Tone::Plain);
+    }
+    let worst = |verdict: Verdict| comparison.cases.iter().filter(move |case| case.verdict == verdict).max_by(by_size);
+    for (verdict, title, tone) in [(Verdict::Slower, "Slower most", Tone::Bad), (Verdict::Faster, "Faster most", Tone::Plain)] {
+        if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(|case| case.ratio)) {
+            sheet.words(&format!("{title}: {}, {} times as fast.", names.of(case), shown_ratio(&ratio)), tone);
+        }
+    }
+    let broken: Vec<&Compared> = comparison.cases.iter().filter(|case| case.verdict == Verdict::Broken).collect();
+    if let [first, others @ ..] = broken.as_slice() {
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        sheet.words(&format!("Broken: {}{more}: {}.", names.of(first), first.reason.trim_end_matches('.')), Tone::Bad);
+    }
+    for factor in &comparison.factors {
+        sheet.words(&shared(factor), Tone::Doubtful);
+    }
+}
+
+fn by_size(one: &&Compared, other: &&Compared) -> std::cmp::Ordering {
+    size(one).total_cmp(&size(other))
+}
+
+/// `224 cases: 3 slower, 215 the same; derived: 2 changed, 26 the same`
+pub fn counts(comparison: &Comparison) -> String {
+    let mut words = format!("{}: {}", counted(comparison.cases.len() as u64, "case"), tally(&comparison.cases));
+    if !comparison.derived.is_empty() {
+        words += &format!("; derived: {}", tally(&comparison.derived));
+    }
+    if comparison.neither > 0 {
+        words += &format!("; {} without a figure on either side", comparison.neither);
+    }
+    words
+}
+
+fn tally(cases: &[Compared]) -> String {
+    let count = |verdict: Verdict| cases.iter().filter(|case| case.verdict == verdict).count();
+    let told = |verdict: &Verdict| {
+        let word = if *verdict == Verdict::Same { "the same" } else { verdict.as_str() };
+        Some(count(*verdict)).filter(|count| *count > 0).map(|count| format!("{count} {word}"))
+    };
+    Verdict::ALL.iter().filter_map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// A factor in words.
+fn shared(factor: &Factor) -> String {
+    let Factor { class, log, sharing, cases, experiments, clock } = factor;
+    let what = class_words(*class);
+    let change = changed_by(log.exp());
+    let of = format!("{sharing} of {cases}, of {experiments} experiments");
+    match clock {
+        Some(clock) => format!(
+            "Clocks: {what} are {change} ({of}), and the clock is {}. Verdicts are about what is left; ratios stay as measured.",
+            changed_by(clock.exp())
+        ),
+        None => format!("One change of the whole system: {what} are {change} ({of}), and no clock tells why. It counts."),
+    }
+}
+
+/// Cases of a class, as people are told.
+pub fn class_words(class: Repeatability) -> &'static str {
+    match class {
+        Repeatability::Core => "core-bound cases",
+        Repeatability::Memory => "memory-bound cases",
+        Repeatability::Launch => "launch-bound cases",
+        Repeatability::Host => "cases that the host times",
+        Repeatability::Placement => "cases that depend on where buffers lie",
+        Repeatability::Processor => "cases on the processor",
+    }
+}
+
+/// `2.0 % slower`: as a time that is so much longer; far from 1, `1.40 times as fast`.
+fn changed_by(times: f64) -> String {
+    match times {
+        _ if times.ln().abs() > PERCENT => format!("{} times as fast", ratio(times, Some(times * 0.01))),
+        _ if times < 1.0 => format!("{:.1} % slower", 100.0 * (1.0 / times - 1.0)),
+        _ => format!("{:.1} % faster", 100.0 * (times - 1.0)),
+    }
+}
+
+/// What differs beside the figures, the most important first, and what follows from that.
+pub fn differences(sheet: &mut Sheet, comparison: &Comparison) {
+    let told = worth_telling(&comparison.differences);
+    if !told.is_empty() {
+        let [base, new] = &comparison.names;
+        let mut table = TextTable::new([
+            Column::words("differs", Need::Key),
+            Column::words(base.as_str(), Need::Key),
+            Column::words(new.as_str(), Need::Key),
+        ])
+        .whole_in("a wider terminal has them");
+        for difference in told.iter().take(DIFFERENCES) {
+            let [base, new] = &difference.values;
+            table.row([difference.column, base, new]);
+        }
+        let others: Vec<&str> = told.iter().skip(DIFFERENCES).map(|difference| difference.column).collect();
+        let remarks = (!others.is_empty()).then(|| format!("and {}", others.join(", ")));
+        sheet.table("Beside the figures:", (&table, 0), remarks.as_slice());
+    }
+    for warning in &comparison.warnings {
+        sheet.words(&format!("Warning: {warning}."), Tone::Doubtful);
+    }
+}
+
+/// Without what others say better: another device has another UUID, a driver's build tells more than its number, and a plan's hash
+/// tells nobody anything.
+fn worth_telling(differences: &[Difference]) -> Vec<&Difference> {
+    let has = |column: &str| differences.iter().any(|difference| difference.column == column);
+    let is_said = |difference: &&Difference| match difference.column {
+        "device_uuid" => has("device_name"),
+        "driver_version" => has("driver_info"),
+        _ => difference.about == About::Plan,
+    };
+    differences.iter().filter(|difference| !is_said(difference)).collect()
+}
+
+/// What became of each family, with its geometric mean.
+pub fn families(sheet: &mut Sheet, comparison: &Comparison) {
+    let mut of: BTreeMap<&str, BTreeMap<Verdict, usize>> = BTreeMap::new();
+    for case in &comparison.cases {
+        *of.entry(case.family()).or_default().entry(case.verdict).or_default() += 1;
+    }
+    if of.len() < 2 {
+        return;
+    }
+    let columns = [Column::words("family", Need::Key), Column::numbers("times as fast", Need::Key)].into_iter();
+    let verdicts = Verdict::ALL.iter().map(|verdict| Column::numbers(verdict.as_str(), Need::Useful));
+    let mut table = TextTable::new(columns.chain(verdicts));
+    for (family, verdicts) in &of {
+        let mean = comparison.totals.iter().find(|total| total.family.as_deref() == Some(*family));
+        let mean = mean.map_or_else(String::new, |total| shown_ratio(&total.ratio));
+        let count =
+            |verdict: &Verdict| Cell::from(verdicts.get(verdict).map_or_else(String::new, |count: &usize| count.to_string()));
+        table.row([Cell::from(*family), mean.into()].into_iter().chain(Verdict::ALL.iter().map(count)));
+    }
+    sheet.table("Families, by geometric mean:", (&table.without_empty_columns(), of.len()), &[]);
+}
