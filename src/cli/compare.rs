@@ -4,18 +4,25 @@
 //! sides      what the arguments stand for
 //! gates      which of --fail-on fail
 //! files      where the answer goes
+//! suspects   the cases to measure again
+//! commands   what to type for that
 //! ```
 
+mod commands;
 mod files;
 mod gates;
 mod sides;
+mod suspects;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::args::compare::Compare;
-use crate::analysis::compare::{Terms, compare as compared, read};
+use super::stdout::print;
+use crate::analysis::compare::{Comparison, Sides, Terms, compare as compared, read};
 use crate::error::{EXIT_FAILED, EXIT_OK};
-use crate::output::{Mode, Progress, Report};
+use crate::output::{Format, Mode, Progress, Report, Target};
+use suspects::Suspects;
 
 /// Reads both sides, compares them, and tells what changed.
 pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
@@ -28,9 +35,29 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     let failures = gates::failures(&arguments.fail_on, &comparisons)?;
     let report = Report { comparisons: &comparisons, failures: &failures, is_whole: arguments.all };
     files::write(&targets, &report)?;
-    if !files::is_read_by_people(&targets) {
+    let is_shown = |formats: &[Format]| targets.iter().any(|(to, format)| *to == Target::Stdout && formats.contains(format));
+    if !is_shown(&[Format::Table, Format::Markdown]) {
         // Where nobody listens to the error stream, the exit code still tells.
         failures.iter().for_each(|line| drop(writeln!(io::stderr(), "{line}")));
     }
+    if let Some(file) = &arguments.suspects {
+        let lines = suspect(file, &sides, &comparisons)?;
+        if is_shown(&[Format::Table]) {
+            print(&format!("\n{}\n", lines.join("\n")))?;
+        } else {
+            progress.note(&lines.join("\n"));
+        }
+    }
     Ok(if failures.is_empty() { EXIT_OK } else { EXIT_FAILED })
+}
+
+/// Writes the cases to measure again, and says how.
+fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Result<Vec<String>> {
+    let suspects = Suspects::new(sides, comparisons);
+    if suspects.is_empty() {
+        let words = "no case changed or is unclear for a reason that measuring it again would mend: nothing to write";
+        return Ok(vec![format!("{}: {words}", file.display())]);
+    }
+    files::whole(file, &suspects.csv()?)?;
+    Ok(commands::lines(&suspects, file, sides, comparisons))
 }

@@ -35,6 +35,10 @@ pub struct Report<'r> {
 /// The report for people.
 pub fn comparison_text(report: &Report, style: Style) -> String {
     let mut sheet = Sheet::new(style);
+    // Who reads a pull request begins at the top; at a terminal, the end is what stays in sight.
+    if style == Style::Markdown {
+        failures(&mut sheet, report);
+    }
     for comparison in report.comparisons {
         let names = Names::new(comparison);
         sheet.heading(&format!("{} compared with {}", comparison.names[1], comparison.names[0]));
@@ -46,8 +50,14 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
         foot::code(&mut sheet, comparison);
         foot::basis(&mut sheet, comparison);
     }
+    if style != Style::Markdown {
+        failures(&mut sheet, report);
+    }
+    sheet.text()
+}
+
+fn failures(sheet: &mut Sheet, report: &Report) {
     if !report.failures.is_empty() {
         sheet.points("Failed:", report.failures);
     }
-    sheet.text()
 }

@@ -56,11 +56,6 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
     Ok(())
 }
 
-/// Whether standard output shows an answer for people.
-pub fn is_read_by_people(targets: &[(Target, Format)]) -> bool {
-    targets.iter().any(|(target, format)| *target == Target::Stdout && matches!(format, Format::Table | Format::Markdown))
-}
-
 /// Writes the report everywhere.
 ///
 /// # Errors

@@ -1,13 +1,10 @@
 //! Which of --fail-on fail, and why.
 
-use crate::analysis::compare::{Compared, Comparison, Gate, Verdict};
+use crate::analysis::compare::{Compared, Comparison, Gate, Ratio, Verdict};
 use crate::error::Error;
 use crate::units::ratio_between;
 
-/// Cases that each gate names.
-const NAMED: usize = 5;
-
-/// A line for each case that fails a gate, the worst first.
+/// A line for each gate that fails, of each comparison: with how many cases, and the worst of them.
 ///
 /// # Errors
 /// A gate that could never fail: below the margin, or whose glob names no case.
@@ -17,10 +14,8 @@ pub fn failures(gates: &[Gate], comparisons: &[Comparison]) -> Result<Vec<String
         check(gate, comparisons)?;
         for comparison in comparisons {
             let failing = gate.failing(comparison);
-            lines.extend(failing.iter().take(NAMED).map(|case| line(gate, comparison, case)));
-            if failing.len() > NAMED {
-                lines.push(format!("--fail-on {}: and {} more", gate.text(), failing.len() - NAMED));
-            }
+            let side = if comparisons.len() > 1 { format!(" of {}", comparison.names[1]) } else { String::new() };
+            lines.extend(line(gate, &failing, &side));
         }
     }
     Ok(lines)
@@ -43,13 +38,15 @@ fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
     Ok(())
 }
 
-fn line(gate: &Gate, comparison: &Comparison, case: &Compared) -> String {
-    let side = if comparison.names[1].is_empty() { String::new() } else { format!("{}: ", comparison.names[1]) };
-    let what = match (case.verdict, case.ratio) {
-        (Verdict::Slower, Some(ratio)) => {
-            format!("{} times as fast", ratio_between(ratio.value, ratio.low, ratio.high))
-        }
-        _ => format!("{}: {}", case.verdict, case.reason),
+fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
+    let worst = failing.first()?;
+    let count = match failing.len() {
+        1 => format!("1 case{side}"),
+        count => format!("{count} cases{side}, the worst"),
     };
-    format!("--fail-on {}: {side}{}: {what}", gate.text(), case.name())
+    let what = match (worst.verdict, worst.ratio) {
+        (Verdict::Slower, Some(Ratio { value, low, high })) => format!("{} times as fast", ratio_between(value, low, high)),
+        _ => format!("{}: {}", worst.verdict, worst.reason),
+    };
+    Some(format!("--fail-on {}: {count} {}: {what}", gate.text(), worst.name()))
 }

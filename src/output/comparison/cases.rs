@@ -11,15 +11,29 @@ use crate::units::{rate, ratio_between, rounded, time};
 /// The most cases that are shown of a verdict, in the order in which verdicts are shown. What is missing or unclear is told by its count;
 /// a few show what it is.
 const SHOWN: [(Verdict, usize); 10] = [
-    (Verdict::Broken, 10),
-    (Verdict::Failing, 3),
-    (Verdict::Missing, 3),
-    (Verdict::Slower, 12),
-    (Verdict::Faster, 12),
-    (Verdict::Changed, 5),
-    (Verdict::Fixed, 3),
-    (Verdict::New, 3),
-    (Verdict::Unclear, 5),
+    (Verdict::Broken, 8),
+    (Verdict::Failing, 2),
+    (Verdict::Missing, 2),
+    (Verdict::Slower, 8),
+    (Verdict::Faster, 6),
+    (Verdict::Changed, 3),
+    (Verdict::Fixed, 2),
+    (Verdict::New, 2),
+    (Verdict::Unclear, 3),
+    (Verdict::Same, 0),
+];
+
+/// The same of what follows from cases: it says in fewer figures what they do.
+const SHOWN_DERIVED: [(Verdict, usize); 10] = [
+    (Verdict::Broken, 2),
+    (Verdict::Failing, 1),
+    (Verdict::Missing, 2),
+    (Verdict::Slower, 4),
+    (Verdict::Faster, 4),
+    (Verdict::Changed, 3),
+    (Verdict::Fixed, 1),
+    (Verdict::New, 1),
+    (Verdict::Unclear, 0),
     (Verdict::Same, 0),
 ];
 
@@ -88,14 +102,14 @@ fn sureness(case: &Compared) -> f64 {
 
 /// The table of measured cases.
 pub fn measured(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
-    let chosen = Chosen::of(comparison.cases.iter(), is_whole);
+    let chosen = Chosen::of(&comparison.cases, &SHOWN, is_whole);
     table(sheet, "Cases, by effect:", comparison, &chosen, names);
 }
 
 /// The table of what follows from them: where that is unclear, so are the cases that it follows from.
 pub fn derived(sheet: &mut Sheet, comparison: &Comparison, names: &Names, is_whole: bool) {
-    let told = comparison.derived.iter().filter(|case| is_whole || case.verdict != Verdict::Unclear);
-    table(sheet, "What follows from them:", comparison, &Chosen::of(told, is_whole), names);
+    let chosen = Chosen::of(&comparison.derived, &SHOWN_DERIVED, is_whole);
+    table(sheet, "What follows from them:", comparison, &chosen, names);
 }
 
 fn table(sheet: &mut Sheet, title: &str, comparison: &Comparison, chosen: &Chosen, names: &Names) {
@@ -136,30 +150,35 @@ struct Chosen<'c> {
 }
 
 impl<'c> Chosen<'c> {
-    fn of(cases: impl Iterator<Item = &'c Compared>, is_whole: bool) -> Self {
-        let cases: Vec<&Compared> = cases.collect();
+    fn of(cases: &'c [Compared], most_of: &[(Verdict, usize)], is_whole: bool) -> Self {
         let (mut shown, mut left_out) = (Vec::new(), Vec::new());
-        for verdicts in SHOWN.chunk_by(|(one, _), (other, _)| is_change(*one) && is_change(*other)) {
-            let mut own: Vec<&Compared> =
-                cases.iter().copied().filter(|case| verdicts.iter().any(|(of, _)| *of == case.verdict)).collect();
-            let key = if verdicts[0].0 == Verdict::Unclear { sureness } else { size };
-            own.sort_by(|one, other| key(other).total_cmp(&key(one)));
-            let most = if is_whole { own.len() } else { verdicts[0].1.min(own.len()) };
-            for (verdict, _) in verdicts.iter().filter(|(_, most)| *most > 0) {
-                let count = own[most..].iter().filter(|case| case.verdict == *verdict).count();
-                left_out.extend((count > 0).then(|| format!("{count} {verdict}")));
+        for verdicts in most_of.chunk_by(|(one, _), (other, _)| is_change(*one) && is_change(*other)) {
+            let mut group = Vec::new();
+            for (verdict, most) in verdicts {
+                let mut own: Vec<&Compared> = cases.iter().filter(|case| case.verdict == *verdict).collect();
+                sort(&mut own, *verdict);
+                let count = if is_whole { own.len() } else { own.len().min(*most) };
+                left_out.extend((count < own.len() && *most > 0).then(|| format!("{} {verdict}", own.len() - count)));
+                group.extend(own.into_iter().take(count));
             }
-            shown.extend(own.into_iter().take(most));
+            sort(&mut group, verdicts[0].0);
+            shown.extend(group);
         }
         let left_out =
             (!left_out.is_empty()).then(|| format!("and more ({}): --all or -o FILE.csv has them", left_out.join(", ")));
-        let reasons = if shown.is_empty() { Vec::new() } else { shared_reasons(&cases) };
+        let reasons = if shown.is_empty() { Vec::new() } else { shared_reasons(cases) };
         Self { shown, reasons, left_out }
     }
 }
 
+/// By effect; what is unclear by how sure it is all the same.
+fn sort(cases: &mut [&Compared], verdict: Verdict) {
+    let key = if verdict == Verdict::Unclear { sureness } else { size };
+    cases.sort_by(|one, other| key(other).total_cmp(&key(one)));
+}
+
 /// That intervals are too wide goes without saying.
-fn shared_reasons<'c>(cases: &[&'c Compared]) -> Vec<(Verdict, &'c str, usize)> {
+fn shared_reasons(cases: &[Compared]) -> Vec<(Verdict, &str, usize)> {
     let mut counts: BTreeMap<(Verdict, &str), usize> = BTreeMap::new();
     for case in cases.iter().filter(|case| !case.reason.is_empty()) {
         *counts.entry((case.verdict, &case.reason)).or_default() += 1;

@@ -5,7 +5,6 @@ use super::super::tone::Tone;
 use super::sheet::Sheet;
 use crate::analysis::compare::{BetweenRuns, CodeChange, Comparison, FALSE_DISCOVERIES, Verdict};
 use crate::model::Repeatability;
-use crate::units::rounded;
 
 /// From this share of unclear cases on, it is said what would help.
 const MANY: f64 = 0.1;
@@ -74,10 +73,13 @@ fn listed(between: &[(&Repeatability, &BetweenRuns)]) -> String {
     between.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// `1 %`, `0.15 %`
+/// `10 %`, `0.15 %`: two digits, since what is borrowed has no more.
 fn share(share: f64) -> String {
-    // Two digits: what is borrowed has no more.
-    format!("{} %", rounded((share * 1e5).round() / 1e3, Some(share * 100.0)).trim_end_matches('0').trim_end_matches('.'))
+    let percent = share * 100.0;
+    let decimals = [0, 1, 2, 3].into_iter().find(|decimals| percent * 10_f64.powi(*decimals) >= 9.5).unwrap_or(3);
+    let text = format!("{percent:.*}", usize::try_from(decimals).unwrap_or(0));
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 cases")]
@@ -91,4 +93,20 @@ fn advice(comparison: &Comparison) -> Option<String> {
              before=a.csv,b.csv; or --suspects FILE, which writes the cases to measure again."
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_two_digits() {
+        let told = [0.1, 0.05, 0.01, 0.0015, 0.001, 0.000_712, 0.0216].map(share);
+        assert_eq!(told, ["10 %", "5 %", "1 %", "0.15 %", "0.1 %", "0.071 %", "2.2 %"]);
+    }
+
+    #[test]
+    fn totals_are_told_in_percent() {
+        assert_eq!([by_percent(200, 190), by_percent(0, 5), by_percent(5, 5)], [" (-5.0 %)", "", ""]);
+    }
 }

@@ -85,7 +85,7 @@ impl Sheet {
                 remarks.iter().for_each(|words| text += &format!("{words}\n\n"));
                 self.text += &match rows {
                     0..FOLDED => format!("**{title}**\n\n{text}"),
-                    _ => format!("<details><summary>{title}</summary>\n\n{text}</details>\n\n"),
+                    _ => format!("<details><summary>{}</summary>\n\n{text}</details>\n\n", title.trim_end_matches(':')),
                 };
             }
         }

@@ -1,0 +1,129 @@
+//! What to type so that suspects are decided.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::super::estimate::Estimate;
+use super::super::settings::DEFAULT_TIME;
+use super::suspects::Suspects;
+use crate::analysis::compare::{Comparison, Side, Sides};
+use crate::model::{DeviceInfo, DeviceKind, Repeatability};
+
+/// Processes of `run --preset study`.
+const PROCESSES: usize = 6;
+
+/// Columns that tell devices and drivers apart.
+const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
+
+/// How the sides are measured once more.
+enum Way<'c> {
+    /// In one run, of each side its device, then compared by this column with this value.
+    Alternately { column: &'c str, base: &'c str },
+    /// In one run of the same device, then compared by this column with this value.
+    Once { column: &'c str, base: &'c str },
+    /// Each side by itself, as before.
+    Apart,
+}
+
+/// The lines: how many suspects there are, how long they take, and the commands.
+pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
+    let cases = quoted(&file.display().to_string());
+    let run = format!("lanescope run --cases {cases} --preset study");
+    let way = way(sides, comparisons);
+    let (runs, times, of_each) = match way {
+        Way::Alternately { column, base } => {
+            let devices = sides.sides.iter().map(|side| device(side, sides)).collect::<Vec<_>>().join(" ");
+            let compare = format!("lanescope compare study.csv --by {column} --base {}", quoted(base));
+            (vec![format!("{run} {devices} -o study.csv"), compare], sides.sides.len(), "")
+        }
+        Way::Once { column, base } => {
+            let compare = format!("lanescope compare study.csv --by {column} --base {}", quoted(base));
+            (vec![format!("{run} {} -o study.csv", device(&sides.sides[0], sides)), compare], 1, "")
+        }
+        Way::Apart => {
+            let names: Vec<String> = sides.sides.iter().enumerate().map(|(place, side)| short_name(place, side)).collect();
+            let of_side = |(name, side): (&String, &Side)| {
+                format!("{run} {} -o {name}-study.csv  # where {} was measured", device(side, sides), side.name)
+            };
+            let mut runs: Vec<String> = names.iter().zip(&sides.sides).map(of_side).collect();
+            let files: Vec<String> = names.iter().map(|name| format!("{name}={name}-study.csv")).collect();
+            runs.push(format!("lanescope compare {}", files.join(" ")));
+            (runs, 1, " for each side")
+        }
+    };
+    let time = estimate(suspects.len() * times, comparisons);
+    let count = crate::analysis::counted(suspects.len() as u64, "case");
+    let mut lines = vec![format!("{}: {count}: {}. These decide them, in {time}{of_each}:", file.display(), suspects.told())];
+    lines.extend(runs.into_iter().map(|line| format!("  {line}")));
+    lines
+}
+
+fn estimate(cases: usize, comparisons: &[Comparison]) -> Estimate {
+    let is_processor = comparisons.iter().any(|comparison| comparison.between_runs.contains_key(&Repeatability::Processor));
+    let kind = if is_processor { DeviceKind::Cpu } else { DeviceKind::Discrete };
+    let device = DeviceInfo { kind, ..DeviceInfo::default() };
+    let most: Duration = DEFAULT_TIME;
+    Estimate::of_cases(cases as u64, &device, PROCESSES, most)
+}
+
+/// Whether the sides can be measured together: devices and drivers of one host, or what isn't the device's.
+fn way<'c>(sides: &'c Sides, comparisons: &'c [Comparison]) -> Way<'c> {
+    let base = sides.sides.first().map_or("", |side| side.name.as_str());
+    if let Some(column) = sides.by.as_deref() {
+        let is_of_devices = OF_DEVICES.contains(&column);
+        return if is_of_devices { Way::Alternately { column, base } } else { Way::Once { column, base } };
+    }
+    let differences = || comparisons.iter().flat_map(|comparison| &comparison.differences);
+    let is_one_host = !differences().any(|difference| difference.column == "host");
+    // One driver's versions replace each other; drivers of several names, and devices, may be there together.
+    let apart = ["device_name", "device_uuid", "driver_name"].into_iter();
+    let found = apart.filter_map(|column| differences().find(|difference| difference.column == column)).next();
+    match found.filter(|_| is_one_host && sides.sides.iter().all(|side| side.devices.len() == 1)) {
+        Some(difference) => Way::Alternately { column: difference.column, base: &difference.values[0] },
+        None => Way::Apart,
+    }
+}
+
+/// A side's devices, as `run` takes them: by name, or by UUID where several have that name.
+fn device(side: &Side, sides: &Sides) -> String {
+    let known = || sides.sides.iter().flat_map(|side| &side.devices);
+    let names = side.devices.iter().map(|own| {
+        let is_alone = known().filter(|other| other.name == own.name).all(|other| other.device == own.device);
+        format!("-d {}", quoted(if is_alone { &own.name } else { &own.device }))
+    });
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// A side's name where it can stand in a file's.
+fn short_name(place: usize, side: &Side) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match (!side.name.is_empty() && side.name.chars().all(is_word), place) {
+        (true, _) => side.name.clone(),
+        (false, 0) => "base".to_owned(),
+        (false, 1) => "new".to_owned(),
+        (false, _) => format!("new{place}"),
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let is_word = !text.is_empty() && text.chars().all(is_plain);
+    if is_word { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        assert_eq!(["a.csv", "NVIDIA H200", "it's", ""].map(quoted), ["a.csv", "'NVIDIA H200'", r"'it'\''s'", "''"]);
+    }
+
+    #[test]
+    fn sides_without_a_word_for_a_name_have_one() {
+        let of = |place, name: &str| short_name(place, &Side { name: name.to_owned(), ..Side::default() });
+        assert_eq!([of(0, "before"), of(0, "a/b.csv"), of(1, "c d"), of(2, "")], ["before", "base", "new", "new2"]);
+    }
+}
