@@ -11,6 +11,7 @@ use super::lanes;
 use super::settings::{RunSettings, Settings};
 use super::sink::Sink;
 use super::target::Targets;
+use super::turns::Turns;
 use super::voice::Voice;
 use crate::analysis::Relations;
 use crate::experiments::DERIVATIONS;
@@ -70,6 +71,8 @@ pub struct DeviceRun<'r> {
     pub relations: Relations,
     /// Whether a case is to be measured: it is this shard's, and no earlier run has its row.
     pub is_wanted: &'r (dyn Fn(&Planned) -> bool + Sync),
+    /// When it may work, where others wait for it and it for them.
+    pub turns: Turns<'r>,
 }
 
 impl<'r> DeviceRun<'r> {
@@ -82,6 +85,7 @@ impl<'r> DeviceRun<'r> {
         self.announce();
         let mut pending = plan.iter().filter(self.is_wanted).peekable();
         if pending.peek().is_some() {
+            self.turns.begin();
             self.bar.start("opening the device, calibrating its timer");
             match self.session() {
                 Ok(session) => self.measure(session, pending)?,
@@ -95,6 +99,7 @@ impl<'r> DeviceRun<'r> {
         self.introduce(&session);
         let mut pending = pending.peekable();
         while pending.peek().is_some() && self.goes_on() {
+            self.turns.begin_block();
             let block: Vec<Planned> = pending.by_ref().take(BLOCK_CASES).collect();
             self.run_block(&mut session, &block)?;
             if let Some(failure) = session.given_up().cloned() {
@@ -123,7 +128,7 @@ impl<'r> DeviceRun<'r> {
     fn session(&self) -> Result<Session<'r>, Failure> {
         let slots = self.common().processes;
         let pool = Pool::new(slots, self.opener(self.place))?;
-        let mut session = Session::new(pool, self.options()).keeping_few_rounds();
+        let mut session = Session::new(pool, self.options()).keeping_few_rounds().beside_others(self.turns.devices());
         if let Some((journal, _)) = self.journal {
             session.number_processes_behind(journal.last_process());
         }
@@ -227,6 +232,9 @@ impl<'r> DeviceRun<'r> {
         let outcomes = session.measure(&tasks, &mut |event| {
             if let (Event::Visited(made), Some((journal, device))) = (&event, self.journal) {
                 case_id_of(made.case).into_iter().for_each(|case_id| journal.note(device, case_id, made));
+            }
+            if let Event::Round(round) = event {
+                self.turns.begin_round(round);
             }
             show(&self.bar, &self.sink.voice, event);
             if interrupt::is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -385,7 +393,7 @@ pub(super) fn show(bar: &Bar, voice: &Voice, event: Event) {
             "warning: a worker process crashed at {} {}: {}; the case is measured once more, alone, to tell whether it is to blame",
             case.experiment, case.point, failure.reason
         )),
-        Event::Visited(_) => {}
+        Event::Visited(_) | Event::Round(_) => {}
         Event::Ended(_) => bar.advance(1),
     }
 }

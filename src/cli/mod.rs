@@ -28,6 +28,7 @@ mod stdout;
 mod target;
 mod template;
 mod tune;
+mod turns;
 mod version;
 mod voice;
 

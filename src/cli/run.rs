@@ -12,6 +12,7 @@ use super::settings::{RunSettings, Settings};
 use super::sink::{Beside, Sink};
 use super::target::Targets;
 use super::template::{device_row, in_common, run_row};
+use super::turns::Turns;
 use super::voice::Voice;
 use super::{interrupt, lanes, lock, merge, outputs};
 use crate::analysis::earlier::lacking;
@@ -156,7 +157,7 @@ impl Shared<'_> {
         let Self { settings, listed, targets, plans, templates, sink, journals } = *self;
         let relations: Vec<_> = (0..plans.len()).map(|index| Mutex::new(kept.take_relations(index))).collect();
         let kept = &*kept;
-        let measure = |index: usize| {
+        let measure = |index: usize, turns: Turns| {
             if sink.is_closed() || interrupt::is_asked() {
                 return Ok(());
             }
@@ -185,6 +186,7 @@ impl Shared<'_> {
                 bar,
                 relations: std::mem::take(&mut *relations[index].lock().unwrap_or_else(PoisonError::into_inner)),
                 is_wanted: &is_wanted,
+                turns,
             };
             if settings.is_dry { dry_run(&share) } else { share.run() }?;
             // Those of a case are in its row; these came when the device was closed.
@@ -193,7 +195,7 @@ impl Shared<'_> {
             }
             Ok(())
         };
-        lanes::run(targets.devices(), settings.jobs, measure)
+        lanes::run(targets.devices(), settings.jobs, settings.waiting, measure)
     }
 }
 

@@ -8,6 +8,7 @@ use super::args::run::Run;
 use super::args::tune::Tune;
 use super::args::values::RunPreset;
 use super::host::{last_level_cache, number_of_run};
+use super::lanes::Waiting;
 use crate::error::Error;
 use crate::experiments::calibration::evict;
 use crate::model::{Cache, DeviceInfo, DeviceKind, PipelineDetail, Preset};
@@ -143,6 +144,8 @@ pub struct RunSettings {
     pub isa: Option<PathBuf>,
     /// How many devices are measured on at a time.
     pub jobs: usize,
+    /// How those wait for each other that can't be measured on at the same time.
+    pub waiting: Waiting,
 }
 
 impl Settings {
@@ -299,6 +302,8 @@ impl RunSettings {
             samples: typed.samples,
             isa: typed.isa,
             jobs: if one_by_one { 1 } else { asked },
+            // Pairs are alternated as they are, and a plan isn't measured.
+            waiting: if preset == RunPreset::Study && !one_by_one { Waiting::ByTurns } else { Waiting::Once },
         })
     }
 }

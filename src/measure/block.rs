@@ -306,6 +306,9 @@ impl Block<'_, '_, '_> {
     fn time(&mut self, entries: &mut [Entry]) {
         let mut empty_passes = EmptyPasses::default();
         for round in 1..=2 * LAST_ROUND {
+            if entries.iter().any(Entry::is_active) {
+                self.observing.see(Event::Round(round));
+            }
             let slot = (round as usize - 1) % self.session.pool.len();
             self.load(slot, entries);
             self.load_bases(slot, entries);

@@ -87,6 +87,8 @@ pub struct Outcome {
 /// What happens meanwhile, for whoever shows progress.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
+    /// A round begins: nothing is under way, and what comes next is on another process where there are several.
+    Round(u32),
     /// A case is compiled by the driver and checked.
     Loading(&'a Case),
     /// A case is worked on in another way: loaded once more, sized, or checked.
@@ -139,6 +141,8 @@ pub struct Session<'a> {
     pub(super) is_careful: bool,
     /// Whether a case with too few rounds for an interval has an outcome where measuring is broken off.
     pub(super) keeps_few: bool,
+    /// Among how many sessions the device's memory is shared.
+    pub(super) sessions: usize,
     /// What earlier runs measured of cases that are yet to come.
     pub(super) earlier: HashMap<CaseKey, Earlier>,
 }
@@ -156,6 +160,7 @@ impl<'a> Session<'a> {
             anticipated: Vec::new(),
             is_careful: false,
             keeps_few: false,
+            sessions: 1,
             earlier: HashMap::new(),
         }
     }
@@ -165,6 +170,12 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn keeping_few_rounds(self) -> Self {
         Self { keeps_few: true, ..self }
+    }
+
+    /// The same session, where so many have cases in the device's memory, this one included.
+    #[must_use]
+    pub fn beside_others(self, sessions: usize) -> Self {
+        Self { sessions, ..self }
     }
 
     /// The same session, the bases of pairs being run on another device. Where that can't be paired with, cases are measured alone,
@@ -265,7 +276,7 @@ impl<'a> Session<'a> {
     pub(super) fn share(&self) -> u32 {
         let is_same = |base: &Pool| base.info().device_uuid == self.pool.info().device_uuid;
         let pools = 1 + usize::from(self.base_pool.as_ref().is_some_and(is_same));
-        u32::try_from(pools * self.pool.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.sessions * pools * self.pool.len()).unwrap_or(u32::MAX)
     }
 }
 

@@ -443,6 +443,18 @@ pub struct Heap {
 }
 
 impl DeviceInfo {
+    /// Whether both are the same hardware, as far as they tell: what runs on one takes time from the other. One device may have several
+    /// drivers, not all of which tell where it sits.
+    pub fn shares_hardware(&self, other: &Self) -> bool {
+        let model = |device: &Self| (device.vendor_id, device.device_id);
+        match (self.pci_address, other.pci_address) {
+            _ if self.is_cpu() && other.is_cpu() => true,
+            (Some(one), Some(two)) => one == two,
+            _ if self.device_uuid == other.device_uuid => true,
+            _ => model(self) == model(other) && self.driver.uuid != other.driver.uuid,
+        }
+    }
+
     /// The mock device, with limits that are common among GPUs. It computes nothing and proves plumbing
     /// only; its rows say `mock`.
     pub fn mock() -> Self {

@@ -46,4 +46,5 @@ mod truth;
 mod tune;
 mod tune_images;
 mod tune_resume;
+mod turns;
 mod version;

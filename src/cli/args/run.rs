@@ -76,7 +76,8 @@ pub struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub samples: Option<PathBuf>,
 
-    /// How many devices that aren't software are measured on at a time (default: all; those on the processor take turns)
+    /// How many devices that aren't software are measured on at a time (default: all). Those on the processor, and drivers of the same GPU, are measured one after
+    /// the other; with the preset study, by turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
 }
