@@ -21,17 +21,18 @@ impl Repeatability {
     /// Every class.
     pub const ALL: [Self; 6] = [Self::Core, Self::Memory, Self::Launch, Self::Host, Self::Placement, Self::Processor];
 
-    /// The standard deviation of a case's time from one run to the next, as a share of it.
+    /// The standard deviation of a case's time from one run to the next, as a share of it: the default where runs aren't repeated.
     ///
-    /// For core, memory and launch from an H100 and two H200s, each measured twice by the overview: the differences' root mean square
-    /// over √2 is 0.07 % for core and memory alike and 1.8 % for launch, and some cases move several times as much. The others are
-    /// guesses from runs on one H200 and on lavapipe.
+    /// From three H100s, each measured twice by the overview (519 cases in all), one of them twice by a study as well (125), and two
+    /// H200s, each measured twice by the overview: the median case moves by 0.03 % (memory), 0.05 % (core) and 0.2 % (launch), and the
+    /// root mean square is two to five times that, since some cases move far. Host-timed ones moved by up to 80 %, global atomics by up
+    /// to 14 %. That of processors is a guess.
     pub fn between_runs(self) -> f64 {
         match self {
             Self::Core => 0.001,
             Self::Memory => 0.0015,
-            Self::Launch => 0.02,
-            Self::Host => 0.03,
+            Self::Launch => 0.01,
+            Self::Host => 0.15,
             Self::Placement => 0.04,
             Self::Processor => 0.1,
         }

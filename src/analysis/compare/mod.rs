@@ -50,6 +50,12 @@ pub use verdict::{FALSE_DISCOVERIES, Verdict};
 const MARGIN: f64 = 0.01;
 const MARGIN_ON_PROCESSOR: f64 = 0.05;
 
+/// Degrees of freedom of what derived figures borrow.
+const DEGREES_OF_DERIVED: f64 = 5.0;
+
+/// How unsure it is how far a case follows the clock that explains its change, as a share of the clock's.
+const UNSURE_OF_CLOCK: f64 = 1.0 / 3.0;
+
 /// Cases that a message names.
 const MOST_NAMED: usize = 5;
 
@@ -284,7 +290,7 @@ impl<'s> Pairing<'s> {
     }
 
     fn compared(mut self) -> Result<Comparison, Error> {
-        let mut matched = Vec::new();
+        let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
         let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
         for pair in &self.all {
             let is_derived = pair.iter().flatten().any(|case| case.is_derived);
@@ -294,7 +300,10 @@ impl<'s> Pairing<'s> {
             };
             compared.device = self.device(pair);
             match (is_derived, pair, compared.verdict) {
-                (true, [Some(base), Some(new)], Verdict::Unclear) => derived.push(of_derived(compared, [base, new])),
+                (true, [Some(base), Some(new)], Verdict::Unclear) => {
+                    derived_pairs.push((derived.len(), [*base, *new]));
+                    derived.push(compared);
+                }
                 (true, ..) => derived.push(compared),
                 (_, [Some(base), Some(new)], Verdict::Unclear) => {
                     matched.push((cases.len(), Matched::new([base, new])));
@@ -322,6 +331,7 @@ impl<'s> Pairing<'s> {
             })
             .collect();
         let factors = self.judge(&mut cases, &effects, margin);
+        judge_derived(&mut derived, &derived_pairs, margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
@@ -422,11 +432,12 @@ impl<'s> Pairing<'s> {
         let shares: Vec<Share> =
             decisive.iter().map(|(_, case, effect)| Share { experiment: &case.cases[0].experiment, effect }).collect();
         let factors = factors(&shares, margin);
-        let changes: Vec<Change> = decisive.iter().map(|(.., effect)| left(effect, &factors)).collect();
-        for ((place, _, effect), verdict) in decisive.iter().zip(decide(&changes, margin)) {
+        let (changes, clocks): (Vec<Change>, Vec<Option<f64>>) =
+            decisive.iter().map(|(.., effect)| left(effect, &factors)).unzip();
+        for (((place, ..), verdict), clock) in decisive.iter().zip(decide(&changes, margin)).zip(clocks) {
             cases[*place].verdict = verdict;
-            if let Some(clock) = effect.clock.filter(|clock| verdict == Verdict::Unclear && is_moved(effect, *clock, margin)) {
-                cases[*place].because(&format!("the clock beside it moved by {:.1} %", 100.0 * clock.exp_m1()));
+            if let Some(clock) = clock.filter(|clock| clock.abs() > margin / 4.0) {
+                cases[*place].because(&format!("the clock beside it moved by {:+.1} %", 100.0 * clock.exp_m1()));
             }
         }
         for (place, _, effect) in effects {
@@ -439,55 +450,55 @@ impl<'s> Pairing<'s> {
     }
 }
 
-/// Whether the clock moved so far that it may be what moved a case.
-fn is_moved(effect: &Effect, clock: f64, margin: f64) -> bool {
-    effect.class == Repeatability::Core && clock.abs() > margin / 4.0
-}
-
-/// What is left of a change where the clocks explain a part of it. Where they don't, what they moved beside a case that depends on them
-/// adds to what isn't known.
-fn left(effect: &Effect, factors: &[Factor]) -> Change {
-    let factor = factors.iter().find(|factor| factor.class == effect.class && factor.clock.is_some());
+/// What is left of a change where clocks explain a part of it, and the clock's own change where it is the case's.
+///
+/// Where most cases of a class share a factor that is the clock's, it is that factor. Else the clock beside the case may still have moved,
+/// as it does where a device warms up: a case that the core clock bounds followed it in part or not at all, so it explains no more than
+/// brings the change nearer to none, and adds to what isn't known.
+fn left(effect: &Effect, factors: &[Factor]) -> (Change, Option<f64>) {
     let Change { log, spread } = effect.change;
-    match factor {
-        Some(factor) => Change { log: log - factor.log, spread },
-        None if effect.class == Repeatability::Core => {
-            let clock = Spread { variance: effect.clock.unwrap_or(0.0).powi(2), degrees: f64::INFINITY };
-            Change { log, spread: spread::sum([spread, clock]) }
-        }
-        None => effect.change,
+    if let Some(factor) = factors.iter().find(|factor| factor.class == effect.class && factor.clock.is_some()) {
+        return (Change { log: log - factor.log, spread }, None);
     }
+    let Some(clock) = effect.clock.filter(|_| effect.class == Repeatability::Core) else { return (effect.change, None) };
+    let explains = (log - clock).abs() < log.abs();
+    let (log, unknown) = if explains { (log - clock, clock * UNSURE_OF_CLOCK) } else { (log, clock) };
+    let spread = spread::sum([spread, Spread { variance: unknown.powi(2), degrees: f64::INFINITY }]);
+    (Change { log, spread }, Some(clock))
 }
 
-/// A derived figure on both sides. Where it has an interval, this decides; a count is the same or it isn't.
-fn of_derived(mut compared: Compared, cases: [&SideCase; 2]) -> Compared {
-    let rows = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()));
-    let [Some(base), Some(new)] = rows else { return compared };
-    let [one, other] = [base, new].map(|row| row.value.unwrap_or(f64::NAN));
-    let matched = Matched::new(cases);
+/// The change of a derived figure that has an interval on both sides.
+fn change_of_derived(cases: [&SideCase; 2]) -> Option<Change> {
+    let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()));
+    let (base, new) = (base?, new?);
     let sign = if cases[0].better.as_ref() == "lower" { -1.0 } else { 1.0 };
-    if one > 0.0 && other > 0.0 {
-        let class = matched.class().between_runs();
-        let own = [base, new].map(|row| row.own);
-        let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: 10.0 };
-        if let [Some(base), Some(new)] = own {
-            let change = Change { log: sign * (other / one).ln(), spread: spread::sum([base, new, borrowed]) };
-            compared.ratio = Some(Ratio::new(&change));
-            compared.verdict = decide(&[change], if class > 0.05 { MARGIN_ON_PROCESSOR } else { MARGIN })[0];
+    let (one, other) = (base.value.filter(|value| *value > 0.0)?, new.value.filter(|value| *value > 0.0)?);
+    let class = Matched::new(cases).class().between_runs();
+    let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES_OF_DERIVED };
+    Some(Change { log: sign * (other / one).ln(), spread: spread::sum([base.own?, new.own?, borrowed]) })
+}
+
+/// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.
+fn judge_derived(derived: &mut [Compared], pairs: &[(usize, [&SideCase; 2])], margin: f64) {
+    let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases)).collect();
+    let known: Vec<Change> = changes.iter().flatten().copied().collect();
+    let mut decided = decide(&known, margin).into_iter();
+    for ((place, cases), change) in pairs.iter().zip(changes) {
+        let compared = &mut derived[*place];
+        compared.ratio = change.map(|change| Ratio::new(&change));
+        let verdict = change.and_then(|_| decided.next()).unwrap_or(Verdict::Unclear);
+        let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
+        let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
+        let is_neither_better = cases[0].better.is_empty() && matches!(verdict, Verdict::Faster | Verdict::Slower);
+        compared.verdict = match verdict {
+            _ if base == new => Verdict::Same,
+            _ if is_neither_better || (change.is_none() && is_count) => Verdict::Changed,
+            verdict => verdict,
+        };
+        if change.is_none() && compared.verdict == Verdict::Unclear {
+            compared.because("it has no interval");
         }
     }
-    let ends = [base, new].map(|row| row.ends);
-    let is_other_count = compared.ratio.is_none() && ends.iter().all(Option::is_none) && is_count(&cases[0].unit);
-    let is_neither_better = cases[0].better.is_empty() && matches!(compared.verdict, Verdict::Faster | Verdict::Slower);
-    if one == other && ends[0] == ends[1] {
-        compared.verdict = Verdict::Same;
-    } else if is_other_count || is_neither_better {
-        compared.verdict = Verdict::Changed;
-    }
-    if compared.ratio.is_none() && compared.verdict == Verdict::Unclear {
-        compared.because("it has no interval");
-    }
-    compared
 }
 
 /// Whether a derived figure is a count, which no noise moves by a little.
