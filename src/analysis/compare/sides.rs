@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::{mem, thread};
 
 use super::super::words::{listed, shown};
 use super::identity::IDENTITY;
@@ -30,6 +33,10 @@ const NEEDED: [&str; 14] = [
     "device_type",
     "run_id",
 ];
+
+/// Rows that are handed on at once, and how often before any is taken.
+const CHUNK: usize = 256;
+const CHUNKS_AHEAD: usize = 16;
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -240,8 +247,8 @@ impl Sides {
     fn read_file(&mut self, path: &Path, take: &mut Take) -> Result<(), Error> {
         let usage = |error: ReadError| Error::Usage(error.to_string());
         let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(path) };
-        let input: Box<dyn Read> = if path == Path::new("-") {
-            Box::new(io::stdin().lock())
+        let input: Box<dyn Read + Send> = if path == Path::new("-") {
+            Box::new(io::stdin())
         } else {
             Box::new(File::open(path).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
         };
@@ -254,17 +261,33 @@ impl Sides {
         }
         self.files.push(name.clone());
         let (file, mut count) = (self.files.len() - 1, 0_u64);
-        while let Some(record) = recovery.next() {
-            take(self, &record.map_err(usage)?, file, recovery.line())?;
-            count += 1;
-        }
-        if let Some(cut) = recovery.cut() {
-            self.notes.push(format!("{name}: {cut} and is left out"));
-        }
-        if count == 0 {
-            return Err(Error::Usage(format!("{name} holds no rows")));
-        }
-        Ok(())
+        // Reading text and taking rows take about as long.
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel::<Vec<(Record, u64)>>(CHUNKS_AHEAD);
+            let reading = scope.spawn(move || {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                while let Some(record) = recovery.next() {
+                    chunk.push((record?, recovery.line()));
+                    if chunk.len() == CHUNK && sender.send(mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {
+                        break;
+                    }
+                }
+                let _ = sender.send(chunk);
+                Ok(recovery.cut())
+            });
+            for (record, line) in receiver.iter().flatten() {
+                take(self, &record, file, line)?;
+                count += 1;
+            }
+            let read = reading.join().unwrap_or_else(|panic| resume_unwind(panic));
+            if let Some(cut) = read.map_err(usage)? {
+                self.notes.push(format!("{name}: {cut} and is left out"));
+            }
+            if count == 0 {
+                return Err(Error::Usage(format!("{name} holds no rows")));
+            }
+            Ok(())
+        })
     }
 
     fn take(&mut self, side: usize, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), Error> {
