@@ -199,7 +199,8 @@ impl Field for Option<bool> {
     }
 
     fn read(&mut self, text: &str) -> bool {
-        parse_into(self, text)
+        // A spreadsheet writes them in capitals.
+        parse_into(self, &text.to_ascii_lowercase())
     }
 }
 
@@ -219,6 +220,19 @@ mod tests {
             assert_eq!(Cell::text(&Cell::text(word).to_string()).to_string(), format!("({word})"));
         }
         assert_eq!(Cell::text("nanosecond").to_string(), "nanosecond");
+    }
+
+    #[test]
+    fn a_spreadsheets_truth_is_read() {
+        let read = |text: &str| {
+            let mut truth = None;
+            Field::read(&mut truth, text).then_some(truth)
+        };
+        assert_eq!(
+            ["TRUE", "False", "true", ""].map(read),
+            [Some(Some(true)), Some(Some(false)), Some(Some(true)), Some(None)]
+        );
+        assert_eq!(["1", "yes", "=TRUE()"].map(read), [None; 3]);
     }
 
     #[test]
