@@ -13,6 +13,8 @@ mod cells;
 mod foot;
 mod head;
 mod sheet;
+#[cfg(test)]
+mod tests;
 
 use super::table::Style;
 use crate::analysis::compare::Comparison;

@@ -41,7 +41,8 @@ pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Com
             (vec![format!("{run} {} -o study.csv", device(&sides.sides[0], sides)), compare], 1, "")
         }
         Way::Apart => {
-            let names: Vec<String> = sides.sides.iter().enumerate().map(|(place, side)| short_name(place, side)).collect();
+            let names: Vec<String> =
+                sides.sides.iter().enumerate().map(|(place, side)| short_name(place, &side.name)).collect();
             let of_side = |(name, side): (&String, &Side)| {
                 format!("{run} {} -o {name}-study.csv  # where {} was measured", device(side, sides), side.name)
             };
@@ -95,10 +96,10 @@ fn device(side: &Side, sides: &Sides) -> String {
 }
 
 /// A side's name where it can stand in a file's.
-fn short_name(place: usize, side: &Side) -> String {
+fn short_name(place: usize, name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    match (!side.name.is_empty() && side.name.chars().all(is_word), place) {
-        (true, _) => side.name.clone(),
+    match (!name.is_empty() && name.chars().all(is_word), place) {
+        (true, _) => name.to_owned(),
         (false, 0) => "base".to_owned(),
         (false, 1) => "new".to_owned(),
         (false, _) => format!("new{place}"),
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn sides_without_a_word_for_a_name_have_one() {
-        let of = |place, name: &str| short_name(place, &Side { name: name.to_owned(), ..Side::default() });
-        assert_eq!([of(0, "before"), of(0, "a/b.csv"), of(1, "c d"), of(2, "")], ["before", "base", "new", "new2"]);
+        let names = [(0, "before"), (0, "a/b.csv"), (1, "c d"), (2, "")].map(|(place, name)| short_name(place, name));
+        assert_eq!(names, ["before", "base", "new", "new2"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::text_table::{Cell, Column, Need, TextTable};
+use super::super::text_table::{Column, Need, TextTable};
 use super::super::tone::Tone;
 use super::cases::{Names, shown_ratio, size};
 use super::sheet::Sheet;
@@ -138,24 +138,32 @@ fn worth_telling(differences: &[Difference]) -> Vec<&Difference> {
     differences.iter().filter(|difference| !is_said(difference)).collect()
 }
 
+/// The verdicts that have a column of their own among families; others share one.
+const COUNTED: [Verdict; 4] = [Verdict::Broken, Verdict::Slower, Verdict::Faster, Verdict::Unclear];
+
 /// What became of each family, with its geometric mean.
 pub fn families(sheet: &mut Sheet, comparison: &Comparison) {
-    let mut of: BTreeMap<&str, BTreeMap<Verdict, usize>> = BTreeMap::new();
+    let mut families: BTreeMap<&str, Vec<Verdict>> = BTreeMap::new();
     for case in &comparison.cases {
-        *of.entry(case.family()).or_default().entry(case.verdict).or_default() += 1;
+        families.entry(case.family()).or_default().push(case.verdict);
     }
-    if of.len() < 2 {
+    if families.len() < 2 {
         return;
     }
     let columns = [Column::words("family", Need::Key), Column::numbers("times as fast", Need::Key)].into_iter();
-    let verdicts = Verdict::ALL.iter().map(|verdict| Column::numbers(verdict.as_str(), Need::Useful));
-    let mut table = TextTable::new(columns.chain(verdicts));
-    for (family, verdicts) in &of {
+    let counts = COUNTED.iter().map(|verdict| Column::numbers(verdict.as_str(), Need::Central));
+    let rest = [Column::numbers("other", Need::Useful), Column::numbers("same", Need::Useful)];
+    let mut table = TextTable::new(columns.chain(counts).chain(rest));
+    for (family, verdicts) in &families {
         let mean = comparison.totals.iter().find(|total| total.family.as_deref() == Some(*family));
         let mean = mean.map_or_else(String::new, |total| shown_ratio(&total.ratio));
-        let count =
-            |verdict: &Verdict| Cell::from(verdicts.get(verdict).map_or_else(String::new, |count: &usize| count.to_string()));
-        table.row([Cell::from(*family), mean.into()].into_iter().chain(Verdict::ALL.iter().map(count)));
+        let count = |verdict: Verdict| verdicts.iter().filter(|own| **own == verdict).count();
+        let same = count(Verdict::Same);
+        let counts: Vec<usize> = COUNTED.iter().map(|verdict| count(*verdict)).collect();
+        let others = verdicts.len() - same - counts.iter().sum::<usize>();
+        let cells = counts.into_iter().chain([others, same]);
+        let cells = cells.map(|count| if count == 0 { String::new() } else { count.to_string() });
+        table.row([(*family).to_owned(), mean].into_iter().chain(cells));
     }
-    sheet.table("Families, by geometric mean:", (&table.without_empty_columns(), of.len()), &[]);
+    sheet.table("Families, by geometric mean:", (&table.without_empty_columns(), families.len()), &[]);
 }

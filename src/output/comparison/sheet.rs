@@ -64,7 +64,7 @@ impl Sheet {
                 }
             }
             Style::Markdown => {
-                self.text += &format!("{words}\n\n");
+                self.text += &format!("**{words}**\n\n");
                 points.iter().for_each(|point| self.text += &format!("- {point}\n"));
                 self.text.push('\n');
             }

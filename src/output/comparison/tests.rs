@@ -1,0 +1,428 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::analysis::compare::{About, BetweenRuns, CodeChange, Compared, Difference, Factor, Ratio, Total, Verdict};
+use crate::model::{Repeatability, Status};
+use crate::output::Page;
+
+fn ratio(value: f64, half: f64) -> Ratio {
+    Ratio { value, low: value * (1.0 - half), high: value * (1.0 + half) }
+}
+
+fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compared {
+    let (experiment, variant) = name.split_once(':').unwrap_or((name, ""));
+    Compared {
+        experiment: experiment.to_owned(),
+        variant: variant.to_owned(),
+        case_id: format!("c{:016x}", crate::digest::hash64(&format!("{name} {axes}"))),
+        axes: axes.to_owned(),
+        verdict,
+        ratio: times.map(|times| ratio(times, 0.003)),
+        figures: [Some(3089.3), times.map(|times| 3089.3 * times)],
+        unit: "GB/s".to_owned(),
+        flags: String::new(),
+        reason: String::new(),
+        status: Some(Status::Ok),
+        cache: "warm".to_owned(),
+        device: String::new(),
+        key: String::new(),
+    }
+}
+
+/// Of every verdict one, some of several.
+fn cases() -> Vec<Compared> {
+    let broken = Compared {
+        reason: "wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong)".to_owned(),
+        status: Some(Status::WrongResult),
+        ..case("sync/atomic:used", "local_size_x=256;memory=global", Verdict::Broken, None)
+    };
+    let coded = Compared {
+        reason: "its code changed".to_owned(),
+        flags: "noisy;launch_bound".to_owned(),
+        ..case("memory/stream", "n=268435456;op=copy;width=1", Verdict::Slower, Some(0.9312))
+    };
+    let unclear = |axes: &str, reason: &str| Compared {
+        reason: reason.to_owned(),
+        ..case("sync/false_sharing", axes, Verdict::Unclear, Some(1.02))
+    };
+    let placed = "it depends on where its buffers lie: it takes 6 processes a side, as `run --preset study` has";
+    let same = (0..30).map(|i| case("workgroup/linear", &format!("local_size_x={}", 32 + i), Verdict::Same, Some(1.0002)));
+    let faster = (0..9).map(|i| {
+        let axes = format!("n=268435456;pattern=shuffled_{}", 1 << i);
+        case("memory/gather", &axes, Verdict::Faster, Some(1.02 + f64::from(i) * 0.01))
+    });
+    let mut cases = vec![
+        case("memory/stream", "n=268435456;op=read;width=1", Verdict::Slower, Some(0.97)),
+        coded,
+        broken,
+        Compared { reason: "it has no row".to_owned(), ..case("shared/banks", "", Verdict::Missing, None) },
+        unclear("line=64", placed),
+        unclear("line=128", placed),
+        unclear("line=256", placed),
+        case("dispatch/empty", "", Verdict::Unclear, Some(0.98)),
+        Compared { reason: "the shader is another one".to_owned(), ..case("algo/scan", "", Verdict::Changed, Some(1.3)) },
+    ];
+    cases.extend(faster);
+    cases.extend(same);
+    cases
+}
+
+fn comparison() -> Comparison {
+    let borrowed = |class: Repeatability| (class, BetweenRuns { deviation: class.between_runs(), measured: None });
+    let differs =
+        |about, column, base: &str, new: &str| Difference { about, column, values: [base.to_owned(), new.to_owned()] };
+    Comparison {
+        names: ["before".to_owned(), "after".to_owned()],
+        cases: cases(),
+        derived: vec![
+            Compared {
+                unit: "ratio".to_owned(),
+                figures: [Some(0.9), Some(0.8)],
+                ..case("peak/share", "", Verdict::Slower, Some(0.889))
+            },
+            case("peak/summary:global", "", Verdict::Same, Some(1.0)),
+        ],
+        neither: 2,
+        totals: vec![
+            Total { family: Some("memory".to_owned()), cases: 11, ratio: ratio(1.0431, 0.002) },
+            Total { family: Some("workgroup".to_owned()), cases: 30, ratio: ratio(1.0002, 0.002) },
+            Total { family: None, cases: 41, ratio: ratio(1.0123, 0.002) },
+        ],
+        factors: vec![
+            Factor { class: Repeatability::Core, log: -0.02, sharing: 38, cases: 41, experiments: 7, clock: Some(-0.021) },
+            Factor { class: Repeatability::Memory, log: 0.336, sharing: 30, cases: 35, experiments: 5, clock: None },
+        ],
+        code: vec![
+            CodeChange { column: "registers", helped: 3, hurt: 12, unchanged: 26, totals: [1680, 1744] },
+            CodeChange { column: "spill_bytes", helped: 0, hurt: 0, unchanged: 41, totals: [0, 0] },
+        ],
+        differences: vec![
+            differs(About::Driver, "driver_info", "580.159.04", "590.44.01"),
+            differs(About::Driver, "driver_version", "2434646272", "2476720192"),
+            differs(About::Plan, "plan_id", "p0", "p1"),
+        ],
+        warnings: vec!["driver and tool differ: the figures don't tell which of them moved a case".to_owned()],
+        between_runs: BTreeMap::from([
+            (Repeatability::Memory, BetweenRuns { deviation: 0.000_98, measured: Some(42.0) }),
+            borrowed(Repeatability::Core),
+            borrowed(Repeatability::Launch),
+        ]),
+        margin: 0.01,
+    }
+}
+
+fn text(comparison: &Comparison, style: Style) -> String {
+    let failures =
+        ["--fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast"];
+    let failures = failures.map(str::to_owned);
+    comparison_text(&Report { comparisons: std::slice::from_ref(comparison), failures: &failures, is_whole: false }, style)
+}
+
+fn page(width: u16) -> Style {
+    Style::Text(Page { width, ..Page::FILE })
+}
+
+#[test]
+fn an_answer_reads_at_a_glance() {
+    insta::assert_snapshot!(text(&comparison(), page(120)), @"
+    after compared with before
+    48 cases: 1 broken, 1 missing, 2 slower, 9 faster, 1 changed, 4 unclear, 30 the same; derived: 1 slower, 1 the same; 2
+    without a figure on either side
+    In all 1.012 [1.010, 1.014] times as fast.
+    Slower most: memory/stream op=copy, 0.931 [0.928, 0.934] times as fast.
+    Faster most: memory/gather pattern=shuffled_256, 1.100 [1.097, 1.103] times as fast.
+    Broken: sync/atomic used: wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong).
+    Clocks: core-bound cases are 2.0 % slower (38 of 41, of 7 experiments), and the clock is 2.1 % slower. Verdicts are
+    about what is left; ratios stay as measured.
+    One change of the whole system: memory-bound cases are 1.40 times as fast (30 of 35, of 5 experiments), and no clock
+    tells why. It counts.
+
+    Beside the figures, these differ:
+     column        before       after
+    ──────────────────────────────────────
+     driver_info   580.159.04   590.44.01
+    Warning: driver and tool differ: the figures don't tell which of them moved a case.
+
+    Families, by geometric mean:
+     family             times as fast   broken   slower   faster   unclear   other   same
+    ──────────────────────────────────────────────────────────────────────────────────────
+     algo                                                                        1
+     dispatch                                                            1
+     memory      1.043 [1.041, 1.045]                 2        9
+     shared                                                                      1
+     sync                                    1                           3
+     workgroup   1.000 [0.998, 1.002]                                                  30
+
+    Cases, by effect:
+     case                               verdict          times as fast   before → after     why
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     sync/atomic used                   broken                           3089 GB/s →        wrong_result: c[131071] is
+                                                                                            8552, should be 34208 (1 of
+                                                                                            131072 elements are wrong)
+     shared/banks                       missing                          3089 GB/s →        it has no row
+     memory/gather                      faster    1.100 [1.097, 1.103]   3089 → 3400 GB/s
+     pattern=shuffled_256
+     memory/gather                      faster    1.090 [1.087, 1.093]   3089 → 3370 GB/s
+     pattern=shuffled_128
+     memory/gather                      faster    1.080 [1.077, 1.083]   3089 → 3340 GB/s
+     pattern=shuffled_64
+     memory/stream op=copy              slower    0.931 [0.928, 0.934]   3089 → 2877 GB/s   its code changed
+     memory/gather                      faster    1.070 [1.067, 1.073]   3089 → 3306 GB/s
+     pattern=shuffled_32
+     memory/gather                      faster    1.060 [1.057, 1.063]   3089 → 3275 GB/s
+     pattern=shuffled_16
+     memory/gather pattern=shuffled_8   faster    1.050 [1.047, 1.053]   3089 → 3244 GB/s
+     memory/stream op=read              slower    0.970 [0.967, 0.973]   3089 → 2997 GB/s
+     algo/scan                          changed   1.300 [1.296, 1.304]   3089 → 4020 GB/s   the shader is another one
+     dispatch/empty                     unclear   0.980 [0.977, 0.983]   3089 → 3028 GB/s
+     sync/false_sharing line=64         unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
+     sync/false_sharing line=128        unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
+     left out for want of width: flags; a wider terminal or -o FILE.csv has them
+     unclear, 3: it depends on where its buffers lie: it takes 6 processes a side, as `run --preset study` has
+     and more (3 faster, 1 unclear): --all or -o FILE.csv has them
+
+    What follows from them:
+     case         verdict          times as fast   before → after
+    ──────────────────────────────────────────────────────────────
+     peak/share   slower    0.889 [0.886, 0.892]   0.900 → 0.800
+
+    What the driver's compiler made (helped has less of it):
+                 helped   hurt   unchanged   total
+    ──────────────────────────────────────────────────────────────
+     registers        3     12          26   1680 → 1744 (+3.8 %)
+
+    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by
+    0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 2 % (launch);
+    replicates would tell.
+
+    Failed:
+      --fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast
+    ");
+}
+
+#[test]
+fn an_answer_fits_a_narrow_terminal() {
+    insta::assert_snapshot!(text(&comparison(), page(80)), @"
+    after compared with before
+    48 cases: 1 broken, 1 missing, 2 slower, 9 faster, 1 changed, 4 unclear, 30 the
+    same; derived: 1 slower, 1 the same; 2 without a figure on either side
+    In all 1.012 [1.010, 1.014] times as fast.
+    Slower most: memory/stream op=copy, 0.931 [0.928, 0.934] times as fast.
+    Faster most: memory/gather pattern=shuffled_256, 1.100 [1.097, 1.103] times as
+    fast.
+    Broken: sync/atomic used: wrong_result: c[131071] is 8552, should be 34208 (1 of
+    131072 elements are wrong).
+    Clocks: core-bound cases are 2.0 % slower (38 of 41, of 7 experiments), and the
+    clock is 2.1 % slower. Verdicts are about what is left; ratios stay as measured.
+    One change of the whole system: memory-bound cases are 1.40 times as fast (30 of
+    35, of 5 experiments), and no clock tells why. It counts.
+
+    Beside the figures, these differ:
+     column        before       after
+    ──────────────────────────────────────
+     driver_info   580.159.04   590.44.01
+    Warning: driver and tool differ: the figures don't tell which of them moved a
+    case.
+
+    Families, by geometric mean:
+     family             times as fast   broken   slower   faster   unclear   other
+    ───────────────────────────────────────────────────────────────────────────────
+     algo                                                                        1
+     dispatch                                                            1
+     memory      1.043 [1.041, 1.045]                 2        9
+     shared                                                                      1
+     sync                                    1                           3
+     workgroup   1.000 [0.998, 1.002]
+     left out for want of width: same; a wider terminal or -o FILE.csv has them
+
+    Cases, by effect:
+     case                         verdict          times as fast   before → after
+    ────────────────────────────────────────────────────────────────────────────────
+     sync/atomic used             broken                           3089 GB/s →
+     shared/banks                 missing                          3089 GB/s →
+     memory/gather                faster    1.100 [1.097, 1.103]   3089 → 3400 GB/s
+     pattern=shuffled_256
+     memory/gather                faster    1.090 [1.087, 1.093]   3089 → 3370 GB/s
+     pattern=shuffled_128
+     memory/gather                faster    1.080 [1.077, 1.083]   3089 → 3340 GB/s
+     pattern=shuffled_64
+     memory/stream op=copy        slower    0.931 [0.928, 0.934]   3089 → 2877 GB/s
+     memory/gather                faster    1.070 [1.067, 1.073]   3089 → 3306 GB/s
+     pattern=shuffled_32
+     memory/gather                faster    1.060 [1.057, 1.063]   3089 → 3275 GB/s
+     pattern=shuffled_16
+     memory/gather                faster    1.050 [1.047, 1.053]   3089 → 3244 GB/s
+     pattern=shuffled_8
+     memory/stream op=read        slower    0.970 [0.967, 0.973]   3089 → 2997 GB/s
+     algo/scan                    changed   1.300 [1.296, 1.304]   3089 → 4020 GB/s
+     dispatch/empty               unclear   0.980 [0.977, 0.983]   3089 → 3028 GB/s
+     sync/false_sharing line=64   unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
+     sync/false_sharing           unclear   1.020 [1.017, 1.023]   3089 → 3151 GB/s
+     line=128
+     left out for want of width: flags, why; a wider terminal or -o FILE.csv has
+     them
+     unclear, 3: it depends on where its buffers lie: it takes 6 processes a side,
+     as `run --preset study` has
+     and more (3 faster, 1 unclear): --all or -o FILE.csv has them
+
+    What follows from them:
+     case         verdict          times as fast   before → after
+    ──────────────────────────────────────────────────────────────
+     peak/share   slower    0.889 [0.886, 0.892]   0.900 → 0.800
+
+    What the driver's compiler made (helped has less of it):
+                 helped   hurt   unchanged   total
+    ──────────────────────────────────────────────────────────────
+     registers        3     12          26   1680 → 1744 (+3.8 %)
+
+    A change within 1 % is none. Of slower and faster, 1 % may be false on average.
+    From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From
+    run to run, figures are taken to move by 0.1 % (core), 2 % (launch); replicates
+    would tell.
+
+    Failed:
+      --fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931
+        [0.928, 0.934] times as fast
+    ");
+}
+
+#[test]
+fn an_answer_is_fit_for_a_pull_request() {
+    insta::assert_snapshot!(text(&comparison(), Style::Markdown), @"
+    **Failed:**
+
+    - --fail-on slower:3%: 1 case memory/stream n=268435456;op=copy;width=1: 0.931 [0.928, 0.934] times as fast
+
+    ### after compared with before
+
+    **48 cases: 1 broken, 1 missing, 2 slower, 9 faster, 1 changed, 4 unclear, 30 the same; derived: 1 slower, 1 the same; 2 without a figure on either side**
+
+    In all 1.012 [1.010, 1.014] times as fast.
+
+    Slower most: memory/stream op=copy, 0.931 [0.928, 0.934] times as fast.
+
+    Faster most: memory/gather pattern=shuffled_256, 1.100 [1.097, 1.103] times as fast.
+
+    Broken: sync/atomic used: wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong).
+
+    Clocks: core-bound cases are 2.0 % slower (38 of 41, of 7 experiments), and the clock is 2.1 % slower. Verdicts are about what is left; ratios stay as measured.
+
+    One change of the whole system: memory-bound cases are 1.40 times as fast (30 of 35, of 5 experiments), and no clock tells why. It counts.
+
+    **Beside the figures, these differ:**
+
+    | column      | before     | after     |
+    |-------------|------------|-----------|
+    | driver_info | 580.159.04 | 590.44.01 |
+
+    Warning: driver and tool differ: the figures don't tell which of them moved a case.
+
+    **Families, by geometric mean:**
+
+    | family    |        times as fast | broken | slower | faster | unclear | other | same |
+    |-----------|---------------------:|-------:|-------:|-------:|--------:|------:|-----:|
+    | algo      |                      |        |        |        |         |     1 |      |
+    | dispatch  |                      |        |        |        |       1 |       |      |
+    | memory    | 1.043 [1.041, 1.045] |        |      2 |      9 |         |       |      |
+    | shared    |                      |        |        |        |         |     1 |      |
+    | sync      |                      |      1 |        |        |       3 |       |      |
+    | workgroup | 1.000 [0.998, 1.002] |        |        |        |         |       |   30 |
+
+    <details><summary>Cases, by effect</summary>
+
+    | case                               | verdict |        times as fast | before → after   | flags              | why                                                                               |
+    |------------------------------------|---------|---------------------:|------------------|--------------------|-----------------------------------------------------------------------------------|
+    | sync/atomic used                   | broken  |                      | 3089 GB/s →      |                    | wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong) |
+    | shared/banks                       | missing |                      | 3089 GB/s →      |                    | it has no row                                                                     |
+    | memory/gather pattern=shuffled_256 | faster  | 1.100 [1.097, 1.103] | 3089 → 3400 GB/s |                    |                                                                                   |
+    | memory/gather pattern=shuffled_128 | faster  | 1.090 [1.087, 1.093] | 3089 → 3370 GB/s |                    |                                                                                   |
+    | memory/gather pattern=shuffled_64  | faster  | 1.080 [1.077, 1.083] | 3089 → 3340 GB/s |                    |                                                                                   |
+    | memory/stream op=copy              | slower  | 0.931 [0.928, 0.934] | 3089 → 2877 GB/s | noisy launch_bound | its code changed                                                                  |
+    | memory/gather pattern=shuffled_32  | faster  | 1.070 [1.067, 1.073] | 3089 → 3306 GB/s |                    |                                                                                   |
+    | memory/gather pattern=shuffled_16  | faster  | 1.060 [1.057, 1.063] | 3089 → 3275 GB/s |                    |                                                                                   |
+    | memory/gather pattern=shuffled_8   | faster  | 1.050 [1.047, 1.053] | 3089 → 3244 GB/s |                    |                                                                                   |
+    | memory/stream op=read              | slower  | 0.970 [0.967, 0.973] | 3089 → 2997 GB/s |                    |                                                                                   |
+    | algo/scan                          | changed | 1.300 [1.296, 1.304] | 3089 → 4020 GB/s |                    | the shader is another one                                                         |
+    | dispatch/empty                     | unclear | 0.980 [0.977, 0.983] | 3089 → 3028 GB/s |                    |                                                                                   |
+    | sync/false_sharing line=64         | unclear | 1.020 [1.017, 1.023] | 3089 → 3151 GB/s |                    |                                                                                   |
+    | sync/false_sharing line=128        | unclear | 1.020 [1.017, 1.023] | 3089 → 3151 GB/s |                    |                                                                                   |
+
+    unclear, 3: it depends on where its buffers lie: it takes 6 processes a side, as `run --preset study` has
+
+    and more (3 faster, 1 unclear): --all or -o FILE.csv has them
+
+    </details>
+
+    **What follows from them:**
+
+    | case       | verdict |        times as fast | before → after |
+    |------------|---------|---------------------:|----------------|
+    | peak/share | slower  | 0.889 [0.886, 0.892] | 0.900 → 0.800  |
+
+    **What the driver's compiler made (helped has less of it):**
+
+    |           | helped | hurt | unchanged | total                |
+    |-----------|-------:|-----:|----------:|----------------------|
+    | registers |      3 |   12 |        26 | 1680 → 1744 (+3.8 %) |
+
+    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 2 % (launch); replicates would tell.
+    ");
+}
+
+#[test]
+fn nothing_is_wider_than_its_page() {
+    for width in 40..=130 {
+        let text = text(&comparison(), page(width));
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}\n{text}");
+    }
+}
+
+#[test]
+fn all_shows_what_is_the_same_and_every_other_case() {
+    let comparison = comparison();
+    let shown = |is_whole| {
+        comparison_text(&Report { comparisons: std::slice::from_ref(&comparison), failures: &[], is_whole }, page(120))
+    };
+    assert!(shown(false).matches(" same ").count() < 3 && !shown(false).contains("Failed"));
+    assert!(shown(true).matches(" same ").count() >= 30 && !shown(true).contains("and more"), "{}", shown(true));
+}
+
+#[test]
+fn several_sides_have_a_heading_each() {
+    let other = Comparison { names: ["before".to_owned(), "third".to_owned()], ..comparison() };
+    let comparisons = [comparison(), other];
+    let text = comparison_text(&Report { comparisons: &comparisons, failures: &[], is_whole: false }, page(80));
+    assert!(text.starts_with("after compared with before\n") && text.contains("\n\nthird compared with before\n"), "{text}");
+}
+
+#[test]
+fn colours_say_what_is_worse() {
+    let coloured = text(&comparison(), Style::Text(Page { width: 120, is_coloured: true }));
+    assert!(coloured.contains("\u{1b}[31mslower\u{1b}[0m") && coloured.contains("\u{1b}[31mBroken: "), "{coloured}");
+}
+
+/// What is written is what was compared, to the last digit.
+#[test]
+fn cells_read_back() {
+    let mut comparison = comparison();
+    comparison.cases[0].reason = "a, \"b\" and\n=1+1".to_owned();
+    let csv = comparison_csv(std::slice::from_ref(&comparison)).unwrap();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(
+        reader.headers().unwrap().iter().take(13).collect::<Vec<_>>().join(", "),
+        "experiment, variant, case_id, axes, verdict, ratio, ratio_ci_low, ratio_ci_high, base, new, unit, flags, reason"
+    );
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let jsonl = comparison_jsonl(std::slice::from_ref(&comparison)).unwrap();
+    let objects: Vec<serde_json::Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let all: Vec<&Compared> = comparison.cases.iter().chain(&comparison.derived).collect();
+    assert!(rows.len() == all.len() && objects.len() == all.len() && csv.lines().count() == all.len() + 1);
+    for ((row, object), case) in rows.iter().zip(&objects).zip(all) {
+        let ratio = case.ratio.map(|ratio| ratio.value);
+        assert_eq!((row[5].parse().ok(), object["ratio"].as_f64()), (ratio, ratio));
+        assert_eq!((row[9].parse().ok(), object["new"].as_f64()), (case.figures[1], case.figures[1]));
+        assert_eq!((&row[4], object["verdict"].as_str().unwrap()), (case.verdict.as_str(), case.verdict.as_str()));
+        assert_eq!((&row[0], &row[3], &row[14]), (case.experiment.as_str(), case.axes.as_str(), "after"));
+    }
+    assert_eq!((&rows[0][12], &rows.last().unwrap()[13]), ("a, \"b\" and =1+1", "derived"));
+}
