@@ -211,6 +211,10 @@ impl<R: Read> Reader<R> {
         if names.get(0).is_some_and(|name| name.starts_with('{')) {
             return Err(ReadError::of_file(file, "holds JSON lines: rows are read from CSV".to_owned()));
         }
+        if let Some(mark) = [';', '\t'].into_iter().find(|mark| names.len() == 1 && names[0].contains(*mark)) {
+            let mark = if mark == ';' { "semicolons" } else { "tabs" };
+            return Err(ReadError::of_file(file, format!("its cells are parted by {mark}: save it with commas")));
+        }
         let mut seen = HashSet::new();
         if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
             return Err(wrong(name, "comes twice"));
@@ -299,7 +303,7 @@ impl<R: Read> Reader<R> {
             let Role::Fixed(place) = role else { continue };
             if !fields[*place].read(text) {
                 let Column { kind, .. } = COLUMNS[*place];
-                return Err(wrong(name, format!("`{text}` is not of type {kind}")));
+                return Err(wrong(name, format!("`{text}` is not of type {kind}{}", of_spreadsheet(text))));
             }
         }
         self.layout.check_version(&record.schema).map_err(|problem| wrong("schema", problem))?;
@@ -308,7 +312,8 @@ impl<R: Read> Reader<R> {
             let axis = matches!(role, Role::Other).then(|| record.by_axis.get(name)).flatten();
             if axis.is_some_and(|value| Cell::from(value).to_string() != text) {
                 let (axes, all) = (self.layout.axes(), &record.axis_values);
-                return Err(wrong(name, format!("`{text}` contradicts the column `{axes}`: {all}")));
+                let hint = of_spreadsheet(text);
+                return Err(wrong(name, format!("`{text}` contradicts the column `{axes}`: {all}{hint}")));
             }
         }
         if self.layout == Layout::V1 {
@@ -343,6 +348,17 @@ pub(super) fn parse_axes(axes: &str) -> Result<BTreeMap<String, AxisValue>, Stri
         return Err(format!("`{axes}` is not of the form name=value;name=value, sorted by name"));
     }
     Ok(values)
+}
+
+/// What a spreadsheet did to a cell, where that is plain: no row holds a number with an exponent, or a formula.
+fn of_spreadsheet(text: &str) -> &'static str {
+    match text {
+        _ if text.starts_with('=') => ": a formula; save its value",
+        _ if text.contains(['e', 'E']) && text.parse::<f64>().is_ok_and(f64::is_finite) => {
+            ": a spreadsheet has rounded it; give the file as lanescope wrote it"
+        }
+        _ => "",
+    }
 }
 
 fn csv_error(file: &str, error: &csv::Error) -> ReadError {
@@ -423,6 +439,9 @@ mod tests {
         let error = |text: &str| read(text).unwrap_err();
         insta::assert_snapshot!(error("schema,case_id,axis_values,time_ns\nv2.0,c1,,1\nv2.0,c2,,inf\n"), @"rows.csv, line 3, column `time_ns`: `inf` is not of type real");
         insta::assert_snapshot!(error("schema,case_id,axis_values,n\nv2.0,c1,n=8,9\n"), @"rows.csv, line 2, column `n`: `9` contradicts the column `axis_values`: n=8");
+        insta::assert_snapshot!(error("schema,case_id,axis_values,n\nv2.0,c1,n=274877906944,2.74878E+11\n"), @"rows.csv, line 2, column `n`: `2.74878E+11` contradicts the column `axis_values`: n=274877906944: a spreadsheet has rounded it; give the file as lanescope wrote it");
+        insta::assert_snapshot!(error("schema,case_id,axis_values,samples\nv2.0,c1,,=A1*2\n"), @"rows.csv, line 2, column `samples`: `=A1*2` is not of type integer: a formula; save its value");
+        insta::assert_snapshot!(error("schema;case_id;axis_values\nv2.0;c1;\n"), @"rows.csv: its cells are parted by semicolons: save it with commas");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n\n"), @"rows.csv, line 2, column `axis_values`: `n` is not of the form name=value");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;n=9\n"), @"rows.csv, line 2, column `axis_values`: `n` comes twice");
         insta::assert_snapshot!(error("schema,case_id,axis_values\nv2.0,c1,n=8;m=9\n"), @"rows.csv, line 2, column `axis_values`: `n=8;m=9` is not of the form name=value;name=value, sorted by name");

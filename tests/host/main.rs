@@ -8,6 +8,7 @@ mod card;
 mod cases;
 mod catalogue;
 mod cli;
+mod compare;
 mod confirm;
 #[path = "../confirmed/mod.rs"]
 mod confirmed;

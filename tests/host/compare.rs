@@ -1,0 +1,467 @@
+//! `lanescope compare`: real rows and those of the mock device, its formats, its exit codes, and input that is none.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::LazyLock;
+
+use lanescope::analysis::compare::{Question, Terms, compare, read};
+use lanescope::output::{Page, Report, Style, comparison_text};
+
+use crate::support::{Folder, Ran, lanescope, ran, succeeded};
+
+const COLUMNS: &str =
+    "experiment,variant,case_id,axes,verdict,ratio,ratio_ci_low,ratio_ci_high,base,new,unit,flags,reason,row_kind,side,device";
+
+fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
+
+/// One H100, measured twice by the overview.
+fn twice() -> [String; 2] {
+    [data("nvidia-h100-overview-1.csv"), data("nvidia-h100-overview-2.csv")]
+}
+
+fn compared(arguments: &[&str]) -> Ran {
+    ran(&[&["compare"], arguments].concat())
+}
+
+/// The cells of each case.
+fn cases(csv: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let named = |row: csv::StringRecord| header.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
+    reader.records().map(|row| named(row.unwrap())).collect()
+}
+
+fn count(cases: &[BTreeMap<String, String>], verdict: &str) -> usize {
+    cases.iter().filter(|case| case["row_kind"] == "measured" && case["verdict"] == verdict).count()
+}
+
+/// Rows of a mock device: a base, it again, 3 % slower, 2 % slower together with its clock, and with wrong results.
+struct Mocks {
+    folder: Folder,
+}
+
+static MOCKS: LazyLock<Mocks> = LazyLock::new(|| {
+    let mocks = Mocks { folder: Folder::new() };
+    for (name, seed, options) in [
+        ("base", "1", "speed=1"),
+        ("again", "2", "speed=1"),
+        ("slower", "3", "speed=0.97"),
+        ("clock", "4", "speed=0.98,mhz=1470"),
+        ("wrong", "5", "speed=1,wrong=memory/stream"),
+    ] {
+        let device = format!("mock:noise=0.001,spread=0.0005,{options}");
+        let experiments = ["shared/bank_conflict", "shared/bandwidth", "peak/arith:i32", "memory/stream", "memory/gather"];
+        let axes = ["op=fma,write,copy", "width=1,4", "groups=128", "iterations=64", "stride=1,2,4,8", "n=2^18"];
+        let mut run = vec!["run", "-q", "-d", &device, "--seed", seed, "--preset=default", "--max-time=50ms"];
+        run.extend(experiments);
+        axes.iter().for_each(|axis| run.extend(["-a", axis]));
+        let file = mocks.file(name);
+        run.extend(["-o", &file]);
+        let wanted = if name == "wrong" { Some(1) } else { Some(0) };
+        let ran = ran(&run);
+        assert_eq!(ran.code, wanted, "{}", ran.err);
+    }
+    mocks
+});
+
+impl Mocks {
+    fn file(&self, name: &str) -> String {
+        self.folder.path(&format!("{name}.csv")).display().to_string()
+    }
+}
+
+/// The rows of the base, changed.
+fn changed(change: impl FnOnce(String) -> Vec<u8>) -> (Folder, String) {
+    let folder = Folder::new();
+    let text = fs::read_to_string(MOCKS.file("again")).unwrap();
+    let file = folder.write("changed.csv", change(text));
+    (folder, file)
+}
+
+// ---- real rows ------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn one_card_measured_twice_has_no_verdict_of_a_change() {
+    let [one, other] = twice();
+    let csv = succeeded(&["compare", &one, &other, "--format", "csv"]).out;
+    assert_eq!(csv.lines().next(), Some(COLUMNS));
+    let cases = cases(&csv);
+    assert_eq!(["slower", "faster", "broken", "missing", "new"].map(|verdict| count(&cases, verdict)), [0; 5]);
+    assert!(count(&cases, "same") > 120, "{}", count(&cases, "same"));
+    let derived: Vec<usize> = (0..cases.len()).filter(|i| cases[*i]["row_kind"] == "derived").collect();
+    assert!(derived.len() > 20 && derived[0] == cases.len() - derived.len(), "they follow what is measured");
+    let stream = cases.iter().find(|case| case["experiment"] == "memory/stream").unwrap();
+    let [ratio, low, high, base, new] =
+        ["ratio", "ratio_ci_low", "ratio_ci_high", "base", "new"].map(|name| stream[name].parse::<f64>().unwrap());
+    assert!(low < ratio && ratio < high && stream["unit"] == "GB/s", "{stream:?}");
+    assert!((new / base / ratio - 1.0).abs() < 0.002, "{stream:?}");
+}
+
+#[test]
+fn the_answer_comes_first_and_fits() {
+    let [one, other] = twice();
+    let named = |name: &str, file: &str| (Some(name.to_owned()), file.into());
+    let sides = read(&Question::Files(vec![named("first", &one), named("second", &other)])).unwrap();
+    let comparisons = compare(&sides, &Terms::default()).unwrap();
+    for width in [80, 120] {
+        let report = Report { comparisons: &comparisons, failures: &[], is_whole: false };
+        let text = comparison_text(&report, Style::Text(Page { width, ..Page::FILE }));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "second compared with first");
+        assert!(lines[1].starts_with("166 cases: ") && lines[1].contains("derived: "), "{text}");
+        assert!(text.contains("\nIn all 1.0") && text.contains("\nFamilies, by geometric mean:\n"), "{text}");
+        assert!(lines.len() <= 60 && lines.iter().all(|line| line.chars().count() <= width.into()), "{text}");
+    }
+}
+
+#[test]
+fn all_shows_every_case() {
+    let [one, other] = twice();
+    let few = succeeded(&["compare", &one, &other]).out;
+    let all = succeeded(&["compare", &one, &other, "--all"]).out;
+    assert!(few.lines().count() < 60 && all.lines().count() > 160 && !all.contains("and more"), "{few}");
+}
+
+#[test]
+fn rows_of_schema_1_compare_with_todays() {
+    let cases = cases(&succeeded(&["compare", &data("v1/lavapipe.csv"), &data("lavapipe.csv"), "--format=csv"]).out);
+    assert_eq!(["slower", "faster", "broken", "missing"].map(|verdict| count(&cases, verdict)), [0; 4]);
+    assert!(cases.len() > 100);
+}
+
+// ---- what a mock device shows ---------------------------------------------------------------------------------------------
+
+#[test]
+fn a_slower_device_is_found_named_and_fails() {
+    let (base, slower) = (MOCKS.file("base"), MOCKS.file("slower"));
+    let Ran { code, out, err } = compared(&[&base, &slower, "--fail-on", "slower:2%:shared/*", "--fail-on", "broken"]);
+    assert_eq!((code, err.as_str()), (Some(1), ""));
+    assert!(out.contains("Slower most: ") && out.contains("One change of the whole system: "), "{out}");
+    let failed = out.split_once("\nFailed:\n").unwrap().1;
+    assert!(failed.contains("--fail-on slower:2%:shared/*: ") && failed.contains(" cases, the worst shared/"), "{out}");
+    assert!(!failed.contains("--fail-on broken"), "{out}");
+    let cases = cases(&succeeded(&["compare", &base, &slower, "--format=csv"]).out);
+    let is_core =
+        |case: &&BTreeMap<String, String>| ["shared/b", "peak/a"].iter().any(|name| case["experiment"].starts_with(name));
+    let core: Vec<&str> = cases.iter().filter(is_core).map(|case| case["verdict"].as_str()).collect();
+    assert_eq!(core, ["slower"; 12], "what isn't launch-bound is found");
+    for case in cases.iter().filter(|case| case["verdict"] == "slower" && !case["ratio"].is_empty()) {
+        let ratio: f64 = case["ratio"].parse().unwrap();
+        assert!((ratio / 0.97 - 1.0).abs() < 0.005, "{case:?}");
+    }
+}
+
+/// A gate lets pass what is below it, and what the clock explains isn't the driver's.
+#[test]
+fn gates_let_pass_what_is_below_them_and_what_the_clock_explains() {
+    let [base, again, slower, clock] = ["base", "again", "slower", "clock"].map(|name| MOCKS.file(name));
+    let code = |file: &str, gate: &str| compared(&[&base, file, "--fail-on", gate]).code;
+    assert_eq!([code(&slower, "slower"), code(&slower, "slower:5%"), code(&again, "slower")], [Some(1), Some(0), Some(0)]);
+    let Ran { code, out, .. } = compared(&[&base, &clock, "--fail-on", "slower"]);
+    assert_eq!(code, Some(0), "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("Clocks: core-bound cases are 2.0 % slower") && words.contains("the clock is 2.0 % slower"),
+        "{out}"
+    );
+}
+
+#[test]
+fn wrong_results_are_broken() {
+    let (base, wrong) = (MOCKS.file("base"), MOCKS.file("wrong"));
+    for gate in ["broken", "wrong_result", "broken::memory/stream"] {
+        let Ran { code, out, .. } = compared(&[&base, &wrong, "--fail-on", gate]);
+        assert!(code == Some(1) && out.contains("broken: wrong_result: after one pass"), "{gate}: {out}");
+    }
+    assert_eq!(compared(&[&base, &wrong, "--fail-on", "broken::shared/*"]).code, Some(0));
+    assert_eq!(compared(&[&wrong, &base, "--fail-on", "broken"]).code, Some(0), "mended");
+    let fixed = cases(&succeeded(&["compare", &wrong, &base, "--format", "csv"]).out);
+    assert_eq!(count(&fixed, "fixed"), 2);
+}
+
+/// Where standard output is for programs, the lines that decided are on the error stream.
+#[test]
+fn what_failed_is_told_once() {
+    let (base, slower) = (MOCKS.file("base"), MOCKS.file("slower"));
+    let arguments = [&base, &slower, "--fail-on", "slower", "-q", "--format"];
+    for (format, is_told) in [("table", true), ("markdown", true), ("csv", false), ("jsonl", false)] {
+        let Ran { code, out, err } = compared(&[&arguments[..], &[format]].concat());
+        let told = [&out, &err].map(|text| text.contains("--fail-on slower: "));
+        assert_eq!((code, told), (Some(1), [is_told, !is_told]), "{format}: {err}");
+    }
+}
+
+#[test]
+fn a_gate_that_could_never_fail_is_refused() {
+    let (base, slower) = (MOCKS.file("base"), MOCKS.file("slower"));
+    for (gate, said) in [
+        ("slower:0.5%", "a change within 1 % counts as none; ask for more, or for a smaller --margin"),
+        ("slower:3%:memroy/*", "no case bears such a name"),
+        ("worse", "it is slower, broken, wrong_result or missing"),
+        ("broken:3%", "broken has no share"),
+    ] {
+        let Ran { code, err, out } = compared(&[&base, &slower, "--fail-on", gate]);
+        assert!(code == Some(2) && err.contains(said) && out.is_empty(), "{gate}: {err}");
+    }
+    assert_eq!(compared(&[&base, &slower, "--fail-on", "slower:0.5%", "--margin", "0.3%"]).code, Some(1));
+}
+
+#[test]
+fn sides_have_names_and_several_runs() {
+    let [base, again, slower] = ["base", "again", "slower"].map(|name| MOCKS.file(name));
+    let [apart, together] = [
+        vec![format!("old={base}"), format!("new={slower}"), format!("old={again}")],
+        vec![format!("old={base},{again}"), format!("new={slower}")],
+    ]
+    .map(|sides| compared(&sides.iter().map(String::as_str).collect::<Vec<_>>()).out);
+    assert!(apart.starts_with("new compared with old\n") && apart.contains("old → new"), "{apart}");
+    assert_eq!(apart, together);
+    assert!(apart.contains("degrees of freedom"), "{apart}");
+    // A file of that name is a file.
+    let folder = Folder::new();
+    let odd = folder.write("old=1,2.csv", fs::read(&base).unwrap());
+    assert!(compared(&[&odd, &slower]).out.starts_with(&format!("{slower} compared with {odd}\n")));
+    let others = compared(&[&base, &again, &slower]).out;
+    assert!(others.matches(&format!(" compared with {base}\n")).count() == 2, "{others}");
+}
+
+#[test]
+fn standard_input_is_a_side() {
+    let base = MOCKS.file("base");
+    let mut command = lanescope(&["compare", &base, "new=-"]);
+    let input = fs::File::open(MOCKS.file("slower")).unwrap();
+    let ran: Ran = command.stdin(Stdio::from(input)).output().unwrap().into();
+    assert!(ran.code == Some(0) && ran.out.contains(" slower"), "{}", ran.err);
+    let twice = compared(&["-", "new=-"]);
+    assert!(twice.code == Some(2) && twice.err.contains("can be read once"), "{}", twice.err);
+}
+
+#[test]
+fn values_of_a_column_or_an_axis_are_sides() {
+    let base = MOCKS.file("base");
+    let Ran { code, out, err } = compared(&[&base, "--by", "width", "--base", "4"]);
+    assert!(code == Some(0) && out.starts_with("1 compared with 4\n"), "{err}{out}");
+    assert!(compared(&[&base, "--by", "stride"]).out.matches(" compared with 1\n").count() == 3);
+    for (arguments, said) in [
+        (vec!["--by", "wdth"], "unknown column or axis `wdth`; did you mean width?"),
+        (vec!["--by", "width", "--base", "2"], "--base 2: width is one of "),
+        (vec!["--by", "device_name"], "so there is nothing to compare"),
+        (vec!["--by", "time_ns"], "that is what was found, not what was measured"),
+        (vec!["--base", "4"], "--by"),
+        (vec![], "two sides are needed"),
+    ] {
+        let Ran { code, err, .. } = compared(&[&[base.as_str()], arguments.as_slice()].concat());
+        assert!(code == Some(2) && err.contains(said), "{arguments:?}: {err}");
+    }
+}
+
+// ---- where it goes --------------------------------------------------------------------------------------------------------
+
+#[test]
+fn every_format_says_the_same() {
+    let (folder, base, slower) = (Folder::new(), MOCKS.file("base"), MOCKS.file("slower"));
+    let [csv, jsonl, md, txt] =
+        ["answer.csv", "answer.jsonl", "answer.md", "answer.txt"].map(|name| folder.path(name).display().to_string());
+    let Ran { code, out, .. } = compared(&[&base, &slower, "-o", &csv, "-o", &jsonl, "-o", &md, "-o", &txt]);
+    assert_eq!((code, out.as_str()), (Some(0), ""));
+    let read = |file: &str| fs::read_to_string(file).unwrap();
+    let cases = cases(&read(&csv));
+    let objects: Vec<serde_json::Value> = read(&jsonl).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(cases.len(), objects.len());
+    for (case, object) in cases.iter().zip(&objects) {
+        for (name, cell) in case {
+            let value = &object[name.as_str()];
+            match value.as_f64() {
+                Some(number) => assert_eq!(cell.parse(), Ok(number)),
+                None => assert_eq!(cell, value.as_str().unwrap_or_default()),
+            }
+        }
+    }
+    assert_eq!(read(&csv), succeeded(&["compare", &base, &slower, "--format=csv"]).out);
+    assert_eq!(read(&txt), succeeded(&["compare", &base, &slower]).out, "a table is the default in a pipe, too");
+    assert!(read(&md).starts_with("### ") && read(&md).contains("|---"), "{}", read(&md));
+    assert!(fs::read_dir(&folder.0).unwrap().count() == 4, "nothing is left under a temporary name");
+}
+
+#[test]
+fn rows_are_never_overwritten_by_their_comparison() {
+    let (_folder, file) = changed(String::into_bytes);
+    let (base, before) = (MOCKS.file("base"), fs::read(&file).unwrap());
+    for arguments in [["-o", &file], ["--suspects", &file]] {
+        let Ran { code, err, .. } = compared(&[&[base.as_str(), &file], &arguments[..]].concat());
+        assert!(code == Some(2) && err.contains("holds the rows: name another file"), "{err}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), before);
+    let odd = compared(&[&base, &file, "-o", "answer.xlsx"]);
+    assert!(odd.code == Some(2) && odd.err.contains("can't tell the format"), "{}", odd.err);
+}
+
+#[test]
+fn suspects_are_cases_and_the_commands_that_decide_them() {
+    let (folder, [one, other]) = (Folder::new(), twice());
+    let file = folder.path("suspects.csv").display().to_string();
+    let sides = [format!("before={one}"), format!("after={other}")];
+    let Ran { code, out, err } = compared(&[&sides[0], &sides[1], "--suspects", &file]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let commands = out.split_once(&format!("\n{file}: ")).unwrap().1;
+    for told in [
+        "8 controls",
+        " for each side:\n",
+        &format!("lanescope run --cases {file} --preset study -d 'NVIDIA H100 80GB HBM3' -o before-study.csv"),
+        "lanescope compare before=before-study.csv after=after-study.csv",
+    ] {
+        assert!(commands.contains(told), "no {told} in {commands}");
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().next(), Some("experiment,variant,case_id,axis_values,cache,verdict,why"));
+    let suspects = cases(&text);
+    let of = |why: &str| suspects.iter().filter(|case| case["why"] == why).count();
+    let verdicts = cases(&succeeded(&["compare", &one, &other, "--format=csv"]).out);
+    let can_be_decided =
+        |case: &&BTreeMap<String, String>| case["row_kind"] == "measured" && !case["flags"].contains("near_floor");
+    let unclear =
+        verdicts.iter().filter(can_be_decided).filter(|case| case["verdict"] == "unclear" && !case["ratio"].is_empty());
+    assert_eq!((of("unclear"), of("control"), of("changed")), (unclear.count(), 8, 0));
+    let families = suspects.iter().filter(|case| case["why"] == "control").map(|case| case["experiment"].split('/').next());
+    assert_eq!(families.collect::<std::collections::BTreeSet<_>>().len(), 8, "spread over families");
+}
+
+#[test]
+fn where_nothing_is_suspect_nothing_is_written() {
+    let (folder, base) = (Folder::new(), MOCKS.file("base"));
+    let file = folder.path("suspects.csv").display().to_string();
+    let Ran { code, err, out } = compared(&[&base, &MOCKS.file("again"), "--suspects", &file, "--format=csv", "--margin=20%"]);
+    assert!(code == Some(0) && err.contains("nothing to write") && cases(&out).len() > 10, "{err}");
+    assert!(!Path::new(&file).exists());
+}
+
+/// Their two drivers or cards can be measured in turn.
+#[test]
+fn suspects_of_an_axis_are_measured_at_once() {
+    let (folder, base) = (Folder::new(), MOCKS.file("base"));
+    let file = folder.path("suspects.csv").display().to_string();
+    let out = succeeded(&["compare", &base, "--by", "width", "--suspects", &file]).out;
+    assert!(out.contains("\n  lanescope compare study.csv --by width --base 1\n"), "{out}");
+    let widths: Vec<bool> =
+        cases(&fs::read_to_string(&file).unwrap()).iter().map(|case| case["axis_values"].contains("width=4")).collect();
+    assert!(widths.contains(&true) && widths.contains(&false), "cases of both sides");
+}
+
+// ---- input that is none ---------------------------------------------------------------------------------------------------
+
+/// How rows are changed that say the same nevertheless.
+#[test]
+fn what_spreadsheets_and_tools_do_to_a_file_is_read() {
+    let base = MOCKS.file("base");
+    let wanted = succeeded(&["compare", &base, &format!("new={}", MOCKS.file("again")), "--format=csv"]).out;
+    let columns = |text: &str, change: &dyn Fn(&mut Vec<String>)| {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for row in reader.records() {
+            let mut cells: Vec<String> = row.unwrap().iter().map(str::to_owned).collect();
+            change(&mut cells);
+            writer.write_record(cells).unwrap();
+        }
+        writer.into_inner().unwrap()
+    };
+    let number = |cell: &String| cell.parse::<f64>().ok().filter(|_| cell.contains('.'));
+    let changes: [(&str, &dyn Fn(String) -> Vec<u8>); 8] = [
+        ("CRLF", &|text| text.replace('\n', "\r\n").into_bytes()),
+        ("a byte order mark", &|text| format!("\u{feff}{text}").into_bytes()),
+        ("columns reordered", &|text| columns(&text, &|cells| cells.reverse())),
+        ("a column added", &|text| columns(&text, &|cells| cells.push("mine".to_owned()))),
+        ("TRUE and FALSE", &|text| text.replace(",true,", ",TRUE,").replace(",false,", ",FALSE,").into_bytes()),
+        ("exponents", &|text| {
+            columns(&text, &|cells| {
+                cells.iter_mut().for_each(|cell| *cell = number(cell).map_or(cell.clone(), |number| format!("{number:E}")));
+            })
+        }),
+        ("everything in quotes", &|text| {
+            let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+            reader.records().for_each(|row| writer.write_record(&row.unwrap()).unwrap());
+            writer.into_inner().unwrap()
+        }),
+        ("the same rows twice", &|text| format!("{text}{}", text.split_once('\n').unwrap().1).into_bytes()),
+    ];
+    for (what, change) in changes {
+        let (_folder, file) = changed(change);
+        let Ran { code, out, err } = compared(&[&base, &format!("new={file}"), "--format=csv"]);
+        assert_eq!(code, Some(0), "{what}: {err}");
+        assert!(out == wanted, "{what}");
+    }
+}
+
+#[test]
+fn a_torn_last_row_is_left_out_and_told() {
+    let (_folder, file) = changed(|text| text.trim_end()[..text.len() - 40].as_bytes().to_vec());
+    let Ran { code, err, .. } = compared(&[&MOCKS.file("base"), &file]);
+    assert!(code == Some(0) && err.contains("the last row was cut at line ") && err.contains("is left out"), "{err}");
+    assert_eq!(compared(&[&MOCKS.file("base"), &file, "-q"]).err, "");
+}
+
+#[test]
+fn what_is_no_file_of_rows_is_refused_in_words() {
+    let base = MOCKS.file("base");
+    let line = |text: &str, place: usize, from: &str, to: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines[place] = lines[place].replacen(from, to, 1);
+        (lines.join("\n") + "\n").into_bytes()
+    };
+    let other_value = |text: &str| {
+        let row = text.lines().nth(1).unwrap();
+        let time = row.split(',').find(|cell| cell.contains('.') && cell.parse::<f64>().is_ok()).unwrap();
+        format!("{text}{}\n", row.replacen(time, "1.5", 1)).into_bytes()
+    };
+    let changes: [(&str, &dyn Fn(String) -> Vec<u8>); 11] = [
+        ("it ends within its header line", &|_| Vec::new()),
+        ("holds no rows", &|text| format!("{}\n", text.lines().next().unwrap()).into_bytes()),
+        ("is missing: this is not a file that lanescope wrote", &|_| b"name,time\na,1\n".to_vec()),
+        ("holds JSON lines", &|_| b"{\"experiment\":\"memory/stream\"}\n".to_vec()),
+        ("line 3: this is not UTF-8", &|text| {
+            let mut bytes = text.clone().into_bytes();
+            let third = text.lines().take(2).map(|line| line.len() + 1).sum::<usize>();
+            bytes[third] = 0xff;
+            bytes
+        }),
+        ("line 4: the row has ", &|text| line(&text, 3, ",", "")),
+        ("line 3, column `schema`: version `v9.0` can't be read", &|text| line(&text, 2, "v2.0", "v9.0")),
+        ("is not of type integer: a formula; save its value", &|text| line(&text, 1, ",1,", ",=1+0,")),
+        ("its cells are parted by semicolons", &|text| text.replace(',', ";").into_bytes()),
+        ("has two results of one run and device: which row counts?", &|text| other_value(&text)),
+        ("its lines end in carriage returns alone", &|text| text.replace('\n', "\r").into_bytes()),
+    ];
+    for (said, change) in changes {
+        let (_folder, file) = changed(change);
+        let Ran { code, err, out } = compared(&[&base, &file]);
+        assert!(code == Some(2) && out.is_empty(), "{said}: {err}");
+        assert!(err.contains(said) && err.contains("changed.csv"), "{said}: {}", &err[..err.len().min(400)]);
+    }
+}
+
+#[test]
+fn what_can_not_be_compared_is_refused_in_words() {
+    let (folder, base) = (Folder::new(), MOCKS.file("base"));
+    let other = folder.path("other.csv").display().to_string();
+    succeeded(&["run", "-q", "calibration/empty", "-d", "mock", "--max-time=10ms", "-o", &other]);
+    let directory = folder.0.path().display().to_string();
+    for (file, said) in [
+        (other.as_str(), "have no case in common: were they measured with other filters, axes or presets?"),
+        (directory.as_str(), "can't be read: "),
+        ("no/such.csv", "no/such.csv: can't be opened: "),
+        ("new=", "a file is missing: new=FILE"),
+    ] {
+        let Ran { code, err, .. } = compared(&[&base, file]);
+        assert!(code == Some(2) && err.contains(said), "{file}: {err}");
+    }
+    let (_folder, validated) = changed(|text| text.replace(",false,", ",true,").into_bytes());
+    let refused = compared(&[&base, &validated]);
+    assert!(refused.code == Some(2) && refused.err.contains("validation is false on one side"), "{}", refused.err);
+    assert_eq!(compared(&[&base, &validated, "--force"]).code, Some(0));
+}
