@@ -80,6 +80,30 @@ fn the_tables_of_recorded_rows_are_what_is_shown() {
     }
 }
 
+/// So is what it shows of a comparison.
+#[test]
+fn a_comparison_of_recorded_rows_is_what_is_shown() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let of_data = |command: &Vec<String>| command[0] == "compare" && command[1].contains("tests/data");
+    let command = commands().into_iter().find(of_data).unwrap();
+    let typed: Vec<&str> = command.iter().map(String::as_str).collect();
+    let ran: Ran = lanescope_as_it_is(&typed).current_dir(ROOT).output().unwrap().into();
+    assert!(readme.contains(&format!("```text\n{}```", ran.out)), "README shows another answer than:\n{}", ran.out);
+}
+
+/// Every way of comparing that it shows is one: with files that aren't there, nothing else is at fault.
+#[test]
+fn the_comparisons_are_spelt_right() {
+    let compared: Vec<Vec<String>> = commands().into_iter().filter(|command| command[0] == "compare").collect();
+    assert!(compared.len() > 8);
+    let folder = Folder::new();
+    for command in compared {
+        let typed: Vec<&str> = command.iter().map(String::as_str).collect();
+        let ran: Ran = lanescope_as_it_is(&typed).current_dir(&folder.0).output().unwrap().into();
+        assert!(ran.code == Some(2) && ran.err.contains(".csv: can't be opened"), "{typed:?}: {}", ran.err);
+    }
+}
+
 #[test]
 fn words_are_a_shells() {
     assert_eq!(words("tune a.comp --groups 'n / 2'  -q"), ["tune", "a.comp", "--groups", "n / 2", "-q"]);
