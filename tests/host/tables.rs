@@ -145,6 +145,18 @@ mod on_a_terminal {
     }
 
     #[test]
+    fn a_comparison_fits_the_terminal_in_colours() {
+        let folder = Folder::new();
+        let file = rows(&folder);
+        let sides = ["compare", &file, "--by", "local_size_x"];
+        for columns in [40, 80, 120] {
+            let text = shown(columns, &sides, &[]);
+            assert!(is_coloured(&text) && fits(&text, columns.into()), "{columns}: {text}");
+        }
+        assert!(!is_coloured(&shown(80, &[&sides[..], &["--color=never"]].concat(), &[])));
+    }
+
+    #[test]
     fn a_card_fits_the_terminal() {
         let folder = Folder::new();
         let file = rows(&folder);

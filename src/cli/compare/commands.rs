@@ -1,12 +1,12 @@
 //! What to type so that suspects are decided.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::super::estimate::Estimate;
 use super::super::settings::DEFAULT_TIME;
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
+use crate::analysis::counted;
 use crate::model::{DeviceInfo, DeviceKind, Repeatability};
 
 /// Processes of `run --preset study`.
@@ -53,7 +53,7 @@ pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Com
         }
     };
     let time = estimate(suspects.len() * times, comparisons);
-    let count = crate::analysis::counted(suspects.len() as u64, "case");
+    let count = counted(suspects.len() as u64, "case");
     let mut lines = vec![format!("{}: {count}: {}. These decide them, in {time}{of_each}:", file.display(), suspects.told())];
     lines.extend(runs.into_iter().map(|line| format!("  {line}")));
     lines
@@ -63,8 +63,7 @@ fn estimate(cases: usize, comparisons: &[Comparison]) -> Estimate {
     let is_processor = comparisons.iter().any(|comparison| comparison.between_runs.contains_key(&Repeatability::Processor));
     let kind = if is_processor { DeviceKind::Cpu } else { DeviceKind::Discrete };
     let device = DeviceInfo { kind, ..DeviceInfo::default() };
-    let most: Duration = DEFAULT_TIME;
-    Estimate::of_cases(cases as u64, &device, PROCESSES, most)
+    Estimate::of_cases(cases as u64, &device, PROCESSES, DEFAULT_TIME)
 }
 
 /// Whether the sides can be measured together: devices and drivers of one host, or what isn't the device's.
@@ -77,8 +76,8 @@ fn way<'c>(sides: &'c Sides, comparisons: &'c [Comparison]) -> Way<'c> {
     let differences = || comparisons.iter().flat_map(|comparison| &comparison.differences);
     let is_one_host = !differences().any(|difference| difference.column == "host");
     // One driver's versions replace each other; drivers of several names, and devices, may be there together.
-    let apart = ["device_name", "device_uuid", "driver_name"].into_iter();
-    let found = apart.filter_map(|column| differences().find(|difference| difference.column == column)).next();
+    let mut apart = ["device_name", "device_uuid", "driver_name"].into_iter();
+    let found = apart.find_map(|column| differences().find(|difference| difference.column == column));
     match found.filter(|_| is_one_host && sides.sides.iter().all(|side| side.devices.len() == 1)) {
         Some(difference) => Way::Alternately { column: difference.column, base: &difference.values[0] },
         None => Way::Apart,

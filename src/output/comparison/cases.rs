@@ -214,7 +214,7 @@ fn figures_title(comparison: &Comparison) -> String {
 }
 
 /// Both figures, with the digits that the ratio's interval allows; the unit stands once where both have it.
-pub fn figures(case: &Compared) -> String {
+fn figures(case: &Compared) -> String {
     let share = case.ratio.map(|Ratio { value, low, high }| (high - low) / 2.0 / value);
     let [base, new] = case.figures.map(|figure| figure.map(|value| shown_figure(value, share, &case.unit)));
     match (base, new) {

@@ -46,7 +46,7 @@ fn by_size(one: &&Compared, other: &&Compared) -> std::cmp::Ordering {
 }
 
 /// `224 cases: 3 slower, 215 the same; derived: 2 changed, 26 the same`
-pub fn counts(comparison: &Comparison) -> String {
+fn counts(comparison: &Comparison) -> String {
     let mut words = format!("{}: {}", counted(comparison.cases.len() as u64, "case"), tally(&comparison.cases));
     if !comparison.derived.is_empty() {
         words += &format!("; derived: {}", tally(&comparison.derived));
@@ -82,7 +82,7 @@ fn shared(factor: &Factor) -> String {
 }
 
 /// Cases of a class, as people are told.
-pub fn class_words(class: Repeatability) -> &'static str {
+fn class_words(class: Repeatability) -> &'static str {
     match class {
         Repeatability::Core => "core-bound cases",
         Repeatability::Memory => "memory-bound cases",
