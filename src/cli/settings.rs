@@ -21,7 +21,7 @@ pub const DEFAULT_TIME: Duration = Duration::from_secs(2);
 /// Over how many processes the rounds are dealt with the presets `default` and `thorough`.
 pub const DEFAULT_PROCESSES: u8 = 3;
 /// The same with the preset `study`: one for each of the rounds that an interval needs, so that it is one over processes.
-const STUDY_PROCESSES: u8 = 6;
+pub const STUDY_PROCESSES: u8 = 6;
 
 /// What all commands share that measure.
 #[derive(Clone, Debug)]

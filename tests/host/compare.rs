@@ -106,6 +106,25 @@ fn one_card_measured_twice_has_no_verdict_of_a_change() {
     assert!((new / base / ratio - 1.0).abs() < 0.002, "{stream:?}");
 }
 
+/// Two H100s, each measured twice with other work between: one by the overview, one by a study of a twentieth of all default cases
+/// (`lanescope run '*/*' --preset study --shard 1/20`).
+#[test]
+fn what_did_not_change_is_decided() {
+    let [one, other] = [1, 2].map(|i| ["overview", "study"].map(|kind| data(&format!("nvidia-h100-{kind}-{i}.csv"))).join(","));
+    let Ran { code, out, err } = compared(&[&format!("one={one}"), &format!("other={other}"), "--format=csv"]);
+    assert_eq!(code, Some(0), "{err}");
+    let cases = cases(&out);
+    let decided = |verdict: &str| count(&cases, verdict);
+    assert_eq!(["slower", "faster", "broken", "missing", "new", "changed"].map(decided), [0; 6]);
+    let (same, unclear) = (decided("same"), decided("unclear"));
+    assert!(same + unclear > 280 && 6 * unclear < same + unclear, "{same} the same, {unclear} unclear");
+    assert_eq!(
+        cases.iter().filter(|case| ["slower", "faster"].contains(&case["verdict"].as_str())).count(),
+        0,
+        "derived as well"
+    );
+}
+
 #[test]
 fn the_answer_comes_first_and_fits() {
     let [one, other] = twice();
@@ -158,6 +177,33 @@ fn a_slower_device_is_found_named_and_fails() {
         let ratio: f64 = case["ratio"].parse().unwrap();
         assert!((ratio / 0.97 - 1.0).abs() < 0.005, "{case:?}");
     }
+}
+
+/// One family alone is 3 % slower: it is named, the others aren't, and it is no change of the whole system.
+#[test]
+fn a_slower_family_is_told_from_the_others() {
+    let folder = Folder::new();
+    let part = |name: &str, is_slow: bool| {
+        let text = fs::read_to_string(MOCKS.file(name)).unwrap();
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let mut kept = csv::Writer::from_writer(Vec::new());
+        kept.write_record(rows.headers().unwrap()).unwrap();
+        for row in rows.records().map(Result::unwrap).filter(|row| row[0].starts_with("shared/") == is_slow) {
+            kept.write_record(&row).unwrap();
+        }
+        folder.write(&format!("{name}.csv"), kept.into_inner().unwrap())
+    };
+    let after = format!("after={},{}", part("again", false), part("slower", true));
+    let Ran { code, out, .. } = compared(&[&MOCKS.file("base"), &after, "--fail-on", "slower"]);
+    let failed = out.split_once("\nFailed:\n").unwrap().1;
+    assert!(
+        code == Some(1) && failed.contains("the worst shared/") && !out.contains("One change of the whole system"),
+        "{out}"
+    );
+    let cases = cases(&succeeded(&["compare", &MOCKS.file("base"), &after, "--format=csv"]).out);
+    let slower: Vec<&str> =
+        cases.iter().filter(|case| case["verdict"] == "slower").map(|case| case["experiment"].as_str()).collect();
+    assert!(slower.len() > 4 && slower.iter().all(|name| name.starts_with("shared/")), "{slower:?}");
 }
 
 /// A gate lets pass what is below it, and what the clock explains isn't the driver's.

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
+use std::fs;
+
 use lanescope::record::Record;
 
-use crate::support::{Ran, measured, ran, rows};
+use crate::support::{Folder, Ran, measured, ran, rows};
 
 const CASE: [&str; 7] = ["-q", "calibration/sentinel", "--preset=default", "-a", "groups=64", "-a", "steps=20000,40000"];
 
@@ -28,6 +30,23 @@ fn two_devices_are_compared_case_by_case() {
         let apart = row.time_ns.unwrap() / base.time_ns.unwrap();
         assert!((apart / row.ratio.unwrap() - 1.0).abs() < 0.05, "{apart} apart, {:?} in pairs", row.ratio);
     }
+}
+
+/// `compare` takes the ratio that a row has itself: it comes from alternating samples, and the two times don't.
+#[test]
+fn rows_measured_in_pairs_are_compared_by_their_ratios() {
+    let folder = Folder::new();
+    let file = folder.path("rows.csv").display().to_string();
+    let transpose =
+        ["algo/transpose:naive", "algo/transpose:padded", "-a", "matrix_size=64", "--max-time=20ms", "-d", "mock:spread=0.02"];
+    assert_eq!(ran(&[&["run", "-q", "--paired", "-o", &file], &transpose[..]].concat()).code, Some(0));
+    let compared = ran(&["compare", &file, "--by", "variant", "--base", "naive", "--format=csv"]).out;
+    let own = rows(&fs::read_to_string(&file).unwrap());
+    let paired: Vec<f64> = own.iter().filter(|row| row.variant == "padded").filter_map(|row| row.ratio).collect();
+    let told: Vec<f64> =
+        csv::Reader::from_reader(compared.as_bytes()).records().map(|row| row.unwrap()[5].parse().unwrap()).collect();
+    assert!(!paired.is_empty() && paired.len() == told.len(), "{compared}");
+    assert!(paired.iter().zip(&told).all(|(paired, told)| (paired * told - 1.0).abs() < 1e-9), "{paired:?} {told:?}");
 }
 
 /// On two mocks: the rows of the second.

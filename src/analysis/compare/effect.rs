@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::observation::Observation;
+use super::observation::{Observation, Pair};
 use super::sides::{Run, SideCase};
 use super::spread::{Spread, sum};
 use super::verdict::Change;
@@ -21,13 +21,17 @@ const SCALE_OF_BORROWED: f64 = 0.8;
 /// Of what is borrowed, the share that stays where at least three processes show how far they differ themselves. A guess.
 const BEYOND_PROCESSES: f64 = 0.8;
 
+/// What measures the timer itself: no rounds of batches, so that their spread says little.
+const TIMERS: [&str; 2] = ["calibration/timer", "calibration/clock"];
+
 /// Pooled degrees of freedom from which on replicates replace what is borrowed.
 const OF_POOL: f64 = 10.0;
 
 /// A case whose replicates scatter by so many times the usual variance is an outlier, and counts for no more.
 const JUMP: f64 = 20.0;
 
-/// The least that a pool says: nothing is known better than a fiftieth of a percent.
+/// The least that a pool says, where replicates differ by no more than their rounds show: nothing is known better than a fiftieth of a
+/// percent.
 const LEAST_SPREAD: f64 = 0.0002;
 
 /// Processes on each side from which on a case that depends on where its buffers lie is decided.
@@ -67,14 +71,19 @@ pub struct BetweenRuns {
     pub deviation: f64,
     /// Pooled degrees of freedom of the replicates that told it; `None` where it is borrowed.
     pub measured: Option<f64>,
-    /// How the variances are distributed that runs show themselves.
-    within: Option<Prior>,
+    /// How the variances are distributed that runs show themselves, where they are enough to tell.
+    pub within: Option<Prior>,
 }
 
 impl BetweenRuns {
     /// As the class is known to move.
     fn borrowed(class: Repeatability) -> Self {
         Self { deviation: class.between_runs(), measured: None, within: None }
+    }
+
+    /// Whether it is the least that a pool says: replicates differ by no more than their rounds show.
+    pub fn is_least(&self) -> bool {
+        self.measured.is_some() && self.deviation <= LEAST_SPREAD
     }
 
     /// As the spread of a row.
@@ -162,7 +171,7 @@ impl<'s> Matched<'s> {
     /// Why there is no ratio.
     pub fn effect(&self, pools: &Pools, runs: [&[Run]; 2]) -> Result<Effect, &'static str> {
         let class = self.class();
-        if let Some(effect) = self.paired(class, pools) {
+        if let Some(effect) = self.paired(class, pools, runs) {
             return Ok(effect);
         }
         let logs = [self.logs(0), self.logs(1)].map(|logs| logs.filter(|logs| !logs.is_empty()));
@@ -233,10 +242,11 @@ impl<'s> Matched<'s> {
     }
 
     /// The ratio that a row has itself, where its case was measured alternately with the base's.
-    fn paired(&self, class: Repeatability, pools: &Pools) -> Option<Effect> {
+    fn paired(&self, class: Repeatability, pools: &Pools, runs: [&[Run]; 2]) -> Option<Effect> {
         let [base] = self.rows[0][..] else { return None };
         let [new] = self.rows[1][..] else { return None };
-        let pair = new.pair.as_deref().filter(|pair| self.cases[0].is_base_of(pair) && base.file == new.file)?;
+        let device = &runs[0][base.run].device;
+        let pair = new.pair.as_deref().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class));
         let spread = sum([pair.spread?, pool.spread(new)]);
         let change = Change { log: -pair.ratio.ln(), spread };
@@ -250,6 +260,9 @@ impl<'s> Matched<'s> {
         {
             return Some(format!("a row that is {flag} decides nothing"));
         }
+        if TIMERS.contains(&self.cases[0].experiment.as_ref()) {
+            return Some("it is the timer's, whose samples aren't those of passes".to_owned());
+        }
         if rows().any(|row| row.is_early) {
             return Some("measuring ended early".to_owned());
         }
@@ -262,11 +275,10 @@ impl<'s> Matched<'s> {
     }
 }
 
-impl SideCase {
-    /// Whether a row was measured alternately with this case.
-    fn is_base_of(&self, pair: &super::observation::Pair) -> bool {
-        let case = pair.base.split_once('@').map_or(pair.base.as_str(), |(case, _)| case);
-        case == self.case_id.as_ref()
+impl Pair {
+    /// Whether it is the pair of this case: on this device, where the row names one; else on its own.
+    fn has_base(&self, case_id: &str, device: &str) -> bool {
+        self.base.split_once('@').map_or(self.base == case_id, |(case, own)| case == case_id && own == device)
     }
 }
 

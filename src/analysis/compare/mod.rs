@@ -50,6 +50,9 @@ pub use verdict::{FALSE_DISCOVERIES, Verdict};
 const MARGIN: f64 = 0.01;
 const MARGIN_ON_PROCESSOR: f64 = 0.05;
 
+/// The unit of derived figures that are shares of others.
+const SHARE: &str = "ratio";
+
 /// Degrees of freedom of what derived figures borrow.
 const DEGREES_OF_DERIVED: f64 = 5.0;
 
@@ -331,7 +334,7 @@ impl<'s> Pairing<'s> {
             })
             .collect();
         let factors = self.judge(&mut cases, &effects, margin);
-        judge_derived(&mut derived, &derived_pairs, margin);
+        judge_derived(&mut derived, &derived_pairs, &factors, margin);
         let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
         let totals =
             total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
@@ -479,9 +482,15 @@ fn change_of_derived(cases: [&SideCase; 2]) -> Option<Change> {
 }
 
 /// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.
-fn judge_derived(derived: &mut [Compared], pairs: &[(usize, [&SideCase; 2])], margin: f64) {
+fn judge_derived(derived: &mut [Compared], pairs: &[(usize, [&SideCase; 2])], factors: &[Factor], margin: f64) {
     let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases)).collect();
-    let known: Vec<Change> = changes.iter().flatten().copied().collect();
+    // A peak follows the clocks as the cases do that it is the best of.
+    let clocks = || factors.iter().filter(|factor| factor.clock.is_some());
+    let left = |change: &Change| {
+        let nearest = clocks().map(|factor| change.log - factor.log).min_by(|one, other| one.abs().total_cmp(&other.abs()));
+        Change { log: nearest.filter(|left| left.abs() < change.log.abs()).unwrap_or(change.log), ..*change }
+    };
+    let known: Vec<Change> = changes.iter().flatten().map(left).collect();
     let mut decided = decide(&known, margin).into_iter();
     for ((place, cases), change) in pairs.iter().zip(changes) {
         let compared = &mut derived[*place];
@@ -489,7 +498,9 @@ fn judge_derived(derived: &mut [Compared], pairs: &[(usize, [&SideCase; 2])], ma
         let verdict = change.and_then(|_| decided.next()).unwrap_or(Verdict::Unclear);
         let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
         let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
-        let is_neither_better = cases[0].better.is_empty() && matches!(verdict, Verdict::Faster | Verdict::Slower);
+        // A share changes with what it is a share of: neither way is faster.
+        let has_no_better = cases[0].better.is_empty() || cases[0].unit.as_ref() == SHARE;
+        let is_neither_better = has_no_better && matches!(verdict, Verdict::Faster | Verdict::Slower);
         compared.verdict = match verdict {
             _ if base == new => Verdict::Same,
             _ if is_neither_better || (change.is_none() && is_count) => Verdict::Changed,
@@ -503,7 +514,7 @@ fn judge_derived(derived: &mut [Compared], pairs: &[(usize, [&SideCase; 2])], ma
 
 /// Whether a derived figure is a count, which no noise moves by a little.
 fn is_count(unit: &str) -> bool {
-    !unit.contains('/') && !["ns", "ratio"].contains(&unit)
+    !unit.contains('/') && !["ns", SHARE].contains(&unit)
 }
 
 /// How a case ended, over all runs of a side: a failure in any of them counts.

@@ -7,9 +7,9 @@ use crate::measure::Stop;
 use crate::model::{DeviceKind, Flag, Point, Repeatability, Status};
 use crate::record::Record;
 
-/// The columns that say how much work a case is, and in what shape.
-pub const WORK: [&str; 8] =
-    ["bytes_per_pass", "flops_per_pass", "ops_per_pass", "items_per_pass", "groups_x", "groups_y", "groups_z", "subgroup_size"];
+/// The columns that say how much work a case is, and in what shape. Not the subgroup size: it is how a device does the work.
+pub const WORK: [&str; 7] =
+    ["bytes_per_pass", "flops_per_pass", "ops_per_pass", "items_per_pass", "groups_x", "groups_y", "groups_z"];
 
 /// The row of a case in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +109,6 @@ impl Observation {
                 record.groups_x,
                 record.groups_y,
                 record.groups_z,
-                record.subgroup_size,
             ],
             code: code(record),
             is_early: Stop::ALL.iter().any(|stop| stop.is_early() && stop.as_str() == record.stop),

@@ -119,6 +119,8 @@ pub struct SideCase {
 pub struct Run {
     /// The file.
     pub file: usize,
+    /// Its device and driver, as rows name the base of a pair: `deviceUUID/driverUUID`.
+    pub device: Box<str>,
     /// What identifies it: a cell for each column of [`IDENTITY`].
     pub identity: Vec<Box<str>>,
     /// The timer's step, ns.
@@ -387,7 +389,8 @@ impl Side {
         }
         let cell = |name: &&str| record.cell(name).map(|cell| cell.to_string().into()).unwrap_or_default();
         let identity = IDENTITY.iter().map(cell).collect();
-        self.runs.push(Run { file, identity, step: None, floor: None, sentinel: None });
+        let device_id = format!("{}/{}", record.device_uuid, record.driver_uuid).into();
+        self.runs.push(Run { file, device: device_id, identity, step: None, floor: None, sentinel: None });
         self.run_of.insert((record.run_id.clone(), file, device), self.runs.len() - 1);
         self.runs.len() - 1
     }

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use super::super::estimate::Estimate;
-use super::super::settings::DEFAULT_TIME;
+use super::super::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
 use crate::model::{DeviceInfo, DeviceKind, Repeatability};
-
-/// Processes of `run --preset study`.
-const PROCESSES: usize = 6;
 
 /// Columns that tell devices and drivers apart.
 const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
@@ -63,7 +60,7 @@ fn estimate(cases: usize, comparisons: &[Comparison]) -> Estimate {
     let is_processor = comparisons.iter().any(|comparison| comparison.between_runs.contains_key(&Repeatability::Processor));
     let kind = if is_processor { DeviceKind::Cpu } else { DeviceKind::Discrete };
     let device = DeviceInfo { kind, ..DeviceInfo::default() };
-    Estimate::of_cases(cases as u64, &device, PROCESSES, DEFAULT_TIME)
+    Estimate::of_cases(cases as u64, &device, STUDY_PROCESSES.into(), DEFAULT_TIME)
 }
 
 /// Whether the sides can be measured together: devices and drivers of one host, or what isn't the device's.

@@ -68,7 +68,8 @@ pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
 fn listed(between: &[(&Repeatability, &BetweenRuns)]) -> String {
     let one = |(class, between): &(&Repeatability, &BetweenRuns)| {
         let told = between.measured.map_or_else(String::new, |degrees| format!(", {degrees:.0} degrees of freedom"));
-        format!("{} ({}{told})", share(between.deviation), class.as_str())
+        let move_by = if between.is_least() { "no more than their rounds show".to_owned() } else { share(between.deviation) };
+        format!("{move_by} ({}{told})", class.as_str())
     };
     between.iter().map(one).collect::<Vec<_>>().join(", ")
 }

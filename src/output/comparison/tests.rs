@@ -68,7 +68,8 @@ fn cases() -> Vec<Compared> {
 }
 
 fn comparison() -> Comparison {
-    let borrowed = |class: Repeatability| (class, BetweenRuns { deviation: class.between_runs(), measured: None });
+    let borrowed =
+        |class: Repeatability| (class, BetweenRuns { deviation: class.between_runs(), measured: None, within: None });
     let differs =
         |about, column, base: &str, new: &str| Difference { about, column, values: [base.to_owned(), new.to_owned()] };
     Comparison {
@@ -103,7 +104,7 @@ fn comparison() -> Comparison {
         ],
         warnings: vec!["driver and tool differ: the figures don't tell which of them moved a case".to_owned()],
         between_runs: BTreeMap::from([
-            (Repeatability::Memory, BetweenRuns { deviation: 0.000_98, measured: Some(42.0) }),
+            (Repeatability::Memory, BetweenRuns { deviation: 0.000_98, measured: Some(42.0), within: None }),
             borrowed(Repeatability::Core),
             borrowed(Repeatability::Launch),
         ]),
@@ -192,7 +193,7 @@ fn an_answer_reads_at_a_glance() {
      registers        3     12          26   1680 → 1744 (+3.8 %)
 
     A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by
-    0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 2 % (launch);
+    0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch);
     replicates would tell.
 
     Failed:
@@ -277,7 +278,7 @@ fn an_answer_fits_a_narrow_terminal() {
 
     A change within 1 % is none. Of slower and faster, 1 % may be false on average.
     From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From
-    run to run, figures are taken to move by 0.1 % (core), 2 % (launch); replicates
+    run to run, figures are taken to move by 0.1 % (core), 1 % (launch); replicates
     would tell.
 
     Failed:
@@ -365,7 +366,7 @@ fn an_answer_is_fit_for_a_pull_request() {
     |-----------|-------:|-----:|----------:|----------------------|
     | registers |      3 |   12 |        26 | 1680 → 1744 (+3.8 %) |
 
-    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 2 % (launch); replicates would tell.
+    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch); replicates would tell.
     ");
 }
 
