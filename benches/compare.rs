@@ -21,8 +21,9 @@ fn main() {
         for (processes, runs) in [(1, 1), (3, 1), (6, 1), (1, 3), (6, 3)] {
             for rounds in [0.0005, 0.002, 0.005, 0.01, 0.02] {
                 for changed in [(0, 0.0), (20, -0.02), (20, 0.05)] {
-                    for is_uneven in [false, true] {
-                        let world = World { experiment, processes, runs, rounds, changed, is_uneven, ..World::QUIET };
+                    for (is_uneven, has_rounds) in [(false, true), (true, true), (false, false)] {
+                        let world =
+                            World { experiment, processes, runs, rounds, changed, is_uneven, has_rounds, ..World::QUIET };
                         print(&world, comparisons);
                     }
                 }
@@ -40,7 +41,7 @@ fn print(world: &World, comparisons: u64) {
     let changed = world.changed.0 as f64 * all.len() as f64;
     let widths = all.iter().fold((0.0, 0.0), |sum, found| (sum.0 + found.widths.0, sum.1 + found.widths.1));
     println!(
-        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2}  {} {}x{} rounds {:.2} % changed {:?}{}",
+        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2}  {} {}x{} rounds {:.2} % changed {:?}{}{}",
         100.0 * sum(|found| found.same) / (sum(|found| found.cases) - changed),
         100.0 * sum(|found| found.right) / changed,
         100.0 * sum(|found| found.held) / sum(|found| found.cases),
@@ -51,5 +52,6 @@ fn print(world: &World, comparisons: u64) {
         100.0 * world.rounds,
         world.changed,
         if world.is_uneven { " uneven" } else { "" },
+        if world.has_rounds { "" } else { " intervals alone" },
     );
 }

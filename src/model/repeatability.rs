@@ -1,5 +1,8 @@
 //! How far a measured time moves from run to run, which one run can't show.
 
+/// Processes from which on a run shows how far they differ.
+const FEWEST_PROCESSES: u64 = 3;
+
 /// What a time depends on that a run doesn't control: clocks, where buffers lie, the host's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Repeatability {
@@ -21,21 +24,23 @@ impl Repeatability {
     /// Every class.
     pub const ALL: [Self; 6] = [Self::Core, Self::Memory, Self::Launch, Self::Host, Self::Placement, Self::Processor];
 
-    /// The standard deviation of a case's time from one run to the next, as a share of it: the default where runs aren't repeated.
+    /// The standard deviation of a case's time from one run to the next, as a share of it, beyond what the run shows itself: of a run of one
+    /// process, and of one whose rounds are dealt over several, which show a part of it. It counts where runs aren't repeated.
     ///
     /// From three H100s, each measured twice by the overview (519 cases in all), one of them twice by a study as well (125), and two
     /// H200s, each measured twice by the overview: the median case moves by 0.03 % (memory), 0.05 % (core) and 0.2 % (launch), and the
     /// root mean square is two to five times that, since some cases move far. Host-timed ones moved by up to 80 %, global atomics by up
-    /// to 14 %. That of processors is a guess.
-    pub fn between_runs(self) -> f64 {
-        match self {
-            Self::Core => 0.001,
-            Self::Memory => 0.0015,
-            Self::Launch => 0.01,
-            Self::Host => 0.15,
-            Self::Placement => 0.04,
-            Self::Processor => 0.1,
-        }
+    /// to 14 %. Of processors from lavapipe on two cores, measured six times by the overview and four times by a study.
+    pub fn between_runs(self, processes: u64) -> f64 {
+        let [one, several] = match self {
+            Self::Core => [0.001, 0.0009],
+            Self::Memory => [0.0015, 0.0013],
+            Self::Launch => [0.01, 0.009],
+            Self::Host => [0.15, 0.13],
+            Self::Placement => [0.04, 0.025],
+            Self::Processor => [0.1, 0.02],
+        };
+        if processes < FEWEST_PROCESSES { one } else { several }
     }
 
     /// Whether only several processes, each with other allocations, show how far it moves: one run's own spread is far too small.

@@ -157,6 +157,134 @@ fn rows_of_schema_1_compare_with_todays() {
     assert!(cases.len() > 100);
 }
 
+/// The rows of an overview of an H100, each changed.
+fn edited(name: &str, folder: &Folder, edit: impl Fn(&mut BTreeMap<String, String>)) -> String {
+    let text = fs::read_to_string(data("nvidia-h100-overview-1.csv")).unwrap();
+    let header = text.lines().next().unwrap().split(',').map(str::to_owned).collect::<Vec<_>>();
+    let mut kept = csv::Writer::from_writer(Vec::new());
+    kept.write_record(&header).unwrap();
+    for mut row in cases(&text) {
+        edit(&mut row);
+        kept.write_record(header.iter().map(|name| &row[name])).unwrap();
+    }
+    folder.write(name, kept.into_inner().unwrap())
+}
+
+/// So many times as long, whatever tells it.
+fn slow(row: &mut BTreeMap<String, String>, factor: f64) {
+    let scaled =
+        |text: &str, factor: f64| text.parse::<f64>().map_or_else(|_| text.to_owned(), |value| (value * factor).to_string());
+    for name in ["time_ns", "ci_low_ns", "ci_high_ns"] {
+        let longer = scaled(&row[name], factor);
+        row.insert(name.to_owned(), longer);
+    }
+    let rounds = row["round_medians_ns"].split(';').filter_map(|round| round.split_once(':'));
+    let rounds = rounds.map(|(process, time)| format!("{process}:{}", scaled(time, factor))).collect::<Vec<_>>().join(";");
+    row.insert("round_medians_ns".to_owned(), rounds);
+    let of_value = if row["better"] == "lower" { factor } else { 1.0 / factor };
+    for name in ["value", "value_ci_low", "value_ci_high"] {
+        let other = scaled(&row[name], of_value);
+        row.insert(name.to_owned(), other);
+    }
+}
+
+/// An overview at other clocks, with one case that changed beside.
+fn at_other_clocks(folder: &Folder, factor: f64, more: f64) -> String {
+    edited("clocks.csv", folder, |row| {
+        let family = row["experiment"].split('/').next().unwrap().to_owned();
+        let follows =
+            row["experiment"] == "calibration/sentinel" || !["transfer", "dispatch", "calibration"].contains(&family.as_str());
+        if row["row_kind"] == "measured" && follows {
+            slow(row, if row["experiment"] == "shared/bandwidth" { factor * more } else { factor });
+        }
+    })
+}
+
+/// Where the clocks explain a part, gates and words are about what is left.
+#[test]
+fn what_the_clocks_explain_is_left_out_of_gates() {
+    let (folder, base) = (Folder::new(), data("nvidia-h100-overview-1.csv"));
+    let file = at_other_clocks(&folder, 1.05, 1.03);
+    let code = |share: &str| compared(&[&base, &file, "--fail-on", &format!("slower:{share}:shared/*")]).code;
+    assert_eq!((code("2%"), code("5%")), (Some(1), Some(0)));
+    let cases = cases(&compared(&[&base, &file, "--format=csv"]).out);
+    let changed: Vec<&str> = cases
+        .iter()
+        .filter(|case| ["slower", "faster"].contains(&case["verdict"].as_str()))
+        .map(|case| case["experiment"].as_str())
+        .collect();
+    assert_eq!(changed, ["shared/bandwidth"], "what didn't follow the clocks didn't change");
+}
+
+/// A case that got slower by as much as its clock rose looks like one that the clock doesn't bound.
+#[test]
+fn what_went_against_the_clocks_is_unclear() {
+    let (folder, base) = (Folder::new(), data("nvidia-h100-overview-1.csv"));
+    let file = at_other_clocks(&folder, 0.95, 1.05);
+    let cases = cases(&compared(&[&base, &file, "--format=csv"]).out);
+    let case = cases.iter().find(|case| case["experiment"] == "shared/bandwidth").unwrap();
+    assert!(case["verdict"] == "unclear" && case["reason"].starts_with("it didn't follow the clocks"), "{case:?}");
+}
+
+#[test]
+fn what_is_set_on_one_side_alone_is_told() {
+    let folder = Folder::new();
+    let [without, with] = [("without.csv", ""), ("with.csv", "RADV_DEBUG=nodcc")].map(|(name, environment)| {
+        edited(name, &folder, |row| drop(row.insert("environment".to_owned(), environment.to_owned())))
+    });
+    let out = compared(&[&without, &with]).out;
+    assert!(out.contains("environment") && out.contains("(none)") && out.contains("RADV_DEBUG=nodcc"), "{out}");
+}
+
+#[test]
+fn a_status_that_is_none_is_refused_with_its_line() {
+    let folder = Folder::new();
+    let file = edited("status.csv", &folder, |row| {
+        if row["experiment"] == "calibration/sentinel" {
+            row.insert("status".to_owned(), "OK".to_owned());
+        }
+    });
+    let Ran { code, err, .. } = compared(&[&data("nvidia-h100-overview-1.csv"), &file]);
+    assert!(code == Some(2) && err.contains(", line ") && err.contains("column `status`: `OK` is none"), "{err}");
+}
+
+/// Calibration is in both files, and is no common ground.
+#[test]
+fn cold_rows_are_no_warm_ones() {
+    let (folder, base) = (Folder::new(), data("nvidia-h100-overview-1.csv"));
+    let cold = edited("cold.csv", &folder, |row| {
+        if !row["experiment"].starts_with("calibration/") {
+            let id = row["case_id"].replacen('c', "cc", 1)[..17].to_owned();
+            row.insert("case_id".to_owned(), id);
+            row.insert("cache".to_owned(), "cold".to_owned());
+        }
+    });
+    let refused = compared(&[&base, &cold]);
+    assert!(refused.code == Some(2) && refused.err.contains("the rows of one are warm, of the other cold"), "{}", refused.err);
+    let forced = cases(&compared(&[&base, &cold, "--force", "--format=csv"]).out);
+    assert!(count(&forced, "same") > 120 && count(&forced, "missing") == 0);
+}
+
+/// A failure in any run counts, whatever another one met.
+#[test]
+fn a_wrong_result_beside_a_crash_is_found() {
+    let (folder, base) = (Folder::new(), data("nvidia-h100-overview-1.csv"));
+    let failed = |status: &'static str| {
+        edited(&format!("{status}.csv"), &folder, |row| {
+            row.insert("run_id".to_owned(), format!("r{status}"));
+            if row["experiment"] == "shared/bandwidth" {
+                ["value", "time_ns"].iter().for_each(|name| drop(row.insert((*name).to_owned(), String::new())));
+                row.insert("status".to_owned(), status.to_owned());
+            }
+        })
+    };
+    let new = format!("new={},{}", failed("crashed"), failed("wrong_result"));
+    assert_eq!(compared(&[&base, &new, "--fail-on", "wrong_result"]).code, Some(1));
+    let before = format!("before={base},{}", failed("crashed"));
+    let flaky = cases(&compared(&[&before, &format!("new={base},{}", failed("crashed")), "--format=csv"]).out);
+    assert_eq!((count(&flaky, "broken"), count(&flaky, "failing")), (0, 1), "it failed now and then before as well");
+}
+
 // ---- what a mock device shows ---------------------------------------------------------------------------------------------
 
 #[test]
@@ -251,7 +379,7 @@ fn a_gate_that_could_never_fail_is_refused() {
     let (base, slower) = (MOCKS.file("base"), MOCKS.file("slower"));
     for (gate, said) in [
         ("slower:0.5%", "a change within 1 % counts as none; ask for more, or for a smaller --margin"),
-        ("slower:3%:memroy/*", "no case bears such a name"),
+        ("slower:3%:memroy/*", "no measured case bears such a name"),
         ("worse", "it is slower, broken, wrong_result or missing"),
         ("broken:3%", "broken has no share"),
     ] {
@@ -297,11 +425,19 @@ fn values_of_a_column_or_an_axis_are_sides() {
     let Ran { code, out, err } = compared(&[&base, "--by", "width", "--base", "4"]);
     assert!(code == Some(0) && out.starts_with("1 compared with 4\n"), "{err}{out}");
     assert!(compared(&[&base, "--by", "stride"]).out.matches(" compared with 1\n").count() == 3);
+    // Values of one axis belong to several experiments: what has nothing in common with the base is left out, and told.
+    let Ran { code, out, err } = compared(&[&data("nvidia-h100-overview-1.csv"), "--by", "op", "--base", "read"]);
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        code == Some(0) && out.contains("copy compared with read\n") && words.contains("no case in common with read: op "),
+        "{err}{out}"
+    );
+    assert_eq!(compared(&[&data("nvidia-h100-overview-1.csv"), "--by", "variant"]).code, Some(0));
     for (arguments, said) in [
         (vec!["--by", "wdth"], "unknown column or axis `wdth`; did you mean width?"),
         (vec!["--by", "width", "--base", "2"], "--base 2: width is one of "),
         (vec!["--by", "device_name"], "so there is nothing to compare"),
-        (vec!["--by", "time_ns"], "that is what was found, not what was measured"),
+        (vec!["--by", "time_ns"], "rows of one case don't differ in it, or only in what was found"),
         (vec!["--base", "4"], "--by"),
         (vec![], "two sides are needed"),
     ] {
@@ -372,8 +508,10 @@ fn suspects_are_cases_and_the_commands_that_decide_them() {
     let suspects = cases(&text);
     let of = |why: &str| suspects.iter().filter(|case| case["why"] == why).count();
     let verdicts = cases(&succeeded(&["compare", &one, &other, "--format=csv"]).out);
-    let can_be_decided =
-        |case: &&BTreeMap<String, String>| case["row_kind"] == "measured" && !case["flags"].contains("near_floor");
+    let can_be_decided = |case: &&BTreeMap<String, String>| {
+        let is_timers = ["calibration/timer", "calibration/clock"].contains(&case["experiment"].as_str());
+        case["row_kind"] == "measured" && !is_timers && !case["flags"].contains("near_floor")
+    };
     let unclear =
         verdicts.iter().filter(can_be_decided).filter(|case| case["verdict"] == "unclear" && !case["ratio"].is_empty());
     assert_eq!((of("unclear"), of("control"), of("changed")), (unclear.count(), 8, 0));

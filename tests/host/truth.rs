@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a test fails by panicking, and its counts are small")]
 
-use std::iter;
-
 use lanescope::analysis::compare::FALSE_DISCOVERIES;
 
 use super::simulated::{Found, World, simulate};
@@ -19,9 +17,10 @@ fn sum(all: &[Found], what: fn(&Found) -> usize) -> f64 {
     f64::from(u32::try_from(all.iter().map(what).sum::<usize>()).unwrap())
 }
 
-/// One, three and six processes a run, and three runs a side.
+/// One, three and six processes a run, three runs a side, and rows that have their interval alone.
 fn shapes() -> impl Iterator<Item = World> {
-    iter::once(World::QUIET).chain([(3, 1), (6, 1), (6, 3)].map(|(processes, runs)| World { processes, runs, ..World::QUIET }))
+    let shape = |(processes, runs, has_rounds)| World { processes, runs, has_rounds, ..World::QUIET };
+    [(1, 1, true), (3, 1, true), (6, 1, true), (6, 3, true), (1, 1, false), (3, 1, false), (6, 1, false)].into_iter().map(shape)
 }
 
 #[test]
@@ -30,6 +29,19 @@ fn where_nothing_changed_nothing_is_said_to_have() {
         let all = of(world);
         let wrong = all.iter().filter(|found| found.wrong > 0).count();
         assert!(wrong <= 2, "{wrong} of {COMPARISONS} comparisons have a false verdict: {world:?}");
+    }
+}
+
+/// A few cases that are far noisier than the others say nothing of how far those move from run to run.
+#[test]
+fn a_few_noisy_cases_do_not_make_the_others_look_steadier() {
+    for (processes, runs, experiment) in [(1, 2, "memory/stream"), (6, 2, "memory/stream"), (1, 3, "dispatch/empty")] {
+        let all = of(World { processes, runs, experiment, noisy: 10, rounds: 0.0005, ..World::QUIET });
+        let wrong = all.iter().filter(|found| found.wrong > 0).count();
+        assert!(
+            wrong <= 2,
+            "{wrong} of {COMPARISONS} comparisons have a false verdict: {experiment}, {runs} runs of {processes}"
+        );
     }
 }
 
@@ -57,9 +69,9 @@ fn intervals_hold_the_truth_and_are_hardly_wider_than_they_have_to_be() {
         let all = of(World { rounds, ..world });
         let held = sum(&all, |found| found.held) / sum(&all, |found| found.cases);
         let widths = all.iter().fold((0.0, 0.0), |sum, found| (sum.0 + found.widths.0, sum.1 + found.widths.1));
-        assert!(held > 0.93, "{held} of the intervals hold the truth: {rounds} {world:?}");
+        assert!(held > 0.935, "{held} of the intervals hold the truth: {rounds} {world:?}");
         assert!(
-            widths.0 < 1.35 * widths.1,
+            widths.0 < 1.3 * widths.1,
             "they are {} times as wide as they have to be: {rounds} {world:?}",
             widths.0 / widths.1
         );

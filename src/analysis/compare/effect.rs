@@ -18,17 +18,17 @@ use crate::stats::{self, Prior};
 const OF_BORROWED: f64 = 5.0;
 const SCALE_OF_BORROWED: f64 = 0.8;
 
-/// Of what is borrowed, the share that stays where at least three processes show how far they differ themselves. A guess.
-const BEYOND_PROCESSES: f64 = 0.8;
-
 /// What measures the timer itself: no rounds of batches, so that their spread says little.
-const TIMERS: [&str; 2] = ["calibration/timer", "calibration/clock"];
+pub const TIMERS: [&str; 2] = ["calibration/timer", "calibration/clock"];
 
 /// Pooled degrees of freedom from which on replicates replace what is borrowed.
 const OF_POOL: f64 = 10.0;
 
-/// A case whose replicates scatter by so many times the usual variance is an outlier, and counts for no more.
+/// A case whose replicates scatter by so many times the expected variance is an outlier, and counts for no more.
 const JUMP: f64 = 20.0;
+
+/// How often what lies between runs is found anew; it hardly changes after ten times.
+const TRIES: usize = 30;
 
 /// The least that a pool says, where replicates differ by no more than their rounds show: nothing is known better than a fiftieth of a
 /// percent.
@@ -44,7 +44,7 @@ pub struct Matched<'s> {
     /// Those of its rows that have a figure.
     pub rows: [Vec<&'s Observation>; 2],
     /// Whether times are compared, for want of figures of one unit.
-    by_time: bool,
+    pub by_time: bool,
     /// 1 where more is better, -1 where less is.
     sign: f64,
 }
@@ -67,7 +67,9 @@ pub struct Effect {
 /// How far figures of a class move from run to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BetweenRuns {
-    /// The standard deviation, as a share.
+    /// The class.
+    pub class: Repeatability,
+    /// The standard deviation, as a share; where it is borrowed, that of the rows with the fewest processes.
     pub deviation: f64,
     /// Pooled degrees of freedom of the replicates that told it; `None` where it is borrowed.
     pub measured: Option<f64>,
@@ -76,9 +78,9 @@ pub struct BetweenRuns {
 }
 
 impl BetweenRuns {
-    /// As the class is known to move.
-    fn borrowed(class: Repeatability) -> Self {
-        Self { deviation: class.between_runs(), measured: None, within: None }
+    /// As the class is known to move, in runs of at least so many processes.
+    pub fn borrowed(class: Repeatability, processes: u64) -> Self {
+        Self { class, deviation: class.between_runs(processes), measured: None, within: None }
     }
 
     /// Whether it is the least that a pool says: replicates differ by no more than their rounds show.
@@ -88,9 +90,8 @@ impl BetweenRuns {
 
     /// As the spread of a row.
     fn spread(&self, row: &Observation) -> Spread {
-        let shows_itself = self.measured.is_none() && row.processes >= 3;
-        let share = if shows_itself { BEYOND_PROCESSES } else { 1.0 };
-        Spread { variance: self.deviation.powi(2) * SCALE_OF_BORROWED * share, degrees: OF_BORROWED }
+        let deviation = if self.measured.is_some() { self.deviation } else { self.class.between_runs(row.processes) };
+        Spread { variance: deviation.powi(2) * SCALE_OF_BORROWED, degrees: OF_BORROWED }
     }
 
     /// What is known of a row's own spread, by itself and by others of the class.
@@ -124,7 +125,7 @@ impl<'s> Matched<'s> {
     /// The class that moves most.
     pub fn class(&self) -> Repeatability {
         let classes = self.rows.iter().flatten().map(|row| row.class);
-        classes.max_by(|one, other| one.between_runs().total_cmp(&other.between_runs())).unwrap_or(Repeatability::Memory)
+        classes.max_by(|one, other| one.between_runs(1).total_cmp(&other.between_runs(1))).unwrap_or(Repeatability::Memory)
     }
 
     /// The logarithms of one side's runs.
@@ -132,15 +133,33 @@ impl<'s> Matched<'s> {
         self.rows[side].iter().map(|row| self.log(row)).collect()
     }
 
-    /// What runs show themselves of the variance of one of them.
-    fn own_variance(&self) -> Option<f64> {
+    /// Whether a row of one side is a row of the other.
+    pub fn is_of_one_row(&self) -> bool {
+        let [base, new] = &self.rows;
+        let is_same = |one: &Observation, other: &Observation| {
+            Observation { run: other.run, file: other.file, line: other.line, ..one.clone() } == *other
+                && one.own.is_some_and(|own| own.variance > 0.0)
+        };
+        base.iter().any(|one| new.iter().any(|other| is_same(one, other)))
+    }
+
+    /// How far its runs lie apart; nothing where there is one a side.
+    fn own_scatter(&self) -> Option<Scatter> {
+        let (mut squares, mut degrees) = (0.0, 0.0);
+        for side in 0..2 {
+            let logs = self.logs(side)?;
+            let mean = stats::mean(&logs);
+            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+            degrees += count(logs.len()) - 1.0;
+        }
         let own: Vec<f64> = self.rows.iter().flatten().filter_map(|row| row.own.map(|own| own.variance)).collect();
-        Some(stats::mean(&own)).filter(|own| own.is_finite())
+        (degrees > 0.0 && !own.is_empty()).then(|| Scatter { variance: squares / degrees, degrees, own: stats::mean(&own) })
     }
 
     /// A side's figure: of several runs, their geometric mean.
     pub fn figure(&self, side: usize) -> Option<f64> {
-        let values: Vec<f64> = self.rows[side].iter().filter_map(|row| row.value).collect();
+        let figure = |row: &&Observation| if self.by_time { row.time } else { row.value };
+        let values: Vec<f64> = self.rows[side].iter().filter_map(figure).collect();
         match values[..] {
             [one] => Some(one),
             _ if values.iter().all(|value| *value > 0.0) => {
@@ -179,7 +198,7 @@ impl<'s> Matched<'s> {
         if self.rows.iter().flatten().any(|row| row.own.is_none()) {
             return Err("a row has too few rounds to tell how far its figure may be off");
         }
-        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class));
+        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
         let expected = sum(self.parts(&pool));
         let (inflation, degrees) = self.inflation(&pool, expected.degrees);
         let scattered = Spread { variance: expected.variance * inflation, degrees };
@@ -214,7 +233,11 @@ impl<'s> Matched<'s> {
     fn of_timer(&self, runs: [&[Run]; 2]) -> Option<f64> {
         let first = |side: usize| {
             let row = self.rows[side].first()?;
-            Some((row.time?, count(usize::try_from(row.batch?).ok()?), &runs[side][row.run]))
+            Some((
+                row.time.filter(|time| *time > 0.0)?,
+                count(usize::try_from(row.batch.filter(|batch| *batch > 0)?).ok()?),
+                &runs[side][row.run],
+            ))
         };
         let (base, new) = (first(0)?, first(1)?);
         let step = |(time, batch, run): (f64, f64, &Run)| (run.step.unwrap_or(0.0) / (time * batch)).powi(2) / 12.0;
@@ -247,7 +270,7 @@ impl<'s> Matched<'s> {
         let [new] = self.rows[1][..] else { return None };
         let device = &runs[0][base.run].device;
         let pair = new.pair.as_deref().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
-        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class));
+        let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
         let spread = sum([pair.spread?, pool.spread(new)]);
         let change = Change { log: -pair.ratio.ln(), spread };
         Some(Effect { change, class, clock: None, core_clock: None, undecided: self.undecided(class) })
@@ -292,30 +315,42 @@ pub fn pools<'m>(cases: impl Iterator<Item = &'m Matched<'m>>) -> Pools {
 }
 
 fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
-    let rows = cases.iter().flat_map(|case| case.rows.iter().flatten());
-    let within = Prior::of(rows.filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
-    let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class) };
-    let scatter = |case: &&Matched| {
-        let (mut squares, mut degrees) = (0.0, 0.0);
-        for side in 0..2 {
-            let logs = case.logs(side)?;
-            let mean = stats::mean(&logs);
-            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
-            degrees += count(logs.len()) - 1.0;
-        }
-        (degrees > 0.0).then(|| (squares / degrees, degrees))
-    };
-    let scatters: Vec<(f64, f64)> = cases.iter().filter_map(scatter).collect();
-    let degrees: f64 = scatters.iter().map(|(_, degrees)| degrees).sum();
+    let rows = || cases.iter().flat_map(|case| case.rows.iter().flatten());
+    let within = Prior::of(rows().filter_map(|row| row.own.map(|own| (own.variance, own.degrees))));
+    let fewest = rows().map(|row| row.processes).min().unwrap_or(1);
+    let borrowed = BetweenRuns { within, ..BetweenRuns::borrowed(class, fewest) };
+    let scatters: Vec<Scatter> = cases.iter().filter_map(|case| case.own_scatter()).collect();
+    let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
     if degrees < OF_POOL {
         return borrowed;
     }
-    // The mean, since cases of a class move by unlike amounts; but a few that jump say nothing of the others.
-    let most = JUMP * stats::median(&scatters.iter().map(|(squares, _)| *squares).collect::<Vec<_>>());
-    let total: f64 = scatters.iter().map(|(squares, degrees)| squares.min(most) * degrees).sum();
-    let own = stats::mean(&cases.iter().filter_map(|case| case.own_variance()).collect::<Vec<_>>());
-    let variance = total / degrees - own;
-    BetweenRuns { deviation: variance.max(0.0).sqrt().max(LEAST_SPREAD), measured: Some(degrees), within }
+    let deviation = between(&scatters, borrowed.deviation).max(LEAST_SPREAD);
+    BetweenRuns { deviation, measured: Some(degrees), ..borrowed }
+}
+
+/// How far the runs of a case lie apart.
+struct Scatter {
+    /// The variance of runs about their side's mean, and its degrees of freedom.
+    variance: f64,
+    degrees: f64,
+    /// The variance that runs show themselves.
+    own: f64,
+}
+
+/// What lies between runs, as a standard deviation, from cases of which each shows it beside its own noise: those that are measured well
+/// count most. Found by trying again with what was found; a case that jumps counts for no more than [`JUMP`] times what is expected.
+fn between(scatters: &[Scatter], first: f64) -> f64 {
+    let better = |variance: f64| {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for Scatter { variance: scattered, degrees, own } in scatters {
+            let expected = own + variance;
+            let weight = degrees / expected.powi(2);
+            sum += weight * (scattered.min(JUMP * expected) - own);
+            weights += weight;
+        }
+        (sum / weights).max(LEAST_SPREAD.powi(2))
+    };
+    (0..TRIES).fold(first.powi(2), |variance, _| better(variance)).sqrt()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never 2^53 runs, rows or passes")]

@@ -80,7 +80,7 @@ impl Gate {
     pub fn failing<'c>(&self, comparison: &'c Comparison) -> Vec<&'c Compared> {
         let mut failing: Vec<&Compared> =
             comparison.cases.iter().filter(|case| self.is_named(case) && self.fails(case)).collect();
-        let ratio = |case: &Compared| case.ratio.map_or(0.0, |ratio| ratio.value);
+        let ratio = |case: &Compared| case.effect().map_or(0.0, |ratio| ratio.value);
         failing.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
         failing
     }
@@ -94,10 +94,10 @@ impl Gate {
         match self.kind {
             // As much slower as a time that is so much longer.
             Kind::Slower => {
-                case.verdict == Verdict::Slower && case.ratio.is_some_and(|ratio| 1.0 / ratio.value - 1.0 >= self.least)
+                case.verdict == Verdict::Slower && case.effect().is_some_and(|ratio| 1.0 / ratio.value - 1.0 >= self.least)
             }
             Kind::Broken => case.verdict == Verdict::Broken,
-            Kind::WrongResult => case.status == Some(Status::WrongResult),
+            Kind::WrongResult => case.failures.contains(&Status::WrongResult),
             Kind::Missing => case.verdict == Verdict::Missing,
         }
     }

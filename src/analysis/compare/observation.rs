@@ -42,8 +42,8 @@ pub struct Observation {
     pub flags: Box<str>,
     /// Clock rate over that at the start of the process, and core clock, MHz.
     pub clock: (Option<f64>, Option<f64>),
-    /// A hash of its modules; 0 where none is told.
-    pub module: u64,
+    /// Hashes of its modules, and of their sources; 0 where none is told.
+    pub modules: [u64; 2],
     /// How much work it is.
     pub work: [Option<u64>; WORK.len()],
     /// What the driver's compiler made of it.
@@ -75,8 +75,8 @@ pub struct Pair {
 }
 
 impl Observation {
-    /// Of a row that stands here.
-    pub fn new(record: &Record, run: usize, file: usize, line: u64) -> Self {
+    /// Of a row of this status that stands here.
+    pub fn new(record: &Record, status: Status, run: usize, (file, line): (usize, u64)) -> Self {
         let ends = record.value_ci_low.zip(record.value_ci_high);
         let time_ends = record.ci_low_ns.zip(record.ci_high_ns).or(ends);
         let of_interval = || Spread::of_interval(time_ends?, record.processes, record.rounds);
@@ -84,12 +84,12 @@ impl Observation {
             true => ends.and_then(Spread::of_derived),
             false => Spread::of_rounds(&record.round_medians_ns).or_else(of_interval),
         };
-        let modules = if record.spirv_hash.is_empty() { &record.source_hash } else { &record.spirv_hash };
+        let hash = |text: &String| if text.is_empty() { 0 } else { hash64(text) };
         Self {
             run,
             file,
             line,
-            status: Status::named(&record.status).unwrap_or(Status::Error),
+            status,
             reason: record.reason.as_str().into(),
             value: record.value,
             ends,
@@ -100,7 +100,7 @@ impl Observation {
             class: class(record),
             flags: record.quality_flags.as_str().into(),
             clock: (record.clock_ratio, record.clock_mhz),
-            module: if modules.is_empty() { 0 } else { hash64(modules) },
+            modules: [hash(&record.spirv_hash), hash(&record.source_hash)],
             work: [
                 record.bytes_per_pass,
                 record.flops_per_pass,

@@ -1,6 +1,6 @@
 //! Reads the rows of both sides, one by one: of each, little more than its figure is kept.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::panic::resume_unwind;
@@ -12,14 +12,15 @@ use super::super::words::{listed, shown};
 use super::identity::IDENTITY;
 use super::observation::Observation;
 use crate::error::{Error, nearest};
-use crate::model::{AxisValue, Point};
+use crate::model::{AxisValue, Point, Status};
 use crate::record::schema::{COLUMNS, position};
 use crate::record::{ReadError, Record, Recovery};
 
 /// The columns without which rows can't be compared.
-const NEEDED: [&str; 14] = [
+const NEEDED: [&str; 15] = [
     "experiment",
     "variant",
+    "status",
     "value",
     "unit",
     "better",
@@ -233,7 +234,10 @@ impl Sides {
             [only] => return Err(Error::Usage(format!("--by {column}: all rows have {only}, so there is nothing to compare"))),
             _ => {}
         }
-        if let Some(base) = base {
+        if base.is_none() {
+            let place = self.first_in_common();
+            self.sides[..=place].rotate_right(1);
+        } else if let Some(base) = base {
             let Some(place) = names.iter().position(|name| *name == base) else {
                 return Err(Error::Usage(format!("--base {base}: {column} is one of {}", names.join(", "))));
             };
@@ -244,6 +248,14 @@ impl Sides {
         }
         self.by = Some(column.to_owned());
         Ok(())
+    }
+
+    /// The first side that has a measured case in common with another one: values of an axis may be those of several experiments.
+    fn first_in_common(&self) -> usize {
+        let all: Vec<HashSet<&str>> = self.sides.iter().map(Side::measured_keys).collect();
+        let has_common =
+            |place: &usize| all.iter().enumerate().any(|(other, keys)| other != *place && !keys.is_disjoint(&all[*place]));
+        (0..all.len()).find(has_common).unwrap_or(0)
     }
 
     fn read_file(&mut self, path: &Path, take: &mut Take) -> Result<(), Error> {
@@ -293,7 +305,11 @@ impl Sides {
     }
 
     fn take(&mut self, side: usize, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), Error> {
-        let twice = self.sides[side].take(record, key, file, line);
+        let Some(status) = Status::named(&record.status) else {
+            let (file, status) = (&self.files[file], &record.status);
+            return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
+        };
+        let twice = self.sides[side].take(record, status, key, (file, line));
         twice.map_err(|(file, first)| {
             let (file, name) = (&self.files[file], record.case_name());
             let words = "which row counts? Name the files of several runs apart, or leave one row out";
@@ -318,7 +334,7 @@ fn check_column(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "--by {name}: that is what was found, not what was measured; try device_name, driver_info, variant or an axis"
+        "--by {name}: rows of one case don't differ in it, or only in what was found; try device_name, driver_info, variant, cache or an axis"
     )))
 }
 
@@ -341,12 +357,17 @@ fn axes_without(record: &Record, column: &str) -> String {
 }
 
 impl Side {
+    /// What its measured cases are told apart by, without those of calibration, which every file may have.
+    pub fn measured_keys(&self) -> HashSet<&str> {
+        self.cases.iter().filter(|case| case.is_work()).map(|case| case.key.as_ref()).collect()
+    }
+
     /// Takes a row; fails with the file and the line of another one of its case and run that says otherwise.
-    fn take(&mut self, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), (usize, u64)> {
+    fn take(&mut self, record: &Record, status: Status, key: Box<str>, (file, line): (usize, u64)) -> Result<(), (usize, u64)> {
         let device = self.device(record);
         let run = self.run(record, file, device);
         self.runs[run].learn(record);
-        let own = Observation::new(record, run, file, line);
+        let own = Observation::new(record, status, run, (file, line));
         let place = *self.case_of.entry((key.clone(), device)).or_insert_with(|| {
             self.cases.push(SideCase::new(record, key, device));
             self.cases.len() - 1
@@ -358,10 +379,9 @@ impl Side {
         }
         match rows.iter_mut().find(|row| row.run == run) {
             // Derived figures of several caches or merges: the last one stands.
-            Some(row) if record.is_derived() || (!row.is_ok() && own.is_ok()) => *row = own,
-            Some(row) if row.is_ok() && !own.is_ok() => {}
-            Some(row) if row.is_ok() => return Err((row.file, row.line)),
-            Some(row) => *row = own,
+            Some(row) if record.is_derived() || !row.is_ok() => *row = own,
+            Some(row) if !is_untried(own.status) => return Err((row.file, row.line)),
+            Some(_) => {}
             None => rows.push(own),
         }
         Ok(())
@@ -396,7 +416,17 @@ impl Side {
     }
 }
 
+/// Whether a row says only that its case wasn't tried.
+fn is_untried(status: Status) -> bool {
+    matches!(status, Status::Planned | Status::NotRun)
+}
+
 impl SideCase {
+    /// Whether it is measured, and of more than the instrument.
+    pub fn is_work(&self) -> bool {
+        !self.is_derived && !self.experiment.starts_with("calibration/")
+    }
+
     fn new(record: &Record, key: Box<str>, device: usize) -> Self {
         Self {
             key,
@@ -410,7 +440,8 @@ impl SideCase {
             cache: record.cache.as_str().into(),
             is_derived: record.is_derived(),
             device,
-            rows: Vec::new(),
+            // Most cases have one, and room for four would be most of what is kept.
+            rows: Vec::with_capacity(1),
         }
     }
 }

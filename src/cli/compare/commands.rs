@@ -1,5 +1,6 @@
 //! What to type so that suspects are decided.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::estimate::Estimate;
@@ -25,7 +26,8 @@ enum Way<'c> {
 /// The lines: how many suspects there are, how long they take, and the commands.
 pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
     let cases = quoted(&file.display().to_string());
-    let run = format!("lanescope run --cases {cases} --preset study");
+    let cold = if suspects.are_cold() { " --cold" } else { "" };
+    let run = format!("lanescope run --cases {cases} --preset study{cold}");
     let way = way(sides, comparisons);
     let (runs, times, of_each) = match way {
         Way::Alternately { column, base } => {
@@ -51,7 +53,7 @@ pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Com
     };
     let time = estimate(suspects.len() * times, comparisons);
     let count = counted(suspects.len() as u64, "case");
-    let mut lines = vec![format!("{}: {count}: {}. These decide them, in {time}{of_each}:", file.display(), suspects.told())];
+    let mut lines = vec![format!("{}: {count}: {}. Measure them again, in {time}{of_each}:", file.display(), suspects.told())];
     lines.extend(runs.into_iter().map(|line| format!("  {line}")));
     lines
 }
@@ -66,16 +68,22 @@ fn estimate(cases: usize, comparisons: &[Comparison]) -> Estimate {
 /// Whether the sides can be measured together: devices and drivers of one host, or what isn't the device's.
 fn way<'c>(sides: &'c Sides, comparisons: &'c [Comparison]) -> Way<'c> {
     let base = sides.sides.first().map_or("", |side| side.name.as_str());
+    let differences = || comparisons.iter().flat_map(|comparison| &comparison.differences);
+    let is_one_host = || !differences().any(|difference| difference.column == "host");
     if let Some(column) = sides.by.as_deref() {
+        // A driver's versions replace each other, but for those that bring devices of their own.
+        let devices: BTreeSet<&str> =
+            sides.sides.iter().flat_map(|side| &side.devices).map(|key| key.device.as_str()).collect();
         let is_of_devices = OF_DEVICES.contains(&column);
+        if is_of_devices && (devices.len() < sides.sides.len() || !is_one_host()) {
+            return Way::Apart;
+        }
         return if is_of_devices { Way::Alternately { column, base } } else { Way::Once { column, base } };
     }
-    let differences = || comparisons.iter().flat_map(|comparison| &comparison.differences);
-    let is_one_host = !differences().any(|difference| difference.column == "host");
     // One driver's versions replace each other; drivers of several names, and devices, may be there together.
     let mut apart = ["device_name", "device_uuid", "driver_name"].into_iter();
     let found = apart.find_map(|column| differences().find(|difference| difference.column == column));
-    match found.filter(|_| is_one_host && sides.sides.iter().all(|side| side.devices.len() == 1)) {
+    match found.filter(|_| is_one_host() && sides.sides.iter().all(|side| side.devices.len() == 1)) {
         Some(difference) => Way::Alternately { column: difference.column, base: &difference.values[0] },
         None => Way::Apart,
     }

@@ -25,7 +25,7 @@ fn check(gate: &Gate, comparisons: &[Comparison]) -> Result<(), Error> {
     let text = gate.text();
     if !comparisons.iter().any(|comparison| gate.names_any(comparison)) {
         return Err(Error::Usage(format!(
-            "--fail-on {text}: no case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*"
+            "--fail-on {text}: no measured case bears such a name; it is a glob over experiments, as memory/* or sync/atomic:*"
         )));
     }
     let below = |comparison: &&Comparison| gate.least() > 0.0 && gate.least() < comparison.margin;
@@ -44,8 +44,11 @@ fn line(gate: &Gate, failing: &[&Compared], side: &str) -> Option<String> {
         1 => format!("1 case{side}"),
         count => format!("{count} cases{side}, the worst"),
     };
-    let what = match (worst.verdict, worst.ratio) {
-        (Verdict::Slower, Some(Ratio { value, low, high })) => format!("{} times as fast", ratio_between(value, low, high)),
+    let but = if worst.left.is_some() { ", but for the clocks" } else { "" };
+    let what = match (worst.verdict, worst.effect()) {
+        (Verdict::Slower, Some(Ratio { value, low, high })) => {
+            format!("{} times as fast{but}", ratio_between(value, low, high))
+        }
         _ => format!("{}: {}", worst.verdict, worst.reason),
     };
     Some(format!("--fail-on {}: {count} {}: {what}", gate.text(), worst.name()))

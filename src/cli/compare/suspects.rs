@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::Context;
 
-use crate::analysis::compare::{Compared, Comparison, SideCase, Sides, Verdict};
-use crate::model::Flag;
+use crate::analysis::compare::{Compared, Comparison, SideCase, Sides, TIMERS, Verdict};
+use crate::experiments::find;
+use crate::model::{Cache, Flag};
 
 /// The columns, as `run --cases` reads them.
 const COLUMNS: [&str; 7] = ["experiment", "variant", "case_id", "axis_values", "cache", "verdict", "why"];
@@ -81,6 +82,11 @@ impl<'c> Suspects<'c> {
         self.cases.is_empty()
     }
 
+    /// Whether they are cold.
+    pub fn are_cold(&self) -> bool {
+        self.cases.iter().any(|(case, ..)| case.cache.as_ref() == Cache::Cold.as_str())
+    }
+
     /// In words: `2 changed, 20 unclear, 8 controls`.
     pub fn told(&self) -> String {
         let one = |(why, count): (Why, usize)| {
@@ -131,16 +137,22 @@ fn chosen(comparison: &Comparison) -> Vec<(&Compared, Why)> {
     chosen
 }
 
-/// Whether more processes can tell more: nothing decides what is too short to be timed, or physically impossible.
+/// Whether more processes can tell more: nothing decides what is too short to be timed, physically impossible, or the timer's; and `run`
+/// can't measure a user's own shader.
 fn can_be_decided(case: &Compared) -> bool {
     let is_hopeless = |flag: &str| [Flag::NearFloor, Flag::Implausible].iter().any(|hopeless| hopeless.name() == flag);
-    case.ratio.is_some() && !case.flags.split(';').any(is_hopeless)
+    let can_be_run = find(&case.experiment).is_some() && !TIMERS.contains(&case.experiment.as_str());
+    case.ratio.is_some() && can_be_run && !case.flags.split(';').any(is_hopeless)
 }
 
 /// Cases that are the same, of as many families as there are.
 fn controls(comparison: &Comparison) -> Vec<&Compared> {
     let mut families: BTreeMap<&str, Vec<&Compared>> = BTreeMap::new();
-    for case in comparison.cases.iter().filter(|case| case.verdict == Verdict::Same && can_be_decided(case)) {
+    for case in comparison
+        .cases
+        .iter()
+        .filter(|case| case.verdict == Verdict::Same && can_be_decided(case) && case.family() != "calibration")
+    {
         families.entry(case.family()).or_default().push(case);
     }
     let most = families.values().map(Vec::len).max().unwrap_or(0);

@@ -91,13 +91,13 @@ pub fn shown_ratio(ratio: &Ratio) -> String {
 
 /// How large an effect is, either way.
 pub fn size(case: &Compared) -> f64 {
-    case.ratio.map_or(0.0, |ratio| ratio.value.ln().abs())
+    case.effect().map_or(0.0, |ratio| ratio.value.ln().abs())
 }
 
 /// How sure it is that a case changed at all: how often half its interval fits into its effect.
 fn sureness(case: &Compared) -> f64 {
     let half = |ratio: Ratio| (ratio.high / ratio.low).ln() / 2.0;
-    case.ratio.map_or(0.0, |ratio| size(case) / half(ratio).max(f64::MIN_POSITIVE))
+    case.effect().map_or(0.0, |ratio| size(case) / half(ratio).max(f64::MIN_POSITIVE))
 }
 
 /// The table of measured cases.

@@ -90,8 +90,8 @@ fn advice(comparison: &Comparison) -> Option<String> {
     is_much.then(|| {
         let all = comparison.cases.len();
         format!(
-            "{unclear} of {all} cases are unclear. What helps: `lanescope run --preset study` for both sides; replicate runs, as \
-             before=a.csv,b.csv; or --suspects FILE, which writes the cases to measure again."
+            "{unclear} of {all} cases are unclear. What helps: several runs of each side, as before=a.csv,b.csv, since they tell how far \
+             figures move; `lanescope run --preset study`; and --suspects FILE, which writes the cases to measure again."
         )
     })
 }

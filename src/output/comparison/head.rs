@@ -14,6 +14,9 @@ use crate::units::ratio;
 /// The differences that have a line each.
 const DIFFERENCES: usize = 8;
 
+/// What is said of a variable that isn't set, and of layers that aren't there.
+const NOTHING: &str = "(none)";
+
 /// A ratio this near to 1 is told in percent.
 const PERCENT: f64 = 0.1;
 
@@ -27,8 +30,9 @@ pub fn answer(sheet: &mut Sheet, comparison: &Comparison, names: &Names) {
     let work = || comparison.cases.iter().filter(|case| case.family() != "calibration");
     let worst = |verdict: Verdict| work().filter(move |case| case.verdict == verdict).max_by(by_size);
     for (verdict, title, tone) in [(Verdict::Slower, "Slower most", Tone::Bad), (Verdict::Faster, "Faster most", Tone::Plain)] {
-        if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(|case| case.ratio)) {
-            sheet.words(&format!("{title}: {}, {} times as fast.", names.of(case), shown_ratio(&ratio)), tone);
+        if let (Some(case), Some(ratio)) = (worst(verdict), worst(verdict).and_then(Compared::effect)) {
+            let but = if case.left.is_some() { ", but for the clocks" } else { "" };
+            sheet.words(&format!("{title}: {}, {} times as fast{but}.", names.of(case), shown_ratio(&ratio)), tone);
         }
     }
     let broken: Vec<&Compared> = comparison.cases.iter().filter(|case| case.verdict == Verdict::Broken).collect();
@@ -114,7 +118,7 @@ pub fn differences(sheet: &mut Sheet, comparison: &Comparison) {
         ])
         .whole_in("a wider terminal has them");
         for difference in told.iter().take(DIFFERENCES) {
-            let [base, new] = &difference.values;
+            let [base, new] = difference.values.each_ref().map(|value| if value.is_empty() { NOTHING } else { value });
             table.row([difference.column, base, new]);
         }
         let others: Vec<&str> = told.iter().skip(DIFFERENCES).map(|difference| difference.column).collect();

@@ -22,7 +22,8 @@ fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compare
         unit: "GB/s".to_owned(),
         flags: String::new(),
         reason: String::new(),
-        status: Some(Status::Ok),
+        left: None,
+        failures: Vec::new(),
         cache: "warm".to_owned(),
         device: String::new(),
         key: String::new(),
@@ -33,7 +34,7 @@ fn case(name: &str, axes: &str, verdict: Verdict, times: Option<f64>) -> Compare
 fn cases() -> Vec<Compared> {
     let broken = Compared {
         reason: "wrong_result: c[131071] is 8552, should be 34208 (1 of 131072 elements are wrong)".to_owned(),
-        status: Some(Status::WrongResult),
+        failures: vec![Status::WrongResult],
         ..case("sync/atomic:used", "local_size_x=256;memory=global", Verdict::Broken, None)
     };
     let coded = Compared {
@@ -68,8 +69,7 @@ fn cases() -> Vec<Compared> {
 }
 
 fn comparison() -> Comparison {
-    let borrowed =
-        |class: Repeatability| (class, BetweenRuns { deviation: class.between_runs(), measured: None, within: None });
+    let borrowed = |class: Repeatability| (class, BetweenRuns::borrowed(class, 1));
     let differs =
         |about, column, base: &str, new: &str| Difference { about, column, values: [base.to_owned(), new.to_owned()] };
     Comparison {
@@ -104,7 +104,10 @@ fn comparison() -> Comparison {
         ],
         warnings: vec!["driver and tool differ: the figures don't tell which of them moved a case".to_owned()],
         between_runs: BTreeMap::from([
-            (Repeatability::Memory, BetweenRuns { deviation: 0.000_98, measured: Some(42.0), within: None }),
+            (
+                Repeatability::Memory,
+                BetweenRuns { deviation: 0.000_98, measured: Some(42.0), ..BetweenRuns::borrowed(Repeatability::Memory, 1) },
+            ),
             borrowed(Repeatability::Core),
             borrowed(Repeatability::Launch),
         ]),

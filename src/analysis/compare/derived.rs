@@ -1,0 +1,71 @@
+//! What follows from cases on both sides: levels, banks, peaks, fits.
+
+use super::effect::Matched;
+use super::factor::Factor;
+use super::sides::SideCase;
+use super::spread::{Spread, sum};
+use super::verdict::{Change, Verdict, decide};
+use super::{Compared, Ratio};
+
+/// The unit of figures that are shares of others.
+const SHARE: &str = "ratio";
+
+/// Degrees of freedom of what they borrow.
+const DEGREES: f64 = 5.0;
+
+/// The change of a derived figure that has an interval on both sides.
+fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
+    let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()));
+    let (base, new) = (base?, new?);
+    if cases[0].unit != cases[1].unit {
+        return None;
+    }
+    let sign = if cases[0].better.as_ref() == "lower" { -1.0 } else { 1.0 };
+    let (one, other) = (base.value.filter(|value| *value > 0.0)?, new.value.filter(|value| *value > 0.0)?);
+    let class = Matched::new(cases).class().between_runs(processes);
+    let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
+    Some(Change { log: sign * (other / one).ln(), spread: sum([base.own?, new.own?, borrowed]) })
+}
+
+/// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.
+pub fn judge_derived(
+    derived: &mut [Compared],
+    pairs: &[(usize, [&SideCase; 2])],
+    (factors, processes): (&[Factor], u64),
+    margin: f64,
+) {
+    let changes: Vec<Option<Change>> = pairs.iter().map(|(_, cases)| change_of_derived(*cases, processes)).collect();
+    // A peak follows the clocks as the cases do that it is the best of.
+    let clocks = || factors.iter().filter(|factor| factor.clock.is_some());
+    let left = |change: &Change| {
+        let nearest = clocks().map(|factor| change.log - factor.log).min_by(|one, other| one.abs().total_cmp(&other.abs()));
+        Change { log: nearest.filter(|left| left.abs() < change.log.abs()).unwrap_or(change.log), ..*change }
+    };
+    let known: Vec<Change> = changes.iter().flatten().map(left).collect();
+    let mut decided = decide(&known, margin).into_iter();
+    for ((place, cases), change) in pairs.iter().zip(changes) {
+        let compared = &mut derived[*place];
+        compared.ratio = change.map(|change| Ratio::new(&change));
+        let verdict = change.and_then(|_| decided.next()).unwrap_or(Verdict::Unclear);
+        let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
+        let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
+        // A share changes with what it is a share of: neither way is faster.
+        let has_no_better = cases[0].better.is_empty() || cases[0].unit.as_ref() == SHARE;
+        let is_neither_better = has_no_better && matches!(verdict, Verdict::Faster | Verdict::Slower);
+        compared.verdict = match verdict {
+            _ if base == new => Verdict::Same,
+            _ if is_neither_better || (change.is_none() && is_count) => Verdict::Changed,
+            verdict => verdict,
+        };
+        if change.is_none() && compared.verdict == Verdict::Unclear {
+            let why =
+                if cases[0].unit == cases[1].unit { "it has no interval" } else { "it has another unit on the other side" };
+            compared.because(why);
+        }
+    }
+}
+
+/// Whether a derived figure is a count, which no noise moves by a little.
+fn is_count(unit: &str) -> bool {
+    !unit.contains('/') && !["ns", SHARE].contains(&unit)
+}

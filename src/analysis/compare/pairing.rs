@@ -1,0 +1,352 @@
+//! The cases of two sides, put together and decided.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::words::counted;
+use super::clocks::Left;
+use super::code::note_code;
+use super::derived::judge_derived;
+use super::effect::{Effect, Matched, Pools, pools};
+use super::factor::{Factor, Share, factors};
+use super::identity::{self, About, Difference};
+use super::observation::{Observation, WORK};
+use super::sides::{DeviceKey, Side, SideCase, Sides};
+use super::verdict::{Change, Verdict, decide};
+use super::{Compared, Comparison, Ratio, Terms, is_failure, total};
+use crate::error::Error;
+use crate::model::Repeatability;
+
+/// A change within this share is none, on a GPU and on a processor.
+const MARGIN: f64 = 0.01;
+const MARGIN_ON_PROCESSOR: f64 = 0.05;
+
+/// Cases that a message names.
+const MOST_NAMED: usize = 5;
+
+/// The cases of two sides, put together.
+pub struct Pairing<'s> {
+    sides: [&'s Side; 2],
+    by: Option<&'s str>,
+    terms: Terms,
+    /// Every case of either side.
+    all: Vec<[Option<&'s SideCase>; 2]>,
+    differences: Vec<Difference>,
+    warnings: Vec<String>,
+}
+
+/// How a case ended on one side.
+enum Fate<'s> {
+    /// With a figure.
+    Figure,
+    /// It failed, in so many of its runs.
+    Failed(&'s Observation, usize),
+    /// It has no figure, for this reason.
+    Nothing(String),
+}
+
+impl<'s> Pairing<'s> {
+    /// Puts the cases of two sides together.
+    ///
+    /// # Errors
+    /// Sides that have nothing in common, or whose rows can't be compared.
+    pub fn new(sides: &'s Sides, pair: [&'s Side; 2], terms: Terms) -> Result<Self, Error> {
+        let by = sides.by.as_deref();
+        let slots = slots(pair)?;
+        let [base, new] = pair;
+        // By force, cold rows are those of warm cases.
+        let is_by_name = terms.is_forced && by.is_none();
+        let key = |side: usize, case: &SideCase| {
+            let key = if is_by_name { name(case) } else { case.key.to_string() };
+            (key, slots[side][case.device])
+        };
+        let others: HashMap<(String, usize), &SideCase> = new.cases.iter().map(|case| (key(1, case), case)).collect();
+        let known: HashSet<(String, usize)> = base.cases.iter().map(|case| key(0, case)).collect();
+        let with_other = |case: &'s SideCase| [Some(case), others.get(&key(0, case)).copied()];
+        let mut all: Vec<[Option<&SideCase>; 2]> = base.cases.iter().map(with_other).collect();
+        all.extend(new.cases.iter().filter(|case| !known.contains(&key(1, case))).map(|case| [None, Some(case)]));
+        let mut differences = identity::differences(base, new);
+        differences.retain(|difference| by != Some(difference.column));
+        let warnings = identity::warning(&differences).into_iter().collect();
+        let pairing = Self { sides: pair, by, terms, all, differences, warnings };
+        pairing.check()?;
+        Ok(pairing)
+    }
+
+    /// Refuses what can't be compared.
+    fn check(&self) -> Result<(), Error> {
+        let names = self.sides.map(|side| side.name.as_str()).join(" and ");
+        let both = || self.all.iter().filter_map(|cases| Some([cases[0]?, cases[1]?])).filter(|[base, _]| !base.is_derived);
+        // Every file may have these, whatever it is about.
+        let have_work = self.sides.iter().all(|side| side.cases.iter().any(SideCase::is_work));
+        if !both().any(|[base, _]| !have_work || base.is_work()) {
+            let caches =
+                self.sides.map(|side| side.cases.iter().find(|case| case.is_work()).map_or("", |case| case.cache.as_ref()));
+            let why = match caches {
+                [one, other] if one != other && !one.is_empty() && !other.is_empty() => {
+                    format!(
+                        "the rows of one are {one}, of the other {other}, and cold rows compare with cold ones (--force compares them all \
+                         the same)"
+                    )
+                }
+                _ => "were they measured with other filters, axes or presets?".to_owned(),
+            };
+            return Err(Error::Usage(format!("{names} have no case in common: {why}")));
+        }
+        if self.terms.is_forced {
+            return Ok(());
+        }
+        let refuse =
+            |why: String| Err(Error::Usage(format!("{names} can't be compared: {why} (--force compares them all the same)")));
+        if let Some(difference) = self.differences.iter().find(|difference| difference.about == About::Validation) {
+            let [base, new] = &difference.values;
+            return refuse(format!("validation is {base} on one side and {new} on the other, and it slows everything down"));
+        }
+        let named = |of: &dyn Fn(&[&SideCase; 2]) -> bool| {
+            let cases: Vec<String> = both().filter(|cases| of(cases)).map(|[base, _]| name(base)).collect();
+            let more = if cases.len() > MOST_NAMED { format!(" and {} more", cases.len() - MOST_NAMED) } else { String::new() };
+            (!cases.is_empty()).then(|| format!("{}{more}", cases.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ")))
+        };
+        let has_figures =
+            |[base, new]: &[&SideCase; 2]| [base, new].iter().all(|case| case.rows.iter().any(Observation::is_ok));
+        if let Some(cases) = named(&|cases| has_figures(cases) && cases[0].unit != cases[1].unit) {
+            return refuse(format!("the figures of {cases} have other units"));
+        }
+        let batches = |case: &SideCase| case.rows.iter().filter(|row| row.is_ok()).any(|row| row.batch != Some(1));
+        let is_mixed = |[base, new]: &[&SideCase; 2]| base.cache != new.cache && (batches(base) || batches(new));
+        if let Some(cases) = named(&is_mixed) {
+            return refuse(format!(
+                "cold rows compare only with warm ones of one pass a sample (batch 1), unlike those of {cases}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Compares them.
+    pub fn compared(mut self) -> Result<Comparison, Error> {
+        let (mut matched, mut derived_pairs) = (Vec::new(), Vec::new());
+        let (mut cases, mut derived, mut neither) = (Vec::new(), Vec::new(), 0);
+        for pair in &self.all {
+            let is_derived = pair.iter().flatten().any(|case| case.is_derived);
+            let Some(mut compared) = self.fate(pair) else {
+                neither += usize::from(!is_derived);
+                continue;
+            };
+            compared.device = self.device(pair);
+            match (is_derived, pair, compared.verdict) {
+                (true, [Some(base), Some(new)], Verdict::Unclear) => {
+                    derived_pairs.push((derived.len(), [*base, *new]));
+                    derived.push(compared);
+                }
+                (true, ..) => derived.push(compared),
+                (_, [Some(base), Some(new)], Verdict::Unclear) => {
+                    matched.push((cases.len(), Matched::new([base, new])));
+                    cases.push(compared);
+                }
+                _ => cases.push(compared),
+            }
+        }
+        let runs = self.sides.map(|side| side.runs.as_slice());
+        let between_runs = pools(matched.iter().map(|(_, case)| case));
+        let is_processor = between_runs.contains_key(&Repeatability::Processor);
+        let margin = self.terms.margin.unwrap_or(if is_processor { MARGIN_ON_PROCESSOR } else { MARGIN });
+        let effects: Vec<(usize, &Matched, Effect)> = matched
+            .iter()
+            .filter_map(|(place, case)| {
+                let compared = &mut cases[*place];
+                compared.figures = [case.figure(0), case.figure(1)];
+                if case.by_time {
+                    "ns".clone_into(&mut compared.unit);
+                }
+                match case.effect(&between_runs, runs) {
+                    Ok(effect) => Some((*place, case, effect)),
+                    Err(why) => {
+                        compared.because(why);
+                        None
+                    }
+                }
+            })
+            .collect();
+        let factors = self.judge(&mut cases, &effects, margin);
+        let rows = matched.iter().flat_map(|(_, case)| case.rows.iter().flatten());
+        let processes = rows.map(|row| row.processes).min().unwrap_or(1);
+        judge_derived(&mut derived, &derived_pairs, (&factors, processes), margin);
+        let code = note_code(&mut cases, &effects.iter().map(|(place, case, _)| (*place, *case)).collect::<Vec<_>>());
+        let totals =
+            total::totals(effects.iter().filter(|(.., effect)| effect.undecided.is_none()).map(|(place, _, effect)| {
+                (cases[*place].family(), effect, between_runs.get(&effect.class).map_or(0.0, |pool| pool.deviation))
+            }));
+        if matched.iter().any(|(_, case)| case.is_of_one_row()) && self.by.is_none() {
+            self.warnings.push("some rows are the same on both sides: of one run, or of one file".to_owned());
+        }
+        Ok(Comparison {
+            names: self.sides.map(|side| side.name.clone()),
+            cases,
+            derived,
+            neither,
+            totals,
+            factors,
+            code,
+            differences: self.differences,
+            warnings: self.warnings,
+            between_runs,
+            margin,
+        })
+    }
+
+    /// The name of a case's device, where a side has several; those of one name are told apart by their UUIDs.
+    fn device(&self, pair: &[Option<&'s SideCase>; 2]) -> String {
+        let found = self.sides.iter().zip(pair).find_map(|(side, case)| Some((&side.devices, (*case)?.device)));
+        let Some((devices, place)) = found.filter(|(devices, _)| devices.len() > 1) else { return String::new() };
+        let DeviceKey { name, device: uuid, .. } = &devices[place];
+        let is_alone = devices.iter().filter(|other| other.name == *name).count() == 1;
+        if is_alone { name.clone() } else { format!("{name} ({}...)", uuid.chars().take(8).collect::<String>()) }
+    }
+
+    /// What a case is before figures are compared: `unclear` where both sides have one. Nothing where neither has.
+    fn fate(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Compared> {
+        let said = |verdict: Verdict, reason: String| Some(Compared::new(*pair, verdict, reason));
+        let new_fate = fate(pair[1]);
+        // A base that failed now and then has figures all the same.
+        let base_fate =
+            if pair[0].is_some_and(|case| case.rows.iter().any(Observation::is_ok)) { Fate::Figure } else { fate(pair[0]) };
+        let failed = |row: &Observation, times: usize| {
+            let runs = pair[1].map_or(0, |case| case.rows.len());
+            let often = if runs > 1 { format!(" in {times} of {runs} runs") } else { String::new() };
+            format!("{}{often}: {}", row.status, row.reason)
+        };
+        match (base_fate, new_fate) {
+            (Fate::Figure, Fate::Figure) => match self.other_basis(pair) {
+                Some(reason) => {
+                    let mut compared = Compared::new(*pair, Verdict::Changed, reason);
+                    compared.ratio = self.rough_ratio(pair);
+                    Some(compared)
+                }
+                None => said(Verdict::Unclear, String::new()),
+            },
+            // It failed now and then before as well.
+            (Fate::Figure, Fate::Failed(row, times)) if matches!(fate(pair[0]), Fate::Failed(..)) => {
+                said(Verdict::Failing, failed(row, times))
+            }
+            (Fate::Figure, Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
+            (Fate::Figure, Fate::Nothing(reason)) => said(Verdict::Missing, reason),
+            (Fate::Failed(row, _), Fate::Figure) => said(Verdict::Fixed, format!("{}: {}", row.status, row.reason)),
+            (Fate::Failed(..), Fate::Failed(row, times)) => said(Verdict::Failing, failed(row, times)),
+            (Fate::Failed(row, _), Fate::Nothing(reason)) => said(Verdict::Missing, format!("{reason}; {} before", row.status)),
+            (Fate::Nothing(reason), Fate::Figure) => said(Verdict::New, reason),
+            (Fate::Nothing(_), Fate::Failed(row, times)) => said(Verdict::Broken, failed(row, times)),
+            (Fate::Nothing(_), Fate::Nothing(_)) => None,
+        }
+    }
+
+    /// Why the figures of a case have different bases, where they have.
+    fn other_basis(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<String> {
+        let [Some(base), Some(new)] = pair else { return None };
+        // What differs in an axis or a variant is to differ in these, and what is derived has none.
+        if base.is_derived || base.case_id != new.case_id {
+            return None;
+        }
+        let [base, new] = [base, new].map(|case| case.rows.iter().find(|row| row.is_ok()));
+        let (base, new) = (base?, new?);
+        let told = base.modules.iter().zip(&new.modules).find(|(base, new)| **base != 0 && **new != 0);
+        if told.is_some_and(|(base, new)| base != new) {
+            return Some("the shader is another one".to_owned());
+        }
+        let differs = |(place, name): (usize, &&str)| match (base.work[place], new.work[place]) {
+            (Some(one), Some(other)) if one != other => Some(format!("{name} is {one} on one side, {other} on the other")),
+            _ => None,
+        };
+        WORK.iter().enumerate().find_map(differs)
+    }
+
+    /// The ratio of figures that have different bases.
+    fn rough_ratio(&self, pair: &[Option<&'s SideCase>; 2]) -> Option<Ratio> {
+        let [Some(base), Some(new)] = pair else { return None };
+        let matched = Matched::new([base, new]);
+        let effect = matched.effect(&Pools::new(), self.sides.map(|side| side.runs.as_slice())).ok()?;
+        Some(Ratio::new(&effect.change))
+    }
+
+    /// Finds what cases share, and decides of each.
+    fn judge(&self, cases: &mut [Compared], effects: &[(usize, &Matched, Effect)], margin: f64) -> Vec<Factor> {
+        let decisive: Vec<&(usize, &Matched, Effect)> =
+            effects.iter().filter(|(.., effect)| effect.undecided.is_none()).collect();
+        let shares: Vec<Share> =
+            decisive.iter().map(|(_, case, effect)| Share { experiment: &case.cases[0].experiment, effect }).collect();
+        let factors = factors(&shares, margin);
+        let left: Vec<Left> = decisive.iter().map(|(.., effect)| Left::of(effect, &factors, margin)).collect();
+        let changes: Vec<Change> = left.iter().map(|left| left.change).collect();
+        for (((place, ..), verdict), left) in decisive.iter().zip(decide(&changes, margin)).zip(left) {
+            let compared = &mut cases[*place];
+            compared.verdict = verdict;
+            if left.is_clocks {
+                let rest = Ratio::new(&left.change);
+                if matches!(verdict, Verdict::Faster | Verdict::Slower) {
+                    compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
+                }
+                compared.left = Some(rest);
+            }
+            left.words.iter().for_each(|words| compared.because(words));
+        }
+        for (place, _, effect) in effects {
+            cases[*place].ratio = Some(Ratio::new(&effect.change));
+            if let Some(why) = &effect.undecided {
+                cases[*place].because(why);
+            }
+        }
+        factors
+    }
+}
+
+/// How a case ended, over all runs of a side: a failure in any of them counts.
+fn fate(case: Option<&SideCase>) -> Fate<'_> {
+    let Some(case) = case else { return Fate::Nothing("it has no row".to_owned()) };
+    let is_failed = |row: &&Observation| is_failure(row.status);
+    if let Some(failed) = case.rows.iter().find(is_failed) {
+        return Fate::Failed(failed, case.rows.iter().filter(is_failed).count());
+    }
+    if case.rows.iter().any(Observation::is_ok) {
+        return Fate::Figure;
+    }
+    let reason = case.rows.first().map_or_else(String::new, |row| {
+        let parts = [row.status.as_str(), &row.reason];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
+    });
+    Fate::Nothing(reason)
+}
+
+/// Which devices of two sides stand for each other: the only ones of both, else those of one UUID or name.
+fn slots(sides: [&Side; 2]) -> Result<[Vec<usize>; 2], Error> {
+    if sides.iter().all(|side| side.devices.len() == 1) {
+        return Ok([vec![0], vec![0]]);
+    }
+    let mut known: Vec<&str> = Vec::new();
+    let mut slots = [Vec::new(), Vec::new()];
+    for (side, slots) in sides.iter().zip(&mut slots) {
+        for device in &side.devices {
+            let place = known.iter().position(|uuid| *uuid == device.device).unwrap_or_else(|| {
+                known.push(&device.device);
+                known.len() - 1
+            });
+            if slots.contains(&place) {
+                let (name, side) = (&device.name, &side.name);
+                return Err(Error::Usage(format!(
+                    "{side} holds rows of {name} with several drivers: a side has one for each device; compare drivers by `--by driver_info`"
+                )));
+            }
+            slots.push(place);
+        }
+    }
+    if slots[0].iter().any(|slot| slots[1].contains(slot)) {
+        return Ok(slots);
+    }
+    let counts = sides.map(|side| format!("{} has {}", side.name, counted(side.devices.len() as u64, "device")));
+    Err(Error::Usage(format!(
+        "{}, and none is the same: put the rows of each device into a file of its own, or compare those of one file by `--by device_uuid`",
+        counts.join(", ")
+    )))
+}
+
+fn name(case: &SideCase) -> String {
+    let parts = [&case.experiment, &case.variant, &case.axes].map(|part| part.as_ref()).into_iter();
+    parts.filter(|part: &&str| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
