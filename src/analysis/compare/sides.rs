@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
-use std::{mem, thread};
+use std::thread;
 
 use super::super::words::{listed, shown};
 use super::identity::IDENTITY;
@@ -34,10 +33,6 @@ const NEEDED: [&str; 15] = [
     "device_type",
     "run_id",
 ];
-
-/// Rows that are handed on at once, and how often before any is taken.
-const CHUNK: usize = 256;
-const CHUNKS_AHEAD: usize = 16;
 
 /// Of these groups, only what says how a row came to be tells sides apart.
 const GROUPS: [&str; 3] = ["how", "case", "identity"];
@@ -132,8 +127,8 @@ pub struct Run {
     pub sentinel: Option<f64>,
 }
 
-/// What takes a row that stands at a line of a file.
-type Take<'t> = dyn FnMut(&mut Sides, &Record, usize, u64) -> Result<(), Error> + 't;
+/// What takes a row that stands at this line.
+type Take<'t> = dyn FnMut(&Record, u64) -> Result<(), Error> + 't;
 
 /// The sides, and what to know of their files.
 #[derive(Debug, Default)]
@@ -170,40 +165,59 @@ impl Sides {
         let mut all = Self::default();
         for (place, (name, records)) in sides.into_iter().enumerate() {
             all.files.push(name.to_owned());
-            all.sides.push(Side { name: name.to_owned(), ..Side::default() });
+            let mut side = Side { name: name.to_owned(), ..Side::default() };
             for (record, line) in records.iter().zip(2..) {
-                all.take(place, record, record.case_id.as_str().into(), place, line)?;
+                side.add(record, record.case_id.as_str().into(), (place, line), &all.files)?;
             }
+            all.sides.push(side);
         }
         Ok(all)
     }
 
+    /// Reads all files of a side one after the other, and sides beside each other.
     fn read_files(&mut self, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
-        for (name, path) in files {
-            let known = name.as_ref().and_then(|name| self.sides.iter().position(|side| side.name == *name));
-            let side = known.unwrap_or_else(|| {
-                let name = name.clone().unwrap_or_else(|| shown(path));
-                self.sides.push(Side { name, ..Side::default() });
-                self.sides.len() - 1
-            });
-            self.read_file(path, &mut |sides, record, file, line| {
-                let key = record.case_id.as_str().into();
-                sides.take(side, record, key, file, line)
-            })?;
+        self.files = files.iter().map(|(_, path)| input_name(path)).collect();
+        let mut sides: Vec<(String, Vec<usize>)> = Vec::new();
+        for (place, (name, _)) in files.iter().enumerate() {
+            match sides.iter_mut().find(|(known, _)| name.as_ref() == Some(known)) {
+                Some((_, places)) => places.push(place),
+                None => sides.push((name.clone().unwrap_or_else(|| self.files[place].clone()), vec![place])),
+            }
         }
-        match self.sides.as_slice() {
-            [_, _, ..] => Ok(()),
-            _ => Err(Error::Usage(
-                "two sides are needed: name another file, or compare the rows of one by --by COLUMN".to_owned(),
-            )),
+        if sides.len() < 2 {
+            let words = "two sides are needed: name another file, or compare the rows of one by --by COLUMN";
+            return Err(Error::Usage(words.to_owned()));
         }
+        let names = &self.files;
+        let read = |name: String, places: Vec<usize>| {
+            let (mut side, mut notes) = (Side { name, ..Side::default() }, Vec::new());
+            for place in places {
+                let note = read_file(&names[place], &files[place].1, &mut |record, line| {
+                    side.add(record, record.case_id.as_str().into(), (place, line), names)
+                })?;
+                notes.extend(note);
+            }
+            Ok((side, notes))
+        };
+        let read = &read;
+        let all: Vec<Result<(Side, Vec<String>), Error>> = thread::scope(|scope| {
+            let threads: Vec<_> = sides.into_iter().map(|(name, places)| scope.spawn(move || read(name, places))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        for side in all {
+            let (side, notes) = side?;
+            self.sides.push(side);
+            self.notes.extend(notes);
+        }
+        Ok(())
     }
 
     fn read_by(&mut self, column: &str, base: Option<&str>, files: &[PathBuf]) -> Result<(), Error> {
         check_column(column)?;
         let (mut axes, mut without) = (BTreeSet::new(), 0_u64);
-        for path in files {
-            self.read_file(path, &mut |sides, record, file, line| {
+        let names: Vec<String> = files.iter().map(|path| input_name(path)).collect();
+        for (place, path) in files.iter().enumerate() {
+            let note = read_file(&names[place], path, &mut |record, line| {
                 let name = record.cell(column).map(|cell| cell.to_string()).unwrap_or_default();
                 if name.is_empty() {
                     axes.extend(record.by_axis.keys().cloned());
@@ -211,13 +225,15 @@ impl Sides {
                     return Ok(());
                 }
                 let key = key_without(record, column).into();
-                let side = sides.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
-                    sides.sides.push(Side { name, ..Side::default() });
-                    sides.sides.len() - 1
+                let side = self.sides.iter().position(|side| side.name == name).unwrap_or_else(|| {
+                    self.sides.push(Side { name, ..Side::default() });
+                    self.sides.len() - 1
                 });
-                sides.take(side, record, key, file, line)
+                self.sides[side].add(record, key, (place, line), &names)
             })?;
+            self.notes.extend(note);
         }
+        self.files = names;
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
         match names[..] {
             [] if position(column).is_some() => {
@@ -257,65 +273,37 @@ impl Sides {
             |place: &usize| all.iter().enumerate().any(|(other, keys)| other != *place && !keys.is_disjoint(&all[*place]));
         (0..all.len()).find(has_common).unwrap_or(0)
     }
+}
 
-    fn read_file(&mut self, path: &Path, take: &mut Take) -> Result<(), Error> {
-        let usage = |error: ReadError| Error::Usage(error.to_string());
-        let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(path) };
-        let input: Box<dyn Read + Send> = if path == Path::new("-") {
-            Box::new(io::stdin())
-        } else {
-            Box::new(File::open(path).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
-        };
-        let mut recovery = Recovery::new(name.as_str(), input).map_err(usage)?;
-        let missing = lacking(&recovery);
-        if !missing.is_empty() {
-            let missing = listed(missing);
-            let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
-            return Err(Error::Usage(words));
-        }
-        self.files.push(name.clone());
-        let (file, mut count) = (self.files.len() - 1, 0_u64);
-        // Reading text and taking rows take about as long.
-        thread::scope(|scope| {
-            let (sender, receiver) = sync_channel::<Vec<(Record, u64)>>(CHUNKS_AHEAD);
-            let reading = scope.spawn(move || {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                while let Some(record) = recovery.next() {
-                    chunk.push((record?, recovery.line()));
-                    if chunk.len() == CHUNK && sender.send(mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {
-                        break;
-                    }
-                }
-                let _ = sender.send(chunk);
-                Ok(recovery.cut())
-            });
-            for (record, line) in receiver.iter().flatten() {
-                take(self, &record, file, line)?;
-                count += 1;
-            }
-            let read = reading.join().unwrap_or_else(|panic| resume_unwind(panic));
-            if let Some(cut) = read.map_err(usage)? {
-                self.notes.push(format!("{name}: {cut} and is left out"));
-            }
-            if count == 0 {
-                return Err(Error::Usage(format!("{name} holds no rows")));
-            }
-            Ok(())
-        })
-    }
+/// What an input is called.
+fn input_name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { shown(path) }
+}
 
-    fn take(&mut self, side: usize, record: &Record, key: Box<str>, file: usize, line: u64) -> Result<(), Error> {
-        let Some(status) = Status::named(&record.status) else {
-            let (file, status) = (&self.files[file], &record.status);
-            return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
-        };
-        let twice = self.sides[side].take(record, status, key, (file, line));
-        twice.map_err(|(file, first)| {
-            let (file, name) = (&self.files[file], record.case_name());
-            let words = "which row counts? Name the files of several runs apart, or leave one row out";
-            Error::Usage(format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}"))
-        })
+/// Reads a file row by row; tells what of it was left out.
+fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>, Error> {
+    let usage = |error: ReadError| Error::Usage(error.to_string());
+    let input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
+    };
+    let mut recovery = Recovery::new(name, input).map_err(usage)?;
+    let missing = lacking(&recovery);
+    if !missing.is_empty() {
+        let missing = listed(missing);
+        let words = format!("{name} lacks {missing}: rows can't be compared without; were they left out by --columns?");
+        return Err(Error::Usage(words));
     }
+    let mut count = 0_u64;
+    while let Some(record) = recovery.next() {
+        take(&record.map_err(usage)?, recovery.line())?;
+        count += 1;
+    }
+    if count == 0 && recovery.cut().is_none() {
+        return Err(Error::Usage(format!("{name} holds no rows")));
+    }
+    Ok(recovery.cut().map(|cut| format!("{name}: {cut} and is left out")))
 }
 
 /// The columns that a file lacks; of those that tell how far a figure may be off, one way is enough.
@@ -360,6 +348,20 @@ impl Side {
     /// What its measured cases are told apart by, without those of calibration, which every file may have.
     pub fn measured_keys(&self) -> HashSet<&str> {
         self.cases.iter().filter(|case| case.is_work()).map(|case| case.key.as_ref()).collect()
+    }
+
+    /// Takes a row that stands in this file, of these, at this line.
+    fn add(&mut self, record: &Record, key: Box<str>, (file, line): (usize, u64), files: &[String]) -> Result<(), Error> {
+        let Some(status) = Status::named(&record.status) else {
+            let (file, status) = (&files[file], &record.status);
+            return Err(Error::Usage(format!("{file}, line {line}, column `status`: `{status}` is none that a case can have")));
+        };
+        let twice = self.take(record, status, key, (file, line));
+        twice.map_err(|(file, first)| {
+            let (file, name) = (&files[file], record.case_name());
+            let words = "which row counts? Name the files of several runs apart, or leave one row out";
+            Error::Usage(format!("{file}, lines {first} and {line}: {name} has two results of one run and device: {words}"))
+        })
     }
 
     /// Takes a row; fails with the file and the line of another one of its case and run that says otherwise.
