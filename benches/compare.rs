@@ -1,7 +1,7 @@
 //! Comparison of rows whose truth is known: how often is it right?
 //!
-//! `cargo bench --bench compare [-- COMPARISONS]` simulates so many comparisons (1,000 if none is said) of 200 cases in each of many
-//! worlds, and prints of each: comparisons with any false verdict, the mean share of false ones among all verdicts, unchanged cases that
+//! `cargo bench --bench compare [-- COMPARISONS [WORD...]]` simulates so many comparisons (1,000 if none is said) of 200 cases in each of
+//! many worlds, or of those whose line has all of these words, and prints of each: comparisons with any false verdict, the mean share of false ones among all verdicts, unchanged cases that
 //! are called the same, changed ones that are found, intervals that hold the truth, and how wide these are beside those of one who knows
 //! all spreads. `tests/host/truth.rs` holds a short form to its bounds.
 
@@ -15,7 +15,9 @@ use rayon::prelude::*;
 use simulated::{Found, World, simulate};
 
 fn main() {
-    let comparisons = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(1000);
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let comparisons = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1000);
+    let words: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<u64>().is_err()).collect();
     println!("any_false false_share same_% found_% held_% width  world");
     for experiment in ["peak/arith", "memory/stream", "dispatch/empty"] {
         for (processes, runs) in [(1, 1), (3, 1), (6, 1), (1, 3), (6, 3)] {
@@ -24,7 +26,10 @@ fn main() {
                     for (is_uneven, has_rounds) in [(false, true), (true, true), (false, false)] {
                         let world =
                             World { experiment, processes, runs, rounds, changed, is_uneven, has_rounds, ..World::QUIET };
-                        print(&world, comparisons);
+                        let name = name(&world);
+                        if words.iter().all(|word| name.contains(word.as_str())) {
+                            print(&world, &name, comparisons);
+                        }
                     }
                 }
             }
@@ -32,7 +37,20 @@ fn main() {
     }
 }
 
-fn print(world: &World, comparisons: u64) {
+fn name(world: &World) -> String {
+    format!(
+        "{} {}x{} rounds {:.2} % changed {:?}{}{}",
+        world.experiment,
+        world.runs,
+        world.processes,
+        100.0 * world.rounds,
+        world.changed,
+        if world.is_uneven { " uneven" } else { "" },
+        if world.has_rounds { "" } else { " intervals alone" },
+    )
+}
+
+fn print(world: &World, name: &str, comparisons: u64) {
     let all: Vec<Found> = (0..comparisons).into_par_iter().map(|seed| simulate(world, seed)).collect();
     let sum = |of: fn(&Found) -> usize| all.iter().map(of).sum::<usize>() as f64;
     let any = all.iter().filter(|found| found.wrong > 0).count() as f64 / all.len() as f64;
@@ -41,17 +59,10 @@ fn print(world: &World, comparisons: u64) {
     let changed = world.changed.0 as f64 * all.len() as f64;
     let widths = all.iter().fold((0.0, 0.0), |sum, found| (sum.0 + found.widths.0, sum.1 + found.widths.1));
     println!(
-        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2}  {} {}x{} rounds {:.2} % changed {:?}{}{}",
+        "{any:9.3} {share:11.4} {:6.1} {:7.1} {:6.1} {:5.2}  {name}",
         100.0 * sum(|found| found.same) / (sum(|found| found.cases) - changed),
         100.0 * sum(|found| found.right) / changed,
         100.0 * sum(|found| found.held) / sum(|found| found.cases),
         widths.0 / widths.1,
-        world.experiment,
-        world.runs,
-        world.processes,
-        100.0 * world.rounds,
-        world.changed,
-        if world.is_uneven { " uneven" } else { "" },
-        if world.has_rounds { "" } else { " intervals alone" },
     );
 }

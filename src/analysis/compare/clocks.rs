@@ -32,7 +32,9 @@ impl Left {
     /// Where it explains nothing, it adds to what isn't known.
     pub fn of(effect: &Effect, factors: &[Factor], margin: f64) -> Self {
         let Change { log, spread } = effect.change;
-        let own = effect.clock.filter(|_| effect.class == Repeatability::Core);
+        let is_bound = effect.class == Repeatability::Core;
+        // Caches and the ways to them go at the core's clock, memory doesn't.
+        let own = effect.clock.filter(|_| is_bound || effect.class == Repeatability::Memory);
         let factor =
             factors.iter().find(|factor| factor.class == effect.class && factor.clock.is_some()).map(|factor| factor.log);
         let agrees = |own: &f64| factor.is_none_or(|factor| (own - factor).abs() <= AGREEMENT * factor.abs());
@@ -44,7 +46,8 @@ impl Left {
             (true, Some(_)) => UNSURE_TOGETHER,
             (true, None) => UNSURE_ALONE,
             (false, Some(_)) => UNSURE_ALONE,
-            (false, None) => 1.0,
+            (false, None) if is_bound => 1.0,
+            (false, None) => 0.0,
         };
         let unknown = Spread { variance: (clock * unsure).powi(2), degrees: f64::INFINITY };
         let log = if is_clocks { log - clock } else { log };
@@ -94,6 +97,12 @@ mod tests {
         assert_eq!(core(-1.2, Some(-1.2), Some(-2.0)), (0.0, 0.12), "its own clock is nearer to it");
         assert_eq!(core(0.0, None, Some(-5.0)).0, 0.0, "one that didn't follow isn't faster");
         assert_eq!(core(-2.0, Some(0.1), Some(-2.0)), (0.0, 0.2), "its own clock is another matter");
-        assert_eq!(left(Repeatability::Memory, -2.0, Some(-2.0), Some(-2.0)), (-2.0, 0.01));
+        let memory = |percent, clock| left(Repeatability::Memory, percent, Some(clock), Some(-2.0));
+        assert_eq!(
+            (memory(0.8, 0.9).0, memory(0.0, 0.9)),
+            (-0.1, (0.0, 0.01)),
+            "caches follow the core's clock, memory doesn't"
+        );
+        assert_eq!(left(Repeatability::Launch, -2.0, Some(-2.0), Some(-2.0)), (-2.0, 0.01));
     }
 }
