@@ -41,7 +41,9 @@ impl Left {
         let Some(clock) = own.filter(agrees).or(factor) else {
             return Self { change: effect.change, is_clocks: false, words: None };
         };
-        let is_clocks = (log - clock).abs() < log.abs();
+        // A core's clock is a small part of a large change of memory's, and none of it.
+        let most_left = if is_bound || factor.is_some() { log.abs() } else { log.abs() / 2.0 };
+        let is_clocks = (log - clock).abs() < most_left;
         let unsure = match (is_clocks, factor) {
             (true, Some(_)) => UNSURE_TOGETHER,
             (true, None) => UNSURE_ALONE,

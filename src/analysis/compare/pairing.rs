@@ -280,7 +280,7 @@ impl<'s> Pairing<'s> {
             compared.verdict = verdict;
             if left.is_clocks {
                 let rest = Ratio::new(&left.change);
-                if matches!(verdict, Verdict::Faster | Verdict::Slower) {
+                if left.words.is_none() && matches!(verdict, Verdict::Faster | Verdict::Slower) {
                     compared.because(&format!("but for the clocks it is {:.3} times as fast", rest.value));
                 }
                 compared.left = Some(rest);
