@@ -69,6 +69,8 @@ impl Folder {
 
     /// The run on a device, with its file.
     fn run(&self, device: &str, more: &[&str]) -> Command {
+        // What its rows are compared with, before it starts: else it would be at its end by then.
+        LazyLock::force(&WHOLE);
         let mut command = lanescope(&[&RUN[..], &["-d", device], more].concat());
         command.arg("--resume").arg(self.file());
         command

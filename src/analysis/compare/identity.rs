@@ -8,7 +8,7 @@ const TYPE: &str = "device_type";
 const UUID: &str = "device_uuid";
 
 /// The columns that identify a run, with what they are about.
-const COLUMNS: [(&str, About); 21] = [
+const COLUMNS: [(&str, About); 22] = [
     ("device_name", About::Device),
     (TYPE, About::Device),
     (UUID, About::Device),
@@ -28,6 +28,8 @@ const COLUMNS: [(&str, About); 21] = [
     ("queue_family", About::Circumstances),
     ("robustness", About::Circumstances),
     ("seed", About::Circumstances),
+    // Rows don't name their preset; this is what it decides beside the plan.
+    ("processes", About::Circumstances),
     ("plan_id", About::Plan),
     ("validation", About::Validation),
 ];
