@@ -30,6 +30,10 @@ const JUMP: f64 = 20.0;
 /// How often what lies between runs is found anew; it hardly changes after ten times.
 const TRIES: usize = 30;
 
+/// Pooled degrees of freedom from which on replicates make what is expected smaller, and how small at most.
+const OF_SCALE: f64 = 60.0;
+const LEAST_SCALE: f64 = 0.4;
+
 /// The least that a pool says, where replicates differ by no more than their rounds show: nothing is known better than a fiftieth of a
 /// percent.
 const LEAST_SPREAD: f64 = 0.0002;
@@ -73,6 +77,8 @@ pub struct BetweenRuns {
     pub deviation: f64,
     /// Pooled degrees of freedom of the replicates that told it; `None` where it is borrowed.
     pub measured: Option<f64>,
+    /// How replicates scatter beside what is expected of them, as a share of the variance; 1 where they are too few to tell.
+    pub scale: f64,
     /// How the variances are distributed that runs show themselves, where they are enough to tell.
     pub within: Option<Prior>,
 }
@@ -80,7 +86,7 @@ pub struct BetweenRuns {
 impl BetweenRuns {
     /// As the class is known to move, in runs of at least so many processes.
     pub fn borrowed(class: Repeatability, processes: u64) -> Self {
-        Self { class, deviation: class.between_runs(processes), measured: None, within: None }
+        Self { class, deviation: class.between_runs(processes), measured: None, scale: 1.0, within: None }
     }
 
     /// Whether it is the least that a pool says: replicates differ by no more than their rounds show.
@@ -176,7 +182,7 @@ impl<'s> Matched<'s> {
             let logs = self.logs(side)?;
             let mean = stats::mean(&logs);
             for (log, row) in logs.iter().zip(&self.rows[side]) {
-                let expected = pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance);
+                let expected = pool.scale * (pool.spread(row).variance + pool.own(row).map_or(0.0, |own| own.variance));
                 squares += (log - mean).powi(2) / expected;
             }
             degrees += count(logs.len()) - 1.0;
@@ -215,7 +221,8 @@ impl<'s> Matched<'s> {
         let rows = || self.rows.iter().flat_map(|rows| rows.iter().map(|row| (*row, count(rows.len()).powi(-2))));
         let moved = rows().map(|(row, part)| pool.spread(row).variance * part).sum();
         let own = rows().filter_map(|(row, part)| pool.own(row).map(|own| Spread { variance: own.variance * part, ..own }));
-        std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own).collect()
+        let parts = std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own);
+        parts.map(|part| Spread { variance: part.variance * pool.scale, ..part }).collect()
     }
 
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
@@ -325,7 +332,19 @@ fn pool(class: Repeatability, cases: &[&Matched]) -> BetweenRuns {
         return borrowed;
     }
     let deviation = between(&scatters, borrowed.deviation).max(LEAST_SPREAD);
-    BetweenRuns { deviation, measured: Some(degrees), ..borrowed }
+    let scale = scale(&scatters, deviation.powi(2) * SCALE_OF_BORROWED);
+    BetweenRuns { deviation, measured: Some(degrees), scale, ..borrowed }
+}
+
+/// How replicates scatter beside what is expected of them, as a share of the variance. Expectations are on the safe side, so that they
+/// mostly scatter less; more is left to each case.
+fn scale(scatters: &[Scatter], between: f64) -> f64 {
+    let degrees: f64 = scatters.iter().map(|scatter| scatter.degrees).sum();
+    if degrees < OF_SCALE {
+        return 1.0;
+    }
+    let shares = scatters.iter().map(|scatter| (scatter.variance / (scatter.own + between)).min(JUMP) * scatter.degrees);
+    (shares.sum::<f64>() / degrees).clamp(LEAST_SCALE, 1.0)
 }
 
 /// How far the runs of a case lie apart.
