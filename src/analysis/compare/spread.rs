@@ -13,7 +13,7 @@ const FEWEST_ROUNDS: usize = 3;
 /// The standard error of a row's figure over that of the mean of its processes' medians, as simulated, stopping included: of three or
 /// four processes, and of more. Rounds end when they look precise, so that those which look so by chance end more often.
 const OF_FEW_PROCESSES: f64 = 1.35;
-const OF_PROCESSES: f64 = 1.2;
+const OF_PROCESSES: f64 = 1.25;
 const MANY_PROCESSES: usize = 5;
 
 /// The same of the rounds of one process, with the degrees of freedom of Student's t that fit the quotient best; by the number of rounds.
