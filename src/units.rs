@@ -226,9 +226,30 @@ impl TickScale {
     }
 }
 
+/// A share as people type it: `1%` or `0.01`.
+///
+/// # Errors
+/// What is none between 0 and 1.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
+    let share = number.parse::<f64>().map(|number| number * unit).ok();
+    share
+        .filter(|share| *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_ratio() {
+        assert_eq!(parse_share("5%"), Ok(0.05));
+        assert_eq!(parse_share("0.01"), Ok(0.01));
+        for wrong in ["1", "0", "-1%", "200%", "x", "", "nan"] {
+            assert!(parse_share(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn ticks_are_masked_and_unwrapped() {

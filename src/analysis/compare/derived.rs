@@ -42,11 +42,13 @@ pub fn judge_derived(
         Change { log: nearest.filter(|left| left.abs() < change.log.abs()).unwrap_or(change.log), ..*change }
     };
     let known: Vec<Change> = changes.iter().flatten().map(left).collect();
-    let mut decided = decide(&known, margin).into_iter();
+    let mut decided = decide(&known, margin).into_iter().zip(&known);
     for ((place, cases), change) in pairs.iter().zip(changes) {
         let compared = &mut derived[*place];
         compared.ratio = change.map(|change| Ratio::new(&change));
-        let verdict = change.and_then(|_| decided.next()).unwrap_or(Verdict::Unclear);
+        let (verdict, rest) =
+            change.and_then(|_| decided.next()).map_or((Verdict::Unclear, None), |(verdict, rest)| (verdict, Some(rest)));
+        compared.left = rest.filter(|rest| change.is_some_and(|change| change.log != rest.log)).map(Ratio::new);
         let [base, new] = cases.map(|case| case.rows.iter().rev().find(|row| row.is_ok()).map(|row| (row.value, row.ends)));
         let is_count = [base, new].iter().flatten().all(|(_, ends)| ends.is_none()) && is_count(&cases[0].unit);
         // A share changes with what it is a share of: neither way is faster.

@@ -6,6 +6,7 @@ use globset::{Glob, GlobMatcher};
 
 use super::{Compared, Comparison, Verdict};
 use crate::model::Status;
+use crate::units::parse_share;
 
 /// What fails a comparison.
 #[derive(Clone, Debug)]
@@ -47,17 +48,11 @@ impl FromStr for Gate {
         if *kind != Kind::Slower && !share.is_empty() {
             return Err(format!("{word} has no share: leave out {share}"));
         }
-        let least = if share.is_empty() { Some(0.0) } else { parse_share(share) };
-        let least = least.ok_or_else(|| format!("`{share}` is no share between 0 and 1, such as 3% or 0.03"))?;
+        let least = if share.is_empty() { 0.0 } else { parse_share(share)? };
         let glob = (!glob.is_empty()).then(|| Glob::new(glob).map(|glob| glob.compile_matcher())).transpose();
         let names = glob.map_err(|error| error.to_string())?;
         Ok(Self { kind: *kind, least, names, text: text.to_owned() })
     }
-}
-
-fn parse_share(text: &str) -> Option<f64> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 0.01));
-    number.parse::<f64>().ok().map(|number| number * unit).filter(|share| (0.0..1.0).contains(share))
 }
 
 impl Gate {

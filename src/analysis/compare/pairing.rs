@@ -314,7 +314,7 @@ fn fate(case: Option<&SideCase>) -> Fate<'_> {
     Fate::Nothing(reason)
 }
 
-/// Which devices of two sides stand for each other: the only ones of both, else those of one UUID or name.
+/// Which devices of two sides stand for each other: the only ones of both, else those of one UUID.
 fn slots(sides: [&Side; 2]) -> Result<[Vec<usize>; 2], Error> {
     if sides.iter().all(|side| side.devices.len() == 1) {
         return Ok([vec![0], vec![0]]);

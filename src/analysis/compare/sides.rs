@@ -98,8 +98,6 @@ pub struct SideCase {
     pub unit: Box<str>,
     /// Which figure is the better one.
     pub better: Box<str>,
-    /// What the figure is.
-    pub metric: Box<str>,
     /// What the caches held.
     pub cache: Box<str>,
     /// Whether it follows from others.
@@ -438,7 +436,6 @@ impl SideCase {
             case_id: record.case_id.as_str().into(),
             unit: record.unit.as_str().into(),
             better: record.better.as_str().into(),
-            metric: record.metric.as_str().into(),
             cache: record.cache.as_str().into(),
             is_derived: record.is_derived(),
             device,

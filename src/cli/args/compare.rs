@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::colours::Colours;
-use super::values::share;
 use crate::analysis::compare::Gate;
 use crate::output::Format;
+use crate::units::parse_share;
 
 /// What it says below its flags.
 const EXAMPLES: &str = "\
@@ -33,12 +33,13 @@ pub struct Compare {
     #[arg(long, value_name = "COLUMN")]
     pub by: Option<String>,
 
-    /// The value of --by that others are compared with (default: that of the first row)
+    /// The value of --by that others are compared with (default: the first that has a case in common with another)
     #[arg(long, value_name = "VALUE", requires = "by")]
     pub base: Option<String>,
 
-    /// A change within this share is none, as 1% or 0.01 (default: 1% on GPUs, 5% on processors)
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// Call a case the same once any change of it is shown to be within this share, as 1% or 0.01 (default: 1% on GPUs, 5% on
+    /// processors)
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub margin: Option<f64>,
 
     /// Compare rows that had better not be: of other units, cold with warm ones, with and without the validation layer

@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::colours::Colours;
-use super::values::{duration, share};
+use super::values::duration;
 use crate::output::Format;
+use crate::units::parse_share;
 
 /// Flags of every command that measures: where, how precisely, how safely, and where rows go.
 #[derive(Clone, Debug, Args)]
@@ -40,7 +41,7 @@ pub struct Measuring {
     pub resume: Option<PathBuf>,
 
     /// Noise that is precise enough: half the 95 % interval over the median, as 1% or 0.01
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub max_noise: Option<f64>,
 
     /// Time that may be spent on timing one case or configuration, such as 500ms or 2s; six rounds are taken even if they need longer,

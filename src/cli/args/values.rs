@@ -109,18 +109,6 @@ flag_values!(Strategy {
     Genetic: "genetic", "The best are crossed and mutated";
 });
 
-/// A share: `1%` or `0.01`.
-///
-/// # Errors
-/// What is none between 0 and 1.
-pub fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
-    let share = number.parse::<f64>().map(|number| number * unit).ok();
-    share
-        .filter(|share| *share > 0.0 && *share < 1.0)
-        .ok_or_else(|| "a share between 0 and 1 is needed, such as 1% or 0.01".to_owned())
-}
-
 /// A number of bytes that a buffer may have.
 ///
 /// # Errors
@@ -150,14 +138,5 @@ mod tests {
             assert_eq!(strategy.to_possible_value().unwrap().get_name(), strategy.as_str());
         }
         assert_eq!(Strategy::value_variants(), Strategy::ALL);
-    }
-
-    #[test]
-    fn a_share_is_a_percentage_or_a_ratio() {
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share("0.01"), Ok(0.01));
-        for wrong in ["1", "0", "-1%", "200%", "x", "", "nan"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
     }
 }
