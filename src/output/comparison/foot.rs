@@ -47,7 +47,7 @@ fn by_percent(base: u64, new: u64) -> String {
 pub fn basis(sheet: &mut Sheet, comparison: &Comparison) {
     sheet.space();
     let mut words = format!(
-        "A change within {} is none. Of slower and faster, {} may be false on average.",
+        "Same: a change is within {}. Of slower and faster, {} may be false on average.",
         share(comparison.margin),
         share(FALSE_DISCOVERIES)
     );

@@ -195,7 +195,7 @@ fn an_answer_reads_at_a_glance() {
     ──────────────────────────────────────────────────────────────
      registers        3     12          26   1680 → 1744 (+3.8 %)
 
-    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by
+    Same: a change is within 1 %. Of slower and faster, 1 % may be false on average. From run to run, replicates move by
     0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch);
     replicates would tell.
 
@@ -279,7 +279,7 @@ fn an_answer_fits_a_narrow_terminal() {
     ──────────────────────────────────────────────────────────────
      registers        3     12          26   1680 → 1744 (+3.8 %)
 
-    A change within 1 % is none. Of slower and faster, 1 % may be false on average.
+    Same: a change is within 1 %. Of slower and faster, 1 % may be false on average.
     From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From
     run to run, figures are taken to move by 0.1 % (core), 1 % (launch); replicates
     would tell.
@@ -369,7 +369,7 @@ fn an_answer_is_fit_for_a_pull_request() {
     |-----------|-------:|-----:|----------:|----------------------|
     | registers |      3 |   12 |        26 | 1680 → 1744 (+3.8 %) |
 
-    A change within 1 % is none. Of slower and faster, 1 % may be false on average. From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch); replicates would tell.
+    Same: a change is within 1 %. Of slower and faster, 1 % may be false on average. From run to run, replicates move by 0.1 % (memory, 42 degrees of freedom). From run to run, figures are taken to move by 0.1 % (core), 1 % (launch); replicates would tell.
     ");
 }
 
