@@ -31,7 +31,7 @@ impl Left {
     /// Of a case. A clock explains no more than brings the change nearer to none: not every case follows it, though most of a class may.
     /// Where it explains nothing, it adds to what isn't known.
     pub fn of(effect: &Effect, factors: &[Factor], margin: f64) -> Self {
-        let Change { log, spread } = effect.change;
+        let Change { log, spread, moved } = effect.change;
         let is_bound = effect.class == Repeatability::Core;
         // Caches and the ways to them go at the core's clock, memory doesn't.
         let own = effect.clock.filter(|_| is_bound || effect.class == Repeatability::Memory);
@@ -60,7 +60,7 @@ impl Left {
             }
             _ => None,
         };
-        Self { change: Change { log, spread: sum([spread, unknown]) }, is_clocks, words }
+        Self { change: Change { log, spread: sum([spread, unknown]), moved }, is_clocks, words }
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     fn left(class: Repeatability, percent: f64, clock: Option<f64>, factor: Option<f64>) -> (f64, f64) {
         let spread = Spread { variance: 1e-8, degrees: 10.0 };
         let effect = Effect {
-            change: Change { log: percent / 100.0, spread },
+            change: Change { log: percent / 100.0, spread, moved: 0.0 },
             class,
             clock: clock.map(|percent| percent / 100.0),
             core_clock: None,

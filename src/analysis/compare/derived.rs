@@ -24,7 +24,7 @@ fn change_of_derived(cases: [&SideCase; 2], processes: u64) -> Option<Change> {
     let (one, other) = (base.value.filter(|value| *value > 0.0)?, new.value.filter(|value| *value > 0.0)?);
     let class = Matched::new(cases).class().between_runs(processes);
     let borrowed = Spread { variance: 2.0 * class.powi(2), degrees: DEGREES };
-    Some(Change { log: sign * (other / one).ln(), spread: sum([base.own?, new.own?, borrowed]) })
+    Some(Change { log: sign * (other / one).ln(), spread: sum([base.own?, new.own?, borrowed]), moved: 0.0 })
 }
 
 /// Decides of derived figures. Where they have intervals, these decide; a count is the same or it isn't.

@@ -209,8 +209,11 @@ impl<'s> Matched<'s> {
         let (inflation, degrees) = self.inflation(&pool, expected.degrees);
         let scattered = Spread { variance: expected.variance * inflation, degrees };
         let of_timer = self.of_timer(runs).map(|variance| Spread { variance, degrees: f64::INFINITY });
-        let change =
-            Change { log: stats::mean(&new) - stats::mean(&base), spread: sum([scattered].into_iter().chain(of_timer)) };
+        let change = Change {
+            log: stats::mean(&new) - stats::mean(&base),
+            spread: sum([scattered].into_iter().chain(of_timer)),
+            moved: self.moved(&pool) * pool.scale * inflation,
+        };
         let (clock, core_clock) = (self.clock(runs), self.core_clock());
         Ok(Effect { change, class, clock, core_clock, undecided: self.undecided(class) })
     }
@@ -219,10 +222,18 @@ impl<'s> Matched<'s> {
     /// run shows itself.
     fn parts(&self, pool: &BetweenRuns) -> Vec<Spread> {
         let rows = || self.rows.iter().flat_map(|rows| rows.iter().map(|row| (*row, count(rows.len()).powi(-2))));
-        let moved = rows().map(|(row, part)| pool.spread(row).variance * part).sum();
+        let moved = self.moved(pool);
         let own = rows().filter_map(|(row, part)| pool.own(row).map(|own| Spread { variance: own.variance * part, ..own }));
         let parts = std::iter::once(Spread { variance: moved, degrees: OF_BORROWED }).chain(own);
         parts.map(|part| Spread { variance: part.variance * pool.scale, ..part }).collect()
+    }
+
+    /// The variance by which runs are expected to differ.
+    fn moved(&self, pool: &BetweenRuns) -> f64 {
+        let of = |rows: &Vec<&Observation>| {
+            rows.iter().map(|row| pool.spread(row).variance).sum::<f64>() / count(rows.len()).powi(2)
+        };
+        self.rows.iter().map(of).sum()
     }
 
     /// By how much replicates scatter more or less than was expected, as far as so few tell, and how many degrees of freedom the
@@ -279,7 +290,7 @@ impl<'s> Matched<'s> {
         let pair = new.pair.as_deref().filter(|pair| base.file == new.file && pair.has_base(&self.cases[0].case_id, device))?;
         let pool = pools.get(&class).copied().unwrap_or_else(|| BetweenRuns::borrowed(class, 1));
         let spread = sum([pair.spread?, pool.spread(new)]);
-        let change = Change { log: -pair.ratio.ln(), spread };
+        let change = Change { log: -pair.ratio.ln(), spread, moved: pool.spread(new).variance };
         Some(Effect { change, class, clock: None, core_clock: None, undecided: self.undecided(class) })
     }
 

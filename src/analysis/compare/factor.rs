@@ -99,7 +99,7 @@ mod tests {
     fn effects(class: Repeatability, changes: &[f64], clock: Option<f64>) -> Vec<Effect> {
         let spread = Spread { variance: 1e-6, degrees: 10.0 };
         let effect = |percent: &f64| Effect {
-            change: Change { log: percent / 100.0, spread },
+            change: Change { log: percent / 100.0, spread, moved: 0.0 },
             class,
             clock: clock.map(|percent| percent / 100.0),
             core_clock: None,

@@ -40,7 +40,8 @@ fn total(family: Option<String>, changes: &[(Change, f64)]) -> Total {
     let within = mean(&|(change, _)| change.spread.variance) / count;
     let between = 2.0 * mean(&|(_, between)| *between).powi(2);
     let degrees = changes.iter().map(|(change, _)| change.spread.degrees).fold(f64::INFINITY, f64::min);
-    let change = Change { log: mean(&|(change, _)| change.log), spread: Spread { variance: within + between, degrees } };
+    let change =
+        Change { log: mean(&|(change, _)| change.log), spread: Spread { variance: within + between, degrees }, moved: 0.0 };
     Total { family, cases: changes.len(), ratio: Ratio::new(&change) }
 }
 
@@ -50,7 +51,7 @@ mod tests {
     use crate::model::Repeatability;
 
     fn effect(percent: f64) -> Effect {
-        let change = Change { log: percent / 100.0, spread: Spread { variance: 4e-6, degrees: 10.0 } };
+        let change = Change { log: percent / 100.0, spread: Spread { variance: 4e-6, degrees: 10.0 }, moved: 0.0 };
         Effect { change, class: Repeatability::Core, clock: None, core_clock: None, undecided: None }
     }
 
