@@ -4,16 +4,45 @@
 #include "transpose.glsl"
 #include "transpose_steps.glsl"
 
+// Whether an invocation reads all words of an iteration before it writes the first, and a whole tile takes no checks. Compilers don't
+// move a load over a store in a branch of its own, which the check of a place is.
+layout(constant_id = 4) const bool LOADS_FIRST = false;
+
+// Words that an invocation reads before it writes them.
+const uint AT_ONCE = LOADS_FIRST ? UNROLL : 1;
+
+// Whether all steps lie within the tile, and the tile within the matrix.
+bool is_whole(uvec2 extent) {
+    return extent == uvec2(TILE) && TILE % gl_WorkGroupSize.x == 0 && TILE % gl_WorkGroupSize.y == 0 && STEPS % UNROLL == 0;
+}
+
 // Reads along rows, writes down columns: neighbouring invocations write a whole row of the matrix apart.
+void turn(uvec2 origin, uvec2 extent, bool whole) {
+    for (uint first = 0; first < STEPS; first += UNROLL) {
+        uint held[AT_ONCE];
+        [[unroll]] for (uint part = 0; part < UNROLL; part += AT_ONCE) {
+            [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+                const uvec2 at = place_at(first + part + k);
+                if (whole || is_within(at, extent)) {
+                    held[k] = source_words[index_of(origin + at)];
+                }
+            }
+            [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+                const uvec2 at = place_at(first + part + k);
+                if (whole || is_within(at, extent)) {
+                    target_words[index_of((origin + at).yx)] = held[k];
+                }
+            }
+        }
+    }
+}
+
 void main() {
     const uvec2 origin = tile_origin();
     const uvec2 extent = tile_extent();
-    for (uint first = 0; first < STEPS; first += UNROLL) {
-        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-            const uvec2 at = place_at(first + k);
-            if (is_within(at, extent)) {
-                target_words[index_of((origin + at).yx)] = source_words[index_of(origin + at)];
-            }
-        }
+    if (LOADS_FIRST && is_whole(extent)) {
+        turn(origin, extent, true);
+    } else {
+        turn(origin, extent, false);
     }
 }

@@ -14,6 +14,11 @@ uint own_element(uint k) {
     return first_element() + k * gl_WorkGroupSize.x;
 }
 
+// The first element that belongs to the next workgroup.
+uint next_first_element() {
+    return first_element() - gl_LocalInvocationID.x + UNROLL * gl_WorkGroupSize.x;
+}
+
 // Where an invocation writes the one result that it has.
 uint own_result() {
     return linear_group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;

@@ -3,6 +3,7 @@
 #include "local_size.glsl"
 #include "grid.glsl"
 #include "elements.glsl"
+#include "issue.glsl"
 
 // WIDTH (1, 2 or 4 words per element) is a macro: it changes the type of the buffers.
 #if WIDTH == 1
@@ -18,6 +19,9 @@
 
 layout(constant_id = 3) const uint OP = 0;
 
+// Elements that an invocation loads before it stores them, or adds them up.
+const uint AT_ONCE = LOADS_FIRST ? UNROLL : 1;
+
 layout(push_constant) uniform Push {
     uint elements;
     float scalar;
@@ -29,14 +33,24 @@ layout(push_constant) uniform Push {
 layout(set = 0, binding = 0) restrict writeonly buffer Sums { float sums[]; };
 layout(set = 0, binding = 1) restrict readonly buffer A { ELEMENT a[]; };
 
-void main() {
+// The sum of the invocation's elements, without a check where all of them are there.
+ELEMENT own_sum(bool all) {
     ELEMENT sum = ELEMENT(0);
-    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = own_element(k);
-        if (i < elements) {
-            sum += a[i];
+    ELEMENT held[AT_ONCE];
+    [[unroll]] for (uint first = 0; first < UNROLL; first += AT_ONCE) {
+        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+            const uint i = own_element(first + k);
+            held[k] = all || i < elements ? a[i] : ELEMENT(0);
+        }
+        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+            sum += held[k];
         }
     }
+    return sum;
+}
+
+void main() {
+    const ELEMENT sum = BY_TILE && next_first_element() <= elements ? own_sum(true) : own_sum(false);
     sums[own_result()] = SUM(sum);
 }
 
@@ -69,12 +83,30 @@ ELEMENT value(uint i) {
     }
 }
 
-void main() {
-    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
-        const uint i = own_element(k);
-        if (i < elements) {
-            c[i] = value(i);
+// Writes the invocation's elements, without a check where all of them are there.
+void write(bool all) {
+    ELEMENT held[AT_ONCE];
+    [[unroll]] for (uint first = 0; first < UNROLL; first += AT_ONCE) {
+        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+            const uint i = own_element(first + k);
+            if (all || i < elements) {
+                held[k] = value(i);
+            }
         }
+        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
+            const uint i = own_element(first + k);
+            if (all || i < elements) {
+                c[i] = held[k];
+            }
+        }
+    }
+}
+
+void main() {
+    if (BY_TILE && next_first_element() <= elements) {
+        write(true);
+    } else {
+        write(false);
     }
 }
 

@@ -586,7 +586,7 @@ fn describe_opens_with_question_answer_and_time() {
         "{described}"
     );
     assert_eq!(lines[2], "Answer: bandwidth in GB/s; higher is better");
-    assert_eq!(lines[3], "Time: 8 to 54 s on a GPU, 16 to 54 s on a processor (estimates for 21 cases)");
+    assert_eq!(lines[3], "Time: 14 s to 2 min on a GPU, 31 s to 2 min on a processor (estimates for 42 cases)");
     assert!(lines[4].is_empty() && !described.contains("Question"), "told once: {described}");
     let names = CATALOGUE.iter().map(|experiment| experiment.name()).chain(DERIVATIONS.iter().map(|of| of.name()));
     for name in names {
@@ -751,7 +751,7 @@ fn peak_of_dry_run(cases: u64) -> u64 {
     // What the pipe holds is less than this many rows: while they are unread, the process has to be alive.
     const UNREAD: u64 = 200;
     let axis = format!("n=4..{}:+4", cases * 4);
-    let axes = ["-a", &axis, "-a", "op=copy", "-a", "width=1"];
+    let axes = ["-a", &axis, "-a", "op=copy", "-a", "width=1", "-a", "issue=interleaved"];
     let mut child =
         lanescope(&[&["run", "memory/stream", "-d", "mock", "--dry-run", "--format", "csv", "-q"], &axes[..]].concat())
             .stderr(Stdio::inherit())

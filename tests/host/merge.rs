@@ -729,6 +729,7 @@ fn rows_take_little_memory() {
             &axis,
             "-a=op=copy",
             "-a=width=1",
+            "-a=issue=interleaved",
         ]);
         let mut child = crate::support::lanescope(&["merge", "-q", "--partial", &file]).spawn().unwrap();
         let mut reader = BufReader::new(child.stdout.take().unwrap());

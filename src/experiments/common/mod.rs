@@ -7,6 +7,7 @@ pub(in crate::experiments) mod commands;
 pub(in crate::experiments) mod config;
 pub(in crate::experiments) mod elements;
 pub(in crate::experiments) mod grid;
+pub(in crate::experiments) mod issue;
 pub(in crate::experiments) mod knee;
 pub(in crate::experiments) mod lanes;
 pub(in crate::experiments) mod ledger;

@@ -41,7 +41,7 @@ impl Experiment for HostVisible {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        stream::build_in(MemoryKind::named(config.choice("memory")).unwrap_or_default(), self.name(), config)
+        stream::build_in(MemoryKind::named(config.choice("memory")).unwrap_or_default(), self.name(), config, |kernel| kernel)
     }
 }
 

@@ -1,8 +1,12 @@
 //! `memory/scatter`: what does it cost to write words in another order than they lie in?
 
 use super::gather::{BEYOND_CACHES, FEW_PATTERNS, PATTERNS, indexes};
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
-use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Elements, Experiment, Setting, issue_axes, issued, issuing, local_size_axis,
+};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -28,13 +32,15 @@ impl Experiment for Scatter {
         // 512 MiB of values: ten times the last cache of a large GPU of today.
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 26) } else { setting.by_class(1_u64 << 20, 1 << 27) };
         let patterns = if quick { FEW_PATTERNS } else { PATTERNS };
-        vec![
+        let mut axes = vec![
             Axis::new("pattern", "the order of the words", AxisKind::Choices(PATTERNS), patterns.iter().copied())
                 .relative_to("sequential"),
             Axis::new("n", "words of values, and indexes", AxisKind::AtLeast(1), [n]).of_work(),
             local_size_axis(setting),
             Elements::unroll_axis("words per invocation", 8),
-        ]
+        ];
+        axes.extend(issue_axes(setting));
+        axes
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
@@ -50,8 +56,13 @@ impl Experiment for Scatter {
         ];
         let kernel =
             Kernel::new("memory/scatter.comp", config.workgroup()).constant("UNROLL", Scalar::U32(config.u32("unroll")));
+        let kernel = issuing(kernel, config);
         case.run(kernel, &resources, elements.groups, &[config.u32("n")]);
         let work = Work { bytes: Some(n * 3 * 4), items: Some(n), ..Work::default() };
         Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        Ok(vec![issued(case, 0)])
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Add;
 
-use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Elements, Experiment, Setting, issue_axes, issued, issuing, local_size_axis,
+};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, MemoryKind, POISON, Point, Preset, Repeatability, Resource,
     Scalar, Sequence, Skip, Traffic, Work,
@@ -50,24 +52,28 @@ impl Experiment for Stream {
         let n = if quick { setting.by_class(1_u64 << 18, 1 << 28) } else { setting.by_class(1_u64 << 20, 1 << 28) };
         let widths: &[u64] = if quick { &[1, 4] } else { &[1, 2, 4] };
         let ops = if quick { FEW_OPS } else { OPS };
-        vec![
+        let mut axes = vec![
             Axis::new("op", "what is done", AxisKind::Choices(OPS), ops.iter().copied()),
             Axis::new("width", "words per element", AxisKind::Numbers(&[1, 2, 4]), widths.iter().copied()),
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
             local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", 8),
-        ]
+        ];
+        axes.extend(issue_axes(setting));
+        axes
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        build_in(MemoryKind::DeviceLocal, self.name(), config)
+        build_in(MemoryKind::DeviceLocal, self.name(), config, |kernel| issuing(kernel, config))
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         if case.point.choice("op").ends_with("-point") {
             return Err("neighbours that a stencil reads again count once");
         }
-        Ok(vec![Traffic::usual(case)])
+        // `read` writes one sum.
+        let rest = if case.point.choice("op") == "read" { 4 } else { 0 };
+        Ok(vec![issued(case, rest)])
     }
 }
 
@@ -75,7 +81,12 @@ impl Experiment for Stream {
 ///
 /// # Errors
 /// As [`Experiment::build`].
-pub(super) fn build_in<'a>(memory: MemoryKind, experiment: &str, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+pub(super) fn build_in<'a>(
+    memory: MemoryKind,
+    experiment: &str,
+    config: &Config<'a>,
+    shaped: impl Fn(Kernel) -> Kernel,
+) -> Result<Built<'a>, Skip> {
     let [n, width] = ["n", "width"].map(|axis| config.integer(axis));
     let op = config.choice("op");
     let shape = Shape { width, elements: Elements::new(n / width, config)? };
@@ -103,7 +114,7 @@ pub(super) fn build_in<'a>(memory: MemoryKind, experiment: &str, config: &Config
         None => kernel.define("READ", ""),
     };
     let push = [u32::try_from(shape.elements.count).unwrap_or(u32::MAX), SCALAR.to_bits()];
-    case.run(kernel, &resources, shape.elements.groups, &push);
+    case.run(shaped(kernel), &resources, shape.elements.groups, &push);
     // The limit that is known is that of the device's own memory.
     let is_bound = n >= BEYOND_CACHES && memory == MemoryKind::DeviceLocal;
     Ok(case.bound(is_bound.then_some(Bound::Memory)).build(work(op, n, written), Headline::BANDWIDTH))

@@ -1,0 +1,12 @@
+// In which order an invocation loads and stores its elements, and how it sees where they end (src/experiments/common/issue.rs).
+#ifndef ISSUE_GLSL
+#define ISSUE_GLSL
+
+// Whether an invocation loads all of its elements before it stores the first, so that all loads can be in flight at once. Compilers
+// don't move a load over a store in a branch of its own, which the check of an element is.
+layout(constant_id = 14) const bool LOADS_FIRST = false;
+
+// Whether a workgroup that has all of its elements takes a way without a check of each.
+layout(constant_id = 15) const bool BY_TILE = false;
+
+#endif
