@@ -20,6 +20,8 @@ mod golden;
 mod inspect;
 mod inspect_devices;
 mod isolation;
+#[path = "../../benches/second_opinion/judge.rs"]
+mod judge;
 mod loads;
 mod losses;
 mod merge;
@@ -34,6 +36,7 @@ mod reflection;
 mod relations;
 mod resume;
 mod search;
+mod second_opinion;
 mod session;
 mod shaders;
 #[path = "../simulated/mod.rs"]

@@ -1,0 +1,132 @@
+//! The works that both sides do.
+
+/// A work of the CUDA program, and the cases of the catalogue that do the same.
+pub struct Work {
+    /// How the CUDA program calls it.
+    pub cuda: &'static str,
+    /// Which columns make its figure.
+    pub figure: Figure,
+    /// The experiment, or `EXPERIMENT:VARIANT`.
+    pub filter: &'static str,
+    /// Values on axes, parted by spaces. Those that aren't named have the first of their default values.
+    pub axes: &'static [&'static str],
+    /// The case's forms, each a line of its own: a name, and values on further axes. One that this catalogue doesn't have is left out.
+    pub forms: &'static [(&'static str, &'static str)],
+}
+
+/// A figure: work per time, or time per work.
+#[derive(Clone, Copy)]
+pub struct Figure {
+    /// The row's column that tells the work of a pass, as the CUDA program counts it.
+    pub column: &'static str,
+    /// Its unit; the work of a nanosecond where it is a rate, else the nanoseconds of a piece of work.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub is_rate: bool,
+}
+
+impl Figure {
+    /// Of the time that a unit of work takes.
+    pub fn of(&self, ns_per_unit: f64) -> f64 {
+        if self.is_rate { 1.0 / ns_per_unit } else { ns_per_unit }
+    }
+}
+
+const BYTES: Figure = Figure { column: "bytes_per_pass", unit: "GB/s", is_rate: true };
+const FLOPS: Figure = Figure { column: "flops_per_pass", unit: "GFLOP/s", is_rate: true };
+const OPS: Figure = Figure { column: "ops_per_pass", unit: "GOP/s", is_rate: true };
+const ITEMS: Figure = Figure { column: "items_per_pass", unit: "ns", is_rate: false };
+const STEPS: Figure = Figure { column: "ops_per_pass", unit: "ns", is_rate: false };
+
+/// The one form of most works.
+const PLAIN: &[(&str, &str)] = &[("", "")];
+
+/// A stream's ways to go about its words.
+const STREAM_FORMS: &[(&str, &str)] = PLAIN;
+/// A transpose's.
+const TRANSPOSE_FORMS: &[(&str, &str)] = PLAIN;
+
+const STREAM: &str = "n=2^28 local_size_x=256 unroll=8";
+const GATHER: &str = "n=2^27 local_size_x=256 unroll=32";
+const SCATTER: &str = "n=2^27 local_size_x=256 unroll=8";
+const TRANSPOSE: &str = "matrix_size=8192 tile=32 local_size_x=32 local_size_y=8";
+const BANKS: &str = "pattern=strided width=1 padding=0 local_size_x=256 iterations=64 groups=8448";
+const LATENCY: &str = "line_bytes=64 hops=65536";
+const ATOMIC: &str = "op=add type=u32 memory=global local_size_x=256 groups=264 atomics=512";
+const ARITH: &str = "op=fma chains=4 local_size_x=256 unroll=16 groups=4224";
+const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
+const BARRIER: &str = "kind=control local_size_x=256 barriers=16384";
+
+const fn stream(cuda: &'static str, axes: &'static [&'static str]) -> Work {
+    Work { cuda, figure: BYTES, filter: "memory/stream", axes, forms: STREAM_FORMS }
+}
+
+const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
+    Work { cuda, figure: BYTES, filter, axes: &[TRANSPOSE], forms: TRANSPOSE_FORMS }
+}
+
+const fn plain(cuda: &'static str, figure: Figure, filter: &'static str, axes: &'static [&'static str]) -> Work {
+    Work { cuda, figure, filter, axes, forms: PLAIN }
+}
+
+/// All of them.
+pub const WORKS: &[Work] = &[
+    stream("stream read 1", &[STREAM, "op=read width=1"]),
+    stream("stream read 2", &[STREAM, "op=read width=2"]),
+    stream("stream read 4", &[STREAM, "op=read width=4"]),
+    stream("stream init 1", &[STREAM, "op=init width=1"]),
+    stream("stream init 2", &[STREAM, "op=init width=2"]),
+    stream("stream init 4", &[STREAM, "op=init width=4"]),
+    stream("stream copy 1", &[STREAM, "op=copy width=1"]),
+    stream("stream copy 2", &[STREAM, "op=copy width=2"]),
+    stream("stream copy 4", &[STREAM, "op=copy width=4"]),
+    stream("stream triad 1", &[STREAM, "op=triad width=1"]),
+    stream("stream triad 2", &[STREAM, "op=triad width=2"]),
+    stream("stream triad 4", &[STREAM, "op=triad width=4"]),
+    plain("gather sequential", BYTES, "memory/gather", &[GATHER, "pattern=sequential"]),
+    plain("gather random", BYTES, "memory/gather", &[GATHER, "pattern=random"]),
+    plain("scatter sequential", BYTES, "memory/scatter", &[SCATTER, "pattern=sequential"]),
+    plain("scatter random", BYTES, "memory/scatter", &[SCATTER, "pattern=random"]),
+    transpose("transpose naive", "algo/transpose:naive"),
+    transpose("transpose tiled", "algo/transpose:tiled"),
+    transpose("transpose padded", "algo/transpose:padded"),
+    plain("banks 1", BYTES, "shared/bank_conflict", &[BANKS, "stride=1"]),
+    plain("banks 2", BYTES, "shared/bank_conflict", &[BANKS, "stride=2"]),
+    plain("banks 4", BYTES, "shared/bank_conflict", &[BANKS, "stride=4"]),
+    plain("banks 8", BYTES, "shared/bank_conflict", &[BANKS, "stride=8"]),
+    plain("banks 16", BYTES, "shared/bank_conflict", &[BANKS, "stride=16"]),
+    plain("banks 32", BYTES, "shared/bank_conflict", &[BANKS, "stride=32"]),
+    plain("banks 33", BYTES, "shared/bank_conflict", &[BANKS, "stride=33"]),
+    plain("latency index 16Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^14"]),
+    plain("latency index 128Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^17"]),
+    plain("latency index 4Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^22"]),
+    plain("latency index 16Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^24"]),
+    plain("latency index 256Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^28"]),
+    plain("latency pointer 16Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^14"]),
+    plain("latency pointer 128Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^17"]),
+    plain("latency pointer 4Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^22"]),
+    plain("latency pointer 16Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^24"]),
+    plain("latency pointer 256Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^28"]),
+    plain("atomic used distinct", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=distinct"]),
+    plain("atomic used warp", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=per_subgroup"]),
+    plain("atomic used one", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=one"]),
+    plain("atomic combinable distinct", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=distinct"]),
+    plain("atomic combinable warp", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=per_subgroup"]),
+    plain("atomic combinable one", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=one"]),
+    plain("peak f32", FLOPS, "peak/arith:f32", &[ARITH, "width=2 iterations=256"]),
+    Work {
+        cuda: "peak f16",
+        figure: FLOPS,
+        filter: "peak/arith:f16",
+        axes: &[ARITH, "iterations=256"],
+        forms: &[("width 2", "width=2"), ("width 4", "width=4")],
+    },
+    plain("peak f64", FLOPS, "peak/arith:f64", &[ARITH, "width=2 iterations=32"]),
+    plain("peak i32", OPS, "peak/arith:i32", &[ARITH, "width=2 iterations=256"]),
+    plain("reduce warps", ITEMS, "subgroup/versus_shared:subgroup", &[REDUCE]),
+    plain("reduce shared", ITEMS, "subgroup/versus_shared:shared", &[REDUCE]),
+    plain("barrier registers 1", STEPS, "sync/barrier", &[BARRIER, "traffic=registers groups=1"]),
+    plain("barrier registers 256", STEPS, "sync/barrier", &[BARRIER, "traffic=registers groups=256"]),
+    plain("barrier shared 1", STEPS, "sync/barrier", &[BARRIER, "traffic=shared groups=1"]),
+    plain("barrier shared 256", STEPS, "sync/barrier", &[BARRIER, "traffic=shared groups=256"]),
+];
