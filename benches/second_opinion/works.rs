@@ -41,10 +41,9 @@ const STEPS: Figure = Figure { column: "ops_per_pass", unit: "ns", is_rate: fals
 /// The one form of most works.
 const PLAIN: &[(&str, &str)] = &[("", "")];
 
-/// A stream's ways to go about its words.
-const STREAM_FORMS: &[(&str, &str)] = PLAIN;
-/// A transpose's.
-const TRANSPOSE_FORMS: &[(&str, &str)] = PLAIN;
+/// Ways to go about several words an invocation.
+const ISSUES: &[(&str, &str)] =
+    &[("interleaved", "issue=interleaved bounds=element"), ("loads first", "issue=loads_first bounds=element")];
 
 const STREAM: &str = "n=2^28 local_size_x=256 unroll=8";
 const GATHER: &str = "n=2^27 local_size_x=256 unroll=32";
@@ -57,12 +56,16 @@ const ARITH: &str = "op=fma chains=4 local_size_x=256 unroll=16 groups=4224";
 const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
 const BARRIER: &str = "kind=control local_size_x=256 barriers=16384";
 
+const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
+    Work { cuda, figure: BYTES, filter, axes, forms: ISSUES }
+}
+
 const fn stream(cuda: &'static str, axes: &'static [&'static str]) -> Work {
-    Work { cuda, figure: BYTES, filter: "memory/stream", axes, forms: STREAM_FORMS }
+    issued(cuda, "memory/stream", axes)
 }
 
 const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
-    Work { cuda, figure: BYTES, filter, axes: &[TRANSPOSE], forms: TRANSPOSE_FORMS }
+    Work { cuda, figure: BYTES, filter, axes: &[TRANSPOSE], forms: PLAIN }
 }
 
 const fn plain(cuda: &'static str, figure: Figure, filter: &'static str, axes: &'static [&'static str]) -> Work {
@@ -85,9 +88,10 @@ pub const WORKS: &[Work] = &[
     stream("stream triad 4", &[STREAM, "op=triad width=4"]),
     plain("gather sequential", BYTES, "memory/gather", &[GATHER, "pattern=sequential"]),
     plain("gather random", BYTES, "memory/gather", &[GATHER, "pattern=random"]),
-    plain("scatter sequential", BYTES, "memory/scatter", &[SCATTER, "pattern=sequential"]),
-    plain("scatter random", BYTES, "memory/scatter", &[SCATTER, "pattern=random"]),
+    issued("scatter sequential", "memory/scatter", &[SCATTER, "pattern=sequential"]),
+    issued("scatter random", "memory/scatter", &[SCATTER, "pattern=random"]),
     transpose("transpose naive", "algo/transpose:naive"),
+    transpose("transpose naive", "algo/transpose:naive_loads_first"),
     transpose("transpose tiled", "algo/transpose:tiled"),
     transpose("transpose padded", "algo/transpose:padded"),
     plain("banks 1", BYTES, "shared/bank_conflict", &[BANKS, "stride=1"]),
