@@ -4,12 +4,9 @@
 #include "transpose.glsl"
 #include "transpose_steps.glsl"
 
-// Whether an invocation reads all words of an iteration before it writes the first, and a whole tile takes no checks. Compilers don't
+// Whether, in a whole tile, an invocation reads all words of an iteration before it writes the first, without checks. Compilers don't
 // move a load over a store in a branch of its own, which the check of a place is.
 layout(constant_id = 4) const bool LOADS_FIRST = false;
-
-// Words that an invocation reads before it writes them.
-const uint AT_ONCE = LOADS_FIRST ? UNROLL : 1;
 
 // Whether all steps lie within the tile, and the tile within the matrix.
 bool is_whole(uvec2 extent) {
@@ -17,22 +14,26 @@ bool is_whole(uvec2 extent) {
 }
 
 // Reads along rows, writes down columns: neighbouring invocations write a whole row of the matrix apart.
-void turn(uvec2 origin, uvec2 extent, bool whole) {
+void turn(uvec2 origin, uvec2 extent) {
     for (uint first = 0; first < STEPS; first += UNROLL) {
-        uint held[AT_ONCE];
-        [[unroll]] for (uint part = 0; part < UNROLL; part += AT_ONCE) {
-            [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-                const uvec2 at = place_at(first + part + k);
-                if (whole || is_within(at, extent)) {
-                    held[k] = source_words[index_of(origin + at)];
-                }
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            const uvec2 at = place_at(first + k);
+            if (is_within(at, extent)) {
+                target_words[index_of((origin + at).yx)] = source_words[index_of(origin + at)];
             }
-            [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-                const uvec2 at = place_at(first + part + k);
-                if (whole || is_within(at, extent)) {
-                    target_words[index_of((origin + at).yx)] = held[k];
-                }
-            }
+        }
+    }
+}
+
+// The same of a whole tile.
+void turn_loads_first(uvec2 origin) {
+    for (uint first = 0; first < STEPS; first += UNROLL) {
+        uint held[UNROLL];
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            held[k] = source_words[index_of(origin + place_at(first + k))];
+        }
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            target_words[index_of((origin + place_at(first + k)).yx)] = held[k];
         }
     }
 }
@@ -41,8 +42,8 @@ void main() {
     const uvec2 origin = tile_origin();
     const uvec2 extent = tile_extent();
     if (LOADS_FIRST && is_whole(extent)) {
-        turn(origin, extent, true);
+        turn_loads_first(origin);
     } else {
-        turn(origin, extent, false);
+        turn(origin, extent);
     }
 }

@@ -13,25 +13,29 @@ layout(set = 0, binding = 0) restrict writeonly buffer Target { uint target_word
 layout(set = 0, binding = 1) restrict readonly buffer Indexes { uint indexes[]; };
 layout(set = 0, binding = 2) restrict readonly buffer Source { uint source[]; };
 
-// Words, and their places, that an invocation reads before it writes them.
-const uint AT_ONCE = LOADS_FIRST ? UNROLL : 1;
-
 // Writes the invocation's words, without a check where all of them are there.
 void write(bool all) {
-    uint places[AT_ONCE];
-    uint words[AT_ONCE];
-    [[unroll]] for (uint first = 0; first < UNROLL; first += AT_ONCE) {
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            const uint i = own_element(first + k);
+    if (!LOADS_FIRST) {
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            const uint i = own_element(k);
             if (all || i < elements) {
-                places[k] = indexes[i];
-                words[k] = source[i];
+                target_words[indexes[i]] = source[i];
             }
         }
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            if (all || own_element(first + k) < elements) {
-                target_words[places[k]] = words[k];
-            }
+        return;
+    }
+    uint places[UNROLL];
+    uint words[UNROLL];
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        const uint i = own_element(k);
+        if (all || i < elements) {
+            places[k] = indexes[i];
+            words[k] = source[i];
+        }
+    }
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        if (all || own_element(k) < elements) {
+            target_words[places[k]] = words[k];
         }
     }
 }

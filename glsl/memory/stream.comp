@@ -19,9 +19,6 @@
 
 layout(constant_id = 3) const uint OP = 0;
 
-// Elements that an invocation loads before it stores them, or adds them up.
-const uint AT_ONCE = LOADS_FIRST ? UNROLL : 1;
-
 layout(push_constant) uniform Push {
     uint elements;
     float scalar;
@@ -36,15 +33,22 @@ layout(set = 0, binding = 1) restrict readonly buffer A { ELEMENT a[]; };
 // The sum of the invocation's elements, without a check where all of them are there.
 ELEMENT own_sum(bool all) {
     ELEMENT sum = ELEMENT(0);
-    ELEMENT held[AT_ONCE];
-    [[unroll]] for (uint first = 0; first < UNROLL; first += AT_ONCE) {
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            const uint i = own_element(first + k);
-            held[k] = all || i < elements ? a[i] : ELEMENT(0);
+    if (!LOADS_FIRST) {
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            const uint i = own_element(k);
+            if (all || i < elements) {
+                sum += a[i];
+            }
         }
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            sum += held[k];
-        }
+        return sum;
+    }
+    ELEMENT held[UNROLL];
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        const uint i = own_element(k);
+        held[k] = all || i < elements ? a[i] : ELEMENT(0);
+    }
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        sum += held[k];
     }
     return sum;
 }
@@ -85,19 +89,26 @@ ELEMENT value(uint i) {
 
 // Writes the invocation's elements, without a check where all of them are there.
 void write(bool all) {
-    ELEMENT held[AT_ONCE];
-    [[unroll]] for (uint first = 0; first < UNROLL; first += AT_ONCE) {
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            const uint i = own_element(first + k);
+    if (!LOADS_FIRST) {
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            const uint i = own_element(k);
             if (all || i < elements) {
-                held[k] = value(i);
+                c[i] = value(i);
             }
         }
-        [[unroll]] for (uint k = 0; k < AT_ONCE; ++k) {
-            const uint i = own_element(first + k);
-            if (all || i < elements) {
-                c[i] = held[k];
-            }
+        return;
+    }
+    ELEMENT held[UNROLL];
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        const uint i = own_element(k);
+        if (all || i < elements) {
+            held[k] = value(i);
+        }
+    }
+    [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+        const uint i = own_element(k);
+        if (all || i < elements) {
+            c[i] = held[k];
         }
     }
 }
