@@ -90,6 +90,15 @@ fn changed(change: impl FnOnce(String) -> Vec<u8>) -> (Folder, String) {
 
 // ---- real rows ------------------------------------------------------------------------------------------------------------
 
+/// The overview of another card of the kind, by a catalogue that has more cases: nothing that both have is said to differ.
+#[test]
+fn another_card_of_one_kind_is_no_change() {
+    let [before, _] = twice();
+    let all = cases(&succeeded(&["compare", &before, &data("nvidia-h100-overview-3.csv"), "--all", "--format", "csv"]).out);
+    assert_eq!([count(&all, "slower"), count(&all, "faster")], [0, 0]);
+    assert!(count(&all, "same") >= 140, "{}", count(&all, "same"));
+}
+
 #[test]
 fn one_card_measured_twice_has_no_verdict_of_a_change() {
     let [one, other] = twice();
