@@ -167,7 +167,8 @@ fn triad(device: &DeviceInfo, unroll: u64, subgroup_size: Option<u32>) -> Prepar
     let experiment = experiments::find("memory/stream").unwrap();
     let numbers = [("width", 1), ("n", 1 << 16), ("local_size_x", 64), ("unroll", unroll)];
     let axes = numbers.map(|(name, value)| (name.into(), value.into()));
-    let point = Point::new([("op".into(), "triad".into())].into_iter().chain(axes));
+    let words = [("op", "triad"), ("issue", "loads_first"), ("bounds", "tile")].map(|(name, word)| (name.into(), word.into()));
+    let point = Point::new(words.into_iter().chain(axes));
     let mut case =
         experiment.case(&Config::new("", &point, &Setting { queue: None, device, preset: Preset::Quick, seed: 1 })).unwrap();
     case.kernels[0].required_subgroup_size = subgroup_size;
