@@ -10,7 +10,8 @@ pub struct Work {
     pub filter: &'static str,
     /// Values on axes, parted by spaces. Those that aren't named have the first of their default values.
     pub axes: &'static [&'static str],
-    /// The case's forms, each a line of its own: a name, and values on further axes. One that this catalogue doesn't have is left out.
+    /// The case's forms, each a line of its own: a name, and values on further axes. One that this catalogue
+    /// doesn't have says so in its line.
     pub forms: &'static [(&'static str, &'static str)],
 }
 
@@ -65,7 +66,7 @@ const fn stream(cuda: &'static str, axes: &'static [&'static str]) -> Work {
 }
 
 const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
-    Work { cuda, figure: BYTES, filter, axes: &[TRANSPOSE], forms: PLAIN }
+    plain(cuda, BYTES, filter, &[TRANSPOSE])
 }
 
 const fn plain(cuda: &'static str, figure: Figure, filter: &'static str, axes: &'static [&'static str]) -> Work {
@@ -91,7 +92,8 @@ pub const WORKS: &[Work] = &[
     issued("scatter sequential", "memory/scatter", &[SCATTER, "pattern=sequential"]),
     issued("scatter random", "memory/scatter", &[SCATTER, "pattern=random"]),
     transpose("transpose naive", "algo/transpose:naive"),
-    transpose("transpose naive", "algo/transpose:naive_loads_first"),
+    // A variant, and not an axis: the form has a name alone.
+    Work { forms: &[("loads first", "")], ..transpose("transpose naive", "algo/transpose:naive_loads_first") },
     transpose("transpose tiled", "algo/transpose:tiled"),
     transpose("transpose padded", "algo/transpose:padded"),
     plain("banks 1", BYTES, "shared/bank_conflict", &[BANKS, "stride=1"]),

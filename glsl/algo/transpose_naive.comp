@@ -4,8 +4,8 @@
 #include "transpose.glsl"
 #include "transpose_steps.glsl"
 
-// Whether, in a whole tile, an invocation reads all words of an iteration before it writes the first, without checks. Compilers don't
-// move a load over a store in a branch of its own, which the check of a place is.
+// Whether, in a whole tile, an invocation reads all words of an iteration before it writes the first, without checks. Not every
+// compiler moves a load over a store that stands in a branch, as each does whose place is checked.
 layout(constant_id = 4) const bool LOADS_FIRST = false;
 
 // Whether all steps lie within the tile, and the tile within the matrix.

@@ -2,8 +2,8 @@
 #ifndef ISSUE_GLSL
 #define ISSUE_GLSL
 
-// Whether an invocation loads all of its elements before it stores the first, so that all loads can be in flight at once. Compilers
-// don't move a load over a store in a branch of its own, which the check of an element is.
+// Whether an invocation loads all of its elements before it stores the first, so that all loads can be in flight at once. Not every
+// compiler moves a load over a store that stands in a branch, as each does whose element is checked.
 layout(constant_id = 14) const bool LOADS_FIRST = false;
 
 // Whether a workgroup that has all of its elements takes a way without a check of each.

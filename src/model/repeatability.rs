@@ -30,7 +30,8 @@ impl Repeatability {
     /// From three H100s, each measured twice by the overview (521 cases in all), one of them twice by a study as well (125), and two
     /// H200s, each measured twice by the overview: the median case moves by 0.03 % (memory), 0.05 % (core) and 0.2 % (launch), and the
     /// root mean square is two to five times that, since some cases move far. Host-timed ones moved by up to 80 %, global atomics by up
-    /// to 14 %. What several processes leave of core, memory, launch and host is a guess. Of processors from lavapipe on two cores, measured six times by the overview and four times by a study.
+    /// to 14 %. What several processes leave of core, memory, launch and host is a guess. Of processors from lavapipe on two cores,
+    /// measured six times by the overview and four times by a study.
     pub fn between_runs(self, processes: u64) -> f64 {
         let [one, several] = match self {
             Self::Core => [0.001, 0.0009],
