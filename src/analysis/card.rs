@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::doubts::{DOUBTS, Doubt};
 use super::words::counted;
-use crate::gpu::known_peaks;
-use crate::model::{AxisValue, Bound, Flag, Status};
+use crate::model::{AxisValue, Bound, Flag, Peak, Published, Status};
 use crate::record::Record;
 use crate::stats;
 use crate::units::{Bytes, Nanos, rate, rounded};
@@ -74,9 +73,9 @@ fn together(told: [Option<String>; 2]) -> Option<String> {
 }
 
 impl Card {
-    /// Of the rows of one device.
-    pub fn new(rows: &[Record]) -> Self {
-        let of_device = OneDevice(rows.iter().filter(|row| row.cache != "cold").collect());
+    /// Of the rows of one device. Its limits are those of the user's own entries, else of those that come along.
+    pub fn new(rows: &[Record], own: Option<&Published>) -> Self {
+        let of_device = OneDevice { rows: rows.iter().filter(|row| row.cache != "cold").collect(), own };
         let facts = LINES.iter().filter_map(|(label, tell)| Some((*label, tell(&of_device)?))).collect();
         let first = rows.first().cloned().unwrap_or_default();
         let parts = [first.driver_name.as_str(), first.driver_info.as_str()];
@@ -88,13 +87,17 @@ impl Card {
 }
 
 /// The rows of one device.
-struct OneDevice<'r>(Vec<&'r Record>);
+struct OneDevice<'r> {
+    rows: Vec<&'r Record>,
+    /// The user's own limits.
+    own: Option<&'r Published>,
+}
 
 impl<'r> OneDevice<'r> {
     /// Those with a figure that can be right.
     fn usable(&self) -> impl Iterator<Item = &'r Record> {
         let is_usable = |row: &&&Record| row.status == Status::Ok.as_str() && row.value.is_some() && !row.is_implausible();
-        self.0.iter().filter(is_usable).copied()
+        self.rows.iter().filter(is_usable).copied()
     }
 
     /// Those of an experiment whose axes have these values.
@@ -127,13 +130,18 @@ impl<'r> OneDevice<'r> {
     /// A rate in words, beside the device's known limit.
     fn figure(&self, row: &Record, bound: Option<Bound>) -> String {
         let (value, half) = value_and_half(row);
-        let vendor = row.vendor_id.and_then(|id| u32::try_from(id).ok()).unwrap_or_default();
-        let limit = bound.and_then(|bound| known_peaks(vendor, &row.device_name).limit(bound));
-        let beside = limit.map(|limit| match value / limit {
+        let beside = bound.and_then(|bound| self.limit(row, bound)).map(|Peak { rate, is_hard }| match value / rate {
+            share if !is_hard => format!(", {:.0} % of nominal", 100.0 * share),
             share if share >= AT_LIMIT => ", at its limit".to_owned(),
             share => format!(", {:.0} % of its limit", 100.0 * share),
         });
         format!("{}{}", rate(value, half, &row.unit), beside.unwrap_or_default())
+    }
+
+    fn limit(&self, row: &Record, bound: Bound) -> Option<Peak> {
+        let id = |id: Option<u64>| id.and_then(|id| u32::try_from(id).ok());
+        let of = |published: &'r Published| published.of(id(row.vendor_id), id(row.device_id), &row.device_name);
+        self.own.and_then(of).or_else(|| of(Published::built_in()))?.limit(bound)
     }
 
     fn peak(&self, kind: &str, bound: Bound) -> Option<String> {
@@ -379,7 +387,7 @@ mod tests {
     }
 
     fn fact(rows: &[Record], label: &str) -> Option<String> {
-        Card::new(rows).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
+        Card::new(rows, None).facts.into_iter().find(|(own, _)| *own == label).map(|(_, text)| text)
     }
 
     #[test]
@@ -389,7 +397,7 @@ mod tests {
             row("memory/stream", "", &[("op", "read"), ("width", "1")], 3089.0, "GB/s"),
             row("memory/stream", "", &[("op", "read"), ("width", "4")], 2995.0, "GB/s"),
         ];
-        let card = Card::new(&rows);
+        let card = Card::new(&rows, None);
         assert_eq!((card.device.as_str(), card.driver.as_str()), ("NVIDIA H100 80GB HBM3", "NVIDIA 580 (discrete)"));
         let expected = [("fp32", "66.45 TFLOP/s, 99 % of its limit"), ("memory read", "3089 GB/s, 92 % of its limit")];
         assert_eq!(card.facts, expected.map(|(label, text)| (label, text.to_owned())));
@@ -398,11 +406,27 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_exceeded_is_called_nominal_and_own_limits_come_first() {
+        let read = |name: &str, value| Record {
+            device_name: name.to_owned(),
+            ..row("memory/stream", "", &[("op", "read")], value, "GB/s")
+        };
+        assert_eq!(fact(&[read("NVIDIA H200", 4358.0)], "memory read").as_deref(), Some("4358 GB/s, 91 % of nominal"));
+        assert_eq!(fact(&[read("NVIDIA H200", 4900.0)], "memory read").as_deref(), Some("4900 GB/s, 102 % of nominal"));
+        let text =
+            "[[device]]\nnames = [\"NVIDIA H200\"]\nclock = \"highest\"\nclock_mhz = 1980\npublished = { memory = 5000 }";
+        let own = Published::parse(text).unwrap();
+        let told = |row: Record| Card::new(&[row], Some(&own)).facts[0].1.clone();
+        assert_eq!(told(read("NVIDIA H200", 4500.0)), "4500 GB/s, 90 % of its limit");
+        assert_eq!(told(read("NVIDIA H100 80GB HBM3", 3352.0)), "3352 GB/s, at its limit", "it says nothing of others");
+    }
+
+    #[test]
     fn what_can_not_be_right_or_has_no_figure_is_left_out() {
         let read = || row("memory/stream", "", &[("op", "read")], 9999.0, "GB/s");
         let doubted = Record { quality_flags: "implausible".to_owned(), ..read() };
         let failed = Record { status: "timeout".to_owned(), value: None, ..read() };
-        let card = Card::new(&[doubted, failed]);
+        let card = Card::new(&[doubted, failed], None);
         assert_eq!(card.facts, []);
         assert_eq!(card.trust[0], "1 measured, 1 checked, 1 failed; noise 1.0 %");
         assert!(card.trust[1].contains("can't be right: 1 case"), "{:?}", card.trust);
@@ -462,9 +486,10 @@ mod tests {
     fn a_doubt_that_many_rows_share_is_said_once_with_what_to_do() {
         let flagged = |flags: &str| Record { quality_flags: flags.to_owned(), ..row("a/b", "", &[], 1.0, "ns") };
         let busy = [flagged("noisy"), flagged("launch_bound;noisy"), flagged("")];
-        let card = Card::new(&busy);
+        let card = Card::new(&busy, None);
         assert!(card.is_doubtful && card.trust[1].starts_with("2 of 3 cases bear the flag noisy: "), "{:?}", card.trust);
         let calm = [flagged("noisy"), flagged(""), flagged(""), flagged(""), flagged("")];
-        assert!(!Card::new(&calm).is_doubtful && Card::new(&calm).trust.len() == 1);
+        let card = Card::new(&calm, None);
+        assert!(!card.is_doubtful && card.trust.len() == 1);
     }
 }

@@ -109,6 +109,14 @@ impl Worker {
     }
 }
 
+/// `--limits`
+#[derive(Clone, Debug, Args)]
+pub struct LimitsFile {
+    /// What your devices can do at most, as TOML (README.md, "Limits of your device"): it comes before what is known of them
+    #[arg(long, value_name = "FILE")]
+    pub limits: Option<PathBuf>,
+}
+
 /// `lanescope devices`
 #[derive(Debug, Args)]
 pub struct Devices {
@@ -119,6 +127,10 @@ pub struct Devices {
     /// All features, formats, memory types and matrices, however long the lists are, and what drivers print
     #[arg(short, long)]
     pub verbose: bool,
+
+    /// The user's own limits.
+    #[command(flatten)]
+    pub limits: LimitsFile,
 }
 
 /// `lanescope list`
@@ -286,6 +298,10 @@ pub struct Card {
     /// File to write the card to (default: standard output)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    /// The user's own limits.
+    #[command(flatten)]
+    pub limits: LimitsFile,
 
     /// Whether it has colours.
     #[command(flatten)]

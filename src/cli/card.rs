@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::args::Card;
+use super::limits;
 use super::stdout::print;
 use crate::analysis::{Purpose, Rows, gaps, related};
 use crate::error::{EXIT_OK, Error};
@@ -17,6 +18,12 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     if let Some(taken) = file.and_then(|file| arguments.files.iter().find(|read| output::is_same_file(read, file))) {
         return Err(Error::Usage(format!("{} holds the rows: name another file for the card", taken.display())).into());
     }
+    let limits = limits::read(&arguments.limits)?;
+    if let (Some(own), Some(file)) = (&arguments.limits.limits, file) {
+        if output::is_same_file(own, file) {
+            return Err(Error::Usage(format!("{} holds the limits: name another file for the card", own.display())).into());
+        }
+    }
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file, Purpose::Card)?;
@@ -25,7 +32,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let mut text = Vec::new();
     let files = arguments.files.iter().map(|file| file.display().to_string()).collect();
     let page = if file.is_some() { Page::FILE } else { Page::stdout() };
-    let mut writer = CardWriter::new(&mut text, files, page);
+    let mut writer = CardWriter::new(&mut text, files, page, limits);
     related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;
     writer.finish()?;
     drop(writer);

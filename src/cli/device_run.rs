@@ -127,7 +127,7 @@ impl<'r> DeviceRun<'r> {
 
     fn session(&self) -> Result<Session<'r>, Failure> {
         let slots = self.common().processes;
-        let pool = Pool::new(slots, self.opener(self.place))?;
+        let pool = Pool::new(slots, self.opener(self.place))?.limited(self.place.info.peaks.clone());
         let mut session = Session::new(pool, self.options()).keeping_few_rounds().beside_others(self.turns.devices());
         if let Some((journal, _)) = self.journal {
             session.number_processes_behind(journal.last_process());

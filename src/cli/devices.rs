@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use self::page::Page;
 use super::args::Devices;
+use super::limits;
 use super::stdout::{print, width};
 use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::model::{DeviceInfo, Format, FormatUse, Heap, MatrixProduct, MemoryType, QueueFamily, Quirk};
 use crate::output::Mode;
-use crate::units::Bytes;
+use crate::units::{Bytes, rate};
 use crate::worker::{Deadlines, Platform, find};
 
 /// How long drivers may take to tell what their devices are: those that aren't needed may take their time.
@@ -23,12 +24,18 @@ const MOST_ENTRIES: usize = 3;
 /// Lines that features, and kinds of matrices, take unless everything is asked for: with all else a screen.
 const FEATURE_LINES: usize = 6;
 const MATRIX_LINES: usize = 3;
+/// The same of what devices can do at most.
+const PEAK_LINES: usize = 4;
 
 /// Prints every device of every installed driver.
 pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
+    let limits = limits::read(&arguments.limits)?;
     let voice = Voice::new(if arguments.verbose { Mode::Verbose } else { Mode::Normal });
     let platform = Platform::Vulkan { validation: false, driver: None };
-    let found = find(&platform, DEADLINES, &voice.listener())?;
+    let mut found = find(&platform, DEADLINES, &voice.listener())?;
+    if let Some(own) = &limits {
+        found.devices.iter_mut().for_each(|place| limits::limit(&mut place.info, own));
+    }
     let devices: Vec<&DeviceInfo> = found.devices.iter().map(|place| &place.info).collect();
     if devices.is_empty() {
         return Err(Error::NoDevice(NO_DEVICE_ADVICE.to_owned()).into());
@@ -64,6 +71,7 @@ fn page(device: &DeviceInfo, width: usize, is_whole: bool) -> Page {
     page.several(&device.quirks.iter().map(quirk).collect::<Vec<_>>(), MOST_ENTRIES);
     add_identity(&mut page, device);
     add_limits(&mut page, device);
+    add_peaks(&mut page, device);
     add_parts(&mut page, device);
     page
 }
@@ -92,6 +100,17 @@ fn add_limits(page: &mut Page, device: &DeviceInfo) {
         _ => subgroup.size.to_string(),
     };
     page.add("subgroup", &format!("{size}; {}", names(&subgroup.classes).join(", ")));
+}
+
+/// What it can do at most, where that is known; behind it what it may exceed.
+fn add_peaks(page: &mut Page, device: &DeviceInfo) {
+    for (name, is_hard) in [("at most", true), ("nominal", false)] {
+        let known = device.peaks.iter().filter(|(_, peak)| peak.is_hard == is_hard);
+        let told: Vec<String> = known.map(|(bound, peak)| format!("{bound} {}", rate(peak.rate, None, bound.unit()))).collect();
+        if !told.is_empty() {
+            page.list(name, &told.iter().map(String::as_str).collect::<Vec<_>>(), PEAK_LINES);
+        }
+    }
 }
 
 fn add_parts(page: &mut Page, device: &DeviceInfo) {

@@ -14,6 +14,7 @@ mod inspect;
 mod interrupt;
 mod journal;
 mod lanes;
+mod limits;
 mod lock;
 mod merge;
 mod outputs;

@@ -14,7 +14,7 @@ use super::target::Targets;
 use super::template::{device_row, in_common, run_row};
 use super::turns::Turns;
 use super::voice::Voice;
-use super::{interrupt, lanes, lock, merge, outputs};
+use super::{interrupt, lanes, limits, lock, merge, outputs};
 use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
@@ -31,8 +31,10 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     let settings = RunSettings::new(arguments, cases.as_ref().is_some_and(Cases::are_rows))?;
     let Settings { rows, .. } = &settings.common;
     check_files(&settings)?;
+    let limits = limits::read(&settings.limits)?;
     let voice = Voice::new(settings.common.mode);
-    let targets = Targets::resolve(&settings.common, &voice)?;
+    let mut targets = Targets::resolve(&settings.common, &voice)?;
+    limits.iter().for_each(|own| targets.limit(own));
     let plans = plans(&settings, &targets, cases.as_ref())?;
     for left_out in plans.first().map(Plan::left_out).unwrap_or_default() {
         voice.progress.note(&format!("note: {left_out}"));
@@ -59,7 +61,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
     let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
     let mut samples = settings.samples.as_deref().map(Samples::open).transpose()?;
-    let mut outputs = output::open(&output_targets, &header)?;
+    let mut outputs = output::Reserved::new(&output_targets)?.beside(limits.as_ref()).begin(&header)?;
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
     let sink = Sink::new(outputs, Beside { samples, code }, voice, targets.are_mock(), settings.is_dry);
@@ -98,7 +100,7 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
 /// Samples need a file of their own, and rows don't overwrite those that say what is measured.
 fn check_files(settings: &RunSettings) -> Result<(), Error> {
     let RunSettings { samples, cases, common: Settings { rows, .. }, .. } = settings;
-    for (flag, file) in [("--samples", samples), ("--cases", cases)] {
+    for (flag, file) in [("--samples", samples), ("--cases", cases), ("--limits", &settings.limits.limits)] {
         let Some(file) = file else { continue };
         let taken = rows.files.iter().chain(&rows.resume).find(|rows| output::is_same_file(rows, file));
         if let Some(taken) = taken {

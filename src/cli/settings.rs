@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::args::LimitsFile;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
 use super::args::tune::Tune;
@@ -142,6 +143,8 @@ pub struct RunSettings {
     pub samples: Option<PathBuf>,
     /// The folder for the code that drivers show.
     pub isa: Option<PathBuf>,
+    /// The user's own file of limits.
+    pub limits: LimitsFile,
     /// How many devices are measured on at a time.
     pub jobs: usize,
     /// How those wait for each other that can't be measured on at the same time.
@@ -301,6 +304,7 @@ impl RunSettings {
             shard: typed.shard,
             samples: typed.samples,
             isa: typed.isa,
+            limits: typed.limits,
             jobs: if one_by_one { 1 } else { asked },
             // Pairs are alternated as they are, and a plan isn't measured.
             waiting: if preset == RunPreset::Study && !one_by_one { Waiting::ByTurns } else { Waiting::Once },

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::limits;
 use super::settings::{DeviceChoice, Settings};
 use super::voice::Voice;
 use crate::error::{Error, nearest};
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::measure::{Bench, Loss, MockOptions};
-use crate::model::{DeviceInfo, DeviceKind, Failure, Feature};
+use crate::model::{DeviceInfo, DeviceKind, Failure, Feature, Published};
 use crate::worker::questions::{Kept, Respondent};
 use crate::worker::{self, Deadlines, Host, Isolated, Listener, Opening, Place, Platform};
 
@@ -62,6 +63,11 @@ impl Targets {
         }
         let devices = chosen.iter().filter_map(|device| all.iter().find(|place| place.info.index == device.index).cloned());
         Ok(Self { devices: devices.collect(), loader_layers: layers, access })
+    }
+
+    /// Gives devices the limits that the user's own entries have of them.
+    pub fn limit(&mut self, own: &Published) {
+        self.devices.iter_mut().for_each(|place| limits::limit(&mut place.info, own));
     }
 
     /// The devices.

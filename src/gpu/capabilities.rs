@@ -6,13 +6,13 @@ use std::ffi::CStr;
 use ash::vk;
 
 use crate::model::{
-    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, PciAddress, QueueFamily,
-    Subgroup, SubgroupClass, Uuid,
+    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Format, FormatUse, Heap, Limits, MemoryType, PciAddress, Published,
+    QueueFamily, Subgroup, SubgroupClass, Uuid,
 };
 
 use super::features::{Features, Support};
 use super::instance::API_VERSION;
-use super::{format, matrices, memory, peaks, quirks};
+use super::{format, matrices, memory, quirks};
 
 /// The hexadecimal vendor id of NVIDIA's PCI devices.
 const NVIDIA: u32 = 0x10DE;
@@ -43,7 +43,7 @@ pub(super) fn query(
         }
     }
     info.quirks = quirks::of(&info);
-    info.peaks = peaks::of(info.vendor_id, &info.name);
+    info.peaks = Published::built_in().of(Some(info.vendor_id), Some(info.device_id), &info.name).cloned().unwrap_or_default();
     info.unusable = unusable(&info, properties.api_version);
     info
 }

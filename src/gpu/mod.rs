@@ -13,7 +13,6 @@
 //! instance      the loader, the validation layer and its messages, the devices
 //! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
 //! quirks        known driver faults, as data
-//! peaks         physical limits of known devices, as data
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
 //! resource      what cases bind    image   images, samplers, copies of texels    memory   where they live, staging, budgets
@@ -51,7 +50,6 @@ mod matrices;
 mod memory;
 mod nvml;
 mod object;
-mod peaks;
 mod pipeline;
 mod quirks;
 mod resource;
@@ -63,4 +61,3 @@ pub use ahead::compile_threads;
 pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};
-pub use peaks::of as known_peaks;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rig::Conditions;
-use crate::model::{Bound, Case, Flag, Peaks};
+use crate::model::{Case, Flag, Peaks};
 use crate::stats;
 
 /// A sample below this many floors is flagged.
@@ -114,11 +114,13 @@ const NOMINAL: f64 = 1.01;
 #[expect(clippy::cast_precision_loss, reason = "a rate has far fewer digits than 2^53")]
 pub(super) fn beyond_limit(case: &Case, time: f64, peaks: &Peaks) -> Option<String> {
     let bound = case.bound?;
-    let limit = peaks.limit(bound)?;
-    let (amount, unit, verb) = match bound {
-        Bound::Memory | Bound::Shared => (case.work.bytes?, "GB/s", "move"),
-        Bound::Float16 | Bound::Float32 | Bound::Float64 | Bound::Matrix16 => (case.work.flops?, "GFLOP/s", "compute"),
-        Bound::Int32 | Bound::Matrix8 => (case.work.ops?, "Gop/s", "compute"),
+    // A nominal limit may be exceeded.
+    let limit = peaks.limit(bound).filter(|peak| peak.is_hard)?.rate;
+    let unit = bound.unit();
+    let (amount, verb) = match unit {
+        "GB/s" => (case.work.bytes?, "move"),
+        "GFLOP/s" => (case.work.flops?, "compute"),
+        _ => (case.work.ops?, "compute"),
     };
     let rate = amount as f64 / time;
     let beyond = || format!("{rate:.0} {unit} is more than the device can physically {verb} ({limit:.0} {unit})");

@@ -10,7 +10,7 @@ use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
-    Case, DeviceInfo, Executable, Failure, Footprint, Peaks, PipelineDetail, PipelineStatistics, Quirk, Representation,
+    Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
     StatValue, Status, Step, SubgroupClass,
 };
 use crate::shader::Prepared;
@@ -155,17 +155,20 @@ impl MockOptions {
         info.index = index;
         info.device_uuid.0[15] = u8::try_from(index).unwrap_or(u8::MAX);
         info.queues.iter_mut().for_each(|family| family.timestamp_valid_bits = self.bits);
-        let peak = (self.peak > 0.0).then_some(self.peak);
-        info.peaks = Peaks {
-            memory: peak,
-            shared: peak,
-            float16: peak,
-            float32: peak,
-            float64: peak,
-            int32: peak,
-            matrix16: peak,
-            matrix8: peak,
-        };
+        let peak = Peak { rate: self.peak, is_hard: true };
+        // What mock devices simulate: all that kernels are bound by.
+        let bounds = [
+            Bound::Memory,
+            Bound::Shared,
+            Bound::Float16,
+            Bound::Float32,
+            Bound::Float64,
+            Bound::Int32,
+            Bound::MatrixF16,
+            Bound::MatrixBf16,
+            Bound::MatrixI8,
+        ];
+        info.peaks = bounds.into_iter().filter(|_| self.peak > 0.0).map(|bound| (bound, peak)).collect();
         let fault = |name: &'static str, what: &'static str| Quirk {
             name: name.into(),
             what: what.into(),

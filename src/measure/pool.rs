@@ -2,7 +2,7 @@
 
 use super::bench::{Answering, Bench, Loss, Order};
 use super::{Instrument, Timer};
-use crate::model::{DeviceInfo, Failure, Stage, Status};
+use crate::model::{DeviceInfo, Failure, Peaks, Stage, Status};
 use crate::validate::Learned;
 
 /// So many losses in a row, and a device is given up.
@@ -69,6 +69,15 @@ impl<'a> Pool<'a> {
             losses: [0; Stage::COUNT],
             given_up: None,
         }
+    }
+
+    /// Judges figures by these limits of the device, and not by those that its bench knows.
+    #[must_use]
+    pub fn limited(mut self, peaks: Peaks) -> Self {
+        if let Some(known) = &mut self.known {
+            known.info.peaks = peaks;
+        }
+        self
     }
 
     /// Numbers processes from behind this number on. Before anything is loaded.

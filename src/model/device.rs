@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Bound, Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, real};
+use super::{Case, Format, FormatUse, MatrixProduct, MemoryType, PciAddress, Peaks, real};
 
 /// Sixteen bytes that identify a device or a driver build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,47 +124,10 @@ pub struct DeviceInfo {
     pub formats: BTreeMap<Format, BTreeSet<FormatUse>>,
     /// Known driver faults that apply to it.
     pub quirks: Vec<Quirk>,
-    /// What it can physically do at most, where that is published.
+    /// What it can do at most, where that is published.
     pub peaks: Peaks,
     /// Why it can't be used; `None` for a usable device.
     pub unusable: Option<String>,
-}
-
-/// Physical limits of a device, in 10^9 bytes or operations per second; `None` where no figure is known. No query tells them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Peaks {
-    /// Its memory, reading and writing together.
-    pub memory: Option<f64>,
-    /// Workgroup memory of all its processors together, at the highest clock.
-    pub shared: Option<f64>,
-    /// Multiply-adds of `f16` outside of matrices, packed ones if there are, at the highest clock; each counts two, as below.
-    pub float16: Option<f64>,
-    /// Multiply-adds of `f32`.
-    pub float32: Option<f64>,
-    /// Multiply-adds of `f64` outside of matrices.
-    pub float64: Option<f64>,
-    /// Multiply-adds of whole numbers of 32 bits.
-    pub int32: Option<f64>,
-    /// Multiply-adds in products of dense matrices of 16-bit floats, `f16` or `bf16`.
-    pub matrix16: Option<f64>,
-    /// The same of bytes.
-    pub matrix8: Option<f64>,
-}
-
-impl Peaks {
-    /// The limit of a part.
-    pub fn limit(&self, bound: Bound) -> Option<f64> {
-        match bound {
-            Bound::Memory => self.memory,
-            Bound::Shared => self.shared,
-            Bound::Float16 => self.float16,
-            Bound::Float32 => self.float32,
-            Bound::Float64 => self.float64,
-            Bound::Int32 => self.int32,
-            Bound::Matrix16 => self.matrix16,
-            Bound::Matrix8 => self.matrix8,
-        }
-    }
 }
 
 /// A known fault of a driver that changes what a measurement means.

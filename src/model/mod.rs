@@ -12,6 +12,7 @@ mod matrix;
 mod memory;
 mod outcome;
 mod pci;
+mod peaks;
 mod permutation;
 mod preset;
 pub(crate) mod real;
@@ -29,8 +30,8 @@ pub use case::{
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};
 pub use device::{
-    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, Peaks, QueueFamily, Quirk, Subgroup,
-    SubgroupClass, Uuid,
+    Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass,
+    Uuid,
 };
 pub use format::{Format, FormatUse, Numbers, Precision};
 pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
@@ -38,6 +39,7 @@ pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Stage, Status};
 pub use pci::PciAddress;
+pub use peaks::{Peak, Peaks, Published};
 pub use permutation::Permutation;
 pub use preset::Preset;
 pub use repeatability::Repeatability;

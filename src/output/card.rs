@@ -6,6 +6,7 @@ use super::Writer;
 use super::page::Page;
 use super::text_table::{Column, Need, TextTable};
 use crate::analysis::Card;
+use crate::model::Published;
 use crate::record::Record;
 
 /// Gathers rows, and writes their card at the end.
@@ -14,14 +15,16 @@ pub struct CardWriter<W> {
     /// Files that hold the rows as well.
     files: Vec<String>,
     page: Page,
+    /// The user's own limits of devices.
+    limits: Option<Published>,
     /// The rows of each device, in the order in which devices first come.
     devices: Vec<Vec<Record>>,
 }
 
 impl<W: Write> CardWriter<W> {
-    /// A writer of a card that fits this page, of rows that are in these files as well.
-    pub fn new(out: W, files: Vec<String>, page: Page) -> Self {
-        Self { out, files, page, devices: Vec::new() }
+    /// A writer of a card that fits this page, of rows that are in these files as well, with the user's own limits of devices.
+    pub fn new(out: W, files: Vec<String>, page: Page, limits: Option<Published>) -> Self {
+        Self { out, files, page, limits, devices: Vec::new() }
     }
 }
 
@@ -37,7 +40,7 @@ impl<W: Write> Writer for CardWriter<W> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows)).collect();
+        let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows, self.limits.as_ref())).collect();
         let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, self.page) };
         self.out.write_all(text.as_bytes())?;
         self.out.flush()

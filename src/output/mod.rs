@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use crate::error::Error;
+use crate::model::Published;
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
@@ -106,20 +107,21 @@ impl Format {
         matches!(self, Self::Csv | Self::Jsonl)
     }
 
-    /// Writes rows in this format; what is for people fits this page. `files` hold them as well.
+    /// Writes rows in this format; what is for people fits this page. `files` hold them as well, and `limits` are the user's own.
     fn writer<W: Write + Send + 'static>(
         self,
         out: W,
         header: &Header,
         files: &[String],
         page: Page,
+        limits: Option<&Published>,
     ) -> io::Result<Box<dyn Writer + Send>> {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(out, header)?),
             Self::Jsonl => Box::new(Jsonl::new(out, header)),
             Self::Table => Box::new(Table::new(out, Style::Text(page))),
             Self::Markdown => Box::new(Table::new(out, Style::Markdown)),
-            Self::Card => Box::new(CardWriter::new(out, files.to_vec(), page)),
+            Self::Card => Box::new(CardWriter::new(out, files.to_vec(), page, limits.cloned())),
         })
     }
 }
@@ -203,6 +205,8 @@ pub struct Reserved<'t> {
     files: Vec<Option<File>>,
     /// Those that were made just now.
     made: Vec<&'t Path>,
+    /// The user's own limits of devices.
+    limits: Option<&'t Published>,
 }
 
 impl<'t> Reserved<'t> {
@@ -216,7 +220,7 @@ impl<'t> Reserved<'t> {
                 return Err(Error::Usage(format!("output `{}` is given twice", target.name())));
             }
         }
-        let mut reserved = Self { targets, files: Vec::new(), made: Vec::new() };
+        let mut reserved = Self { targets, files: Vec::new(), made: Vec::new(), limits: None };
         for (target, _) in targets {
             if *target == Target::Stdout && is_stdout_closed() {
                 let source = io::Error::other("it is closed; name a file with --output");
@@ -233,6 +237,13 @@ impl<'t> Reserved<'t> {
         Ok(reserved)
     }
 
+    /// Shows figures beside the user's own limits of devices, where it shows any.
+    #[must_use]
+    pub fn beside(mut self, limits: Option<&'t Published>) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Empties them but for what is continued, and writes what stands above the rows.
     ///
     /// # Errors
@@ -245,14 +256,14 @@ impl<'t> Reserved<'t> {
         for ((target, format), file) in self.targets.iter().zip(std::mem::take(&mut self.files)) {
             let is_continued = matches!(target, Target::Continued(_));
             let opened = match file {
-                None => format.writer(io::stdout(), header, &files, Page::stdout()).map(|writer| (writer, None)),
+                None => format.writer(io::stdout(), header, &files, Page::stdout(), self.limits).map(|writer| (writer, None)),
                 Some(file) if is_continued => WholeLines::at_end(file).map(|file| {
                     let file = Shared::new(file);
                     (Box::new(Csv::continued(file.clone(), header)) as Box<dyn Writer + Send>, Some(file))
                 }),
                 Some(file) => empty(&file).and_then(|()| {
                     let file = Shared::new(WholeLines::new(file));
-                    Ok((format.writer(file.clone(), header, &files, Page::FILE)?, Some(file)))
+                    Ok((format.writer(file.clone(), header, &files, Page::FILE, self.limits)?, Some(file)))
                 }),
             };
             match opened {

@@ -22,6 +22,7 @@ mod inspect_devices;
 mod isolation;
 #[path = "../../benches/second_opinion/judge.rs"]
 mod judge;
+mod limits;
 mod loads;
 mod losses;
 mod merge;

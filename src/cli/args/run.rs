@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::LimitsFile;
 use super::measuring::Measuring;
 use super::values::{RunPreset, bytes};
 use crate::plan::Shard;
@@ -80,4 +81,8 @@ pub struct Run {
     /// the other; with the preset study, by turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+
+    /// The user's own limits.
+    #[command(flatten)]
+    pub limits: LimitsFile,
 }

@@ -309,8 +309,9 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
         (Work { ops: operations, ..Work::default() }, Headline::OPS)
     };
     let bound = match kind.factor {
-        Component::F16 | Component::Bf16 => Some(Bound::Matrix16),
-        Component::I8 | Component::U8 => Some(Bound::Matrix8),
+        Component::F16 => Some(Bound::MatrixF16),
+        Component::Bf16 => Some(Bound::MatrixBf16),
+        Component::I8 | Component::U8 => Some(Bound::MatrixI8),
         _ => None,
     };
     Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))

@@ -1,0 +1,29 @@
+//! The user's own file of limits.
+
+use std::fs;
+use std::path::Path;
+
+use super::args::LimitsFile;
+use crate::error::Error;
+use crate::model::{DeviceInfo, Published};
+
+/// Reads the file that `--limits` names, if it names one.
+///
+/// # Errors
+/// A file that can't be read or isn't one of limits, and what to do about it.
+pub fn read(typed: &LimitsFile) -> Result<Option<Published>, Error> {
+    typed.limits.as_deref().map(of_file).transpose()
+}
+
+fn of_file(path: &Path) -> Result<Published, Error> {
+    let usage = |words: String| Error::Usage(format!("--limits {}: {words}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+    Published::parse(&text).map_err(usage)
+}
+
+/// Gives a device the limits that the user's own entries have of it, if they do.
+pub fn limit(device: &mut DeviceInfo, own: &Published) {
+    if let Some(peaks) = own.of(Some(device.vendor_id), Some(device.device_id), &device.name) {
+        device.peaks = peaks.clone();
+    }
+}
