@@ -2,6 +2,7 @@
 
 pub mod colours;
 pub mod compare;
+pub mod limits;
 pub mod measuring;
 pub mod run;
 pub mod tune;
@@ -19,6 +20,7 @@ use crate::output::Format;
 use crate::worker::Platform;
 use colours::Colours;
 use compare::Compare;
+use limits::LimitsFile;
 use run::Run;
 use tune::Tune;
 use values::{TargetEnv, duration};
@@ -107,14 +109,6 @@ impl Worker {
             Platform::Mock(self.mock.clone())
         }
     }
-}
-
-/// `--limits`
-#[derive(Clone, Debug, Args)]
-pub struct LimitsFile {
-    /// What your devices can do at most, as TOML (README.md, "Limits of your device"): it comes before what is known of them
-    #[arg(long, value_name = "FILE")]
-    pub limits: Option<PathBuf>,
 }
 
 /// `lanescope devices`

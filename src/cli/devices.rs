@@ -188,7 +188,7 @@ fn described_queue(queue: &QueueFamily, period: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Component, Feature, MatrixScope, PciAddress, SubgroupClass};
+    use crate::model::{Component, Feature, MatrixScope, PciAddress, Published, SubgroupClass};
 
     /// More of everything than any device has.
     fn large() -> DeviceInfo {
@@ -214,6 +214,7 @@ mod tests {
         let what = "a fault that takes many words to describe: ".repeat(9);
         device.quirks = vec![Quirk { name: "fault".into(), what: what.into(), ..quirk() }; 5];
         device.pci_address = Some(PciAddress::default());
+        device.peaks = Published::built_in().of(None, None, "NVIDIA H200").cloned().unwrap();
         device.unusable = Some("it crashed, and its driver said why at length: ".repeat(9));
         device
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::args::LimitsFile;
+use super::args::limits::LimitsFile;
 use crate::error::Error;
 use crate::model::{DeviceInfo, Published};
 

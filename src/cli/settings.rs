@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::LimitsFile;
+use super::args::limits::LimitsFile;
 use super::args::measuring::Measuring;
 use super::args::run::Run;
 use super::args::tune::Tune;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::LimitsFile;
+use super::limits::LimitsFile;
 use super::measuring::Measuring;
 use super::values::{RunPreset, bytes};
 use crate::plan::Shard;
