@@ -152,7 +152,7 @@ Found reduce() {
 constexpr uint32_t STEPS = 16384, STEPPING = 256;
 
 // A step needs the one before; with traffic, that of a thread in the block's other half. Two rows, so that one barrier is enough.
-template <bool has_traffic>
+template <bool has_traffic, bool is_fenced>
 __global__ void barrier_kernel(uint32_t* __restrict__ results, uint32_t partner_bits) {
     __shared__ uint32_t slots[2][STEPPING];
     const uint32_t lane = threadIdx.x, partner = lane ^ partner_bits;
@@ -163,6 +163,9 @@ __global__ void barrier_kernel(uint32_t* __restrict__ results, uint32_t partner_
         if (has_traffic) {
             slots[k % 2][lane] = x;
         }
+        if (is_fenced) {
+            __threadfence_block();
+        }
         __syncthreads();
         if (has_traffic) {
             other = slots[k % 2][partner];
@@ -172,11 +175,11 @@ __global__ void barrier_kernel(uint32_t* __restrict__ results, uint32_t partner_
     results[blockIdx.x * STEPPING + lane] = (x + blockIdx.x) >> 1;
 }
 
-template <bool has_traffic, uint32_t BLOCKS>
+template <bool has_traffic, bool is_fenced, uint32_t BLOCKS>
 Found barriers() {
     constexpr uint32_t PARTNER_BITS = STEPPING / 2;
     const Buffer<uint32_t> results(BLOCKS * STEPPING);
-    const double ns = time_repeated([&] { barrier_kernel<has_traffic><<<BLOCKS, STEPPING>>>(results.get(), PARTNER_BITS); });
+    const double ns = time_repeated([&] { barrier_kernel<has_traffic, is_fenced><<<BLOCKS, STEPPING>>>(results.get(), PARTNER_BITS); });
     std::vector<uint32_t> x(STEPPING);
     for (uint32_t lane = 0; lane < STEPPING; ++lane) {
         x[lane] = lane * 2654435761u + 1;
@@ -198,7 +201,7 @@ Found barriers() {
 
 // ---- atomics ------------------------------------------------------------------------------------------------------------------
 
-constexpr uint32_t ATOMICS = 512, ATOMIC_BLOCK = 256, ATOMIC_BLOCKS = 264, OPERAND_STEP = 0x9E3779B1u;
+constexpr uint32_t ATOMICS = 512, ATOMIC_BLOCK = 256, OPERAND_STEP = 0x9E3779B1u;
 
 enum class Sharers { Nobody, Warp, All };
 
@@ -232,9 +235,9 @@ __global__ void atomics_combinable(uint32_t* cells, const uint32_t* __restrict__
     }
 }
 
-template <bool is_used, Sharers sharers>
+template <bool is_used, Sharers sharers, uint32_t BLOCKS>
 Found atomics() {
-    constexpr uint32_t THREADS = ATOMIC_BLOCKS * ATOMIC_BLOCK;
+    constexpr uint32_t THREADS = BLOCKS * ATOMIC_BLOCK;
     Buffer<uint32_t> cells(cell_of<sharers>(THREADS - 1) + 1), own_cells(THREADS), terms(THREADS), notes(THREADS);
     cells.clear();
     notes.clear();
@@ -243,9 +246,9 @@ Found atomics() {
     uint32_t passes = 0;
     const double ns = time_repeated([&] {
         if constexpr (is_used) {
-            atomics_used<<<ATOMIC_BLOCKS, ATOMIC_BLOCK>>>(cells.get(), own_cells.get(), terms.get(), notes.get());
+            atomics_used<<<BLOCKS, ATOMIC_BLOCK>>>(cells.get(), own_cells.get(), terms.get(), notes.get());
         } else {
-            atomics_combinable<sharers><<<ATOMIC_BLOCKS, ATOMIC_BLOCK>>>(cells.get(), terms.get());
+            atomics_combinable<sharers><<<BLOCKS, ATOMIC_BLOCK>>>(cells.get(), terms.get());
         }
         ++passes;
     });

@@ -46,16 +46,19 @@ const PLAIN: &[(&str, &str)] = &[("", "")];
 const ISSUES: &[(&str, &str)] =
     &[("interleaved", "issue=interleaved bounds=element"), ("loads first", "issue=loads_first bounds=element")];
 
+/// What a barrier orders besides waiting.
+const BARRIERS: &[(&str, &str)] = &[("control", "kind=control"), ("execution", "kind=execution")];
+
 const STREAM: &str = "n=2^28 local_size_x=256 unroll=8";
 const GATHER: &str = "n=2^27 local_size_x=256 unroll=32";
 const SCATTER: &str = "n=2^27 local_size_x=256 unroll=8";
 const TRANSPOSE: &str = "matrix_size=8192 tile=32 local_size_x=32 local_size_y=8";
 const BANKS: &str = "pattern=strided width=1 padding=0 local_size_x=256 iterations=64 groups=8448";
 const LATENCY: &str = "line_bytes=64 hops=65536";
-const ATOMIC: &str = "op=add type=u32 memory=global local_size_x=256 groups=264 atomics=512";
+const ATOMIC: &str = "op=add type=u32 memory=global local_size_x=256 atomics=512";
 const ARITH: &str = "op=fma chains=4 local_size_x=256 unroll=16 groups=4224";
 const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
-const BARRIER: &str = "kind=control local_size_x=256 barriers=16384";
+const BARRIER: &str = "local_size_x=256 barriers=16384";
 
 const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
     Work { cuda, figure: BYTES, filter, axes, forms: ISSUES }
@@ -63,6 +66,10 @@ const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'stat
 
 const fn stream(cuda: &'static str, axes: &'static [&'static str]) -> Work {
     issued(cuda, "memory/stream", axes)
+}
+
+const fn barrier(cuda: &'static str, axes: &'static [&'static str]) -> Work {
+    plain(cuda, STEPS, "sync/barrier", axes)
 }
 
 const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
@@ -113,12 +120,15 @@ pub const WORKS: &[Work] = &[
     plain("latency pointer 4Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^22"]),
     plain("latency pointer 16Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^24"]),
     plain("latency pointer 256Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^28"]),
-    plain("atomic used distinct", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=distinct"]),
-    plain("atomic used warp", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=per_subgroup"]),
-    plain("atomic used one", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=one"]),
-    plain("atomic combinable distinct", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=distinct"]),
-    plain("atomic combinable warp", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=per_subgroup"]),
-    plain("atomic combinable one", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=one"]),
+    plain("atomic used distinct", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=distinct groups=264"]),
+    plain("atomic used warp", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=per_subgroup groups=264"]),
+    plain("atomic used one", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=one groups=264"]),
+    // As many as the device holds at once: no invocation waits alone.
+    plain("atomic used distinct 1056", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=distinct groups=1056"]),
+    plain("atomic combinable distinct", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=distinct groups=264"]),
+    plain("atomic combinable warp", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=per_subgroup groups=264"]),
+    plain("atomic combinable one", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=one groups=264"]),
+    plain("atomic combinable distinct 1056", ITEMS, "sync/atomic:combinable", &[ATOMIC, "contention=distinct groups=1056"]),
     plain("peak f32", FLOPS, "peak/arith:f32", &[ARITH, "width=2 iterations=256"]),
     Work {
         cuda: "peak f16",
@@ -130,9 +140,12 @@ pub const WORKS: &[Work] = &[
     plain("peak f64", FLOPS, "peak/arith:f64", &[ARITH, "width=2 iterations=32"]),
     plain("peak i32", OPS, "peak/arith:i32", &[ARITH, "width=2 iterations=256"]),
     plain("reduce warps", ITEMS, "subgroup/versus_shared:subgroup", &[REDUCE]),
-    plain("reduce shared", ITEMS, "subgroup/versus_shared:shared", &[REDUCE]),
-    plain("barrier registers 1", STEPS, "sync/barrier", &[BARRIER, "traffic=registers groups=1"]),
-    plain("barrier registers 256", STEPS, "sync/barrier", &[BARRIER, "traffic=registers groups=256"]),
-    plain("barrier shared 1", STEPS, "sync/barrier", &[BARRIER, "traffic=shared groups=1"]),
-    plain("barrier shared 256", STEPS, "sync/barrier", &[BARRIER, "traffic=shared groups=256"]),
+    Work { forms: &[("loop", "")], ..plain("reduce shared", ITEMS, "subgroup/versus_shared:shared", &[REDUCE]) },
+    Work { forms: &[("unrolled", "")], ..plain("reduce shared", ITEMS, "subgroup/versus_shared:shared_unrolled", &[REDUCE]) },
+    Work { forms: BARRIERS, ..barrier("barrier registers 1", &[BARRIER, "traffic=registers groups=1"]) },
+    Work { forms: BARRIERS, ..barrier("barrier registers 256", &[BARRIER, "traffic=registers groups=256"]) },
+    barrier("barrier fenced 1", &[BARRIER, "kind=control traffic=registers groups=1"]),
+    barrier("barrier fenced 256", &[BARRIER, "kind=control traffic=registers groups=256"]),
+    barrier("barrier shared 1", &[BARRIER, "kind=control traffic=shared groups=1"]),
+    barrier("barrier shared 256", &[BARRIER, "kind=control traffic=shared groups=256"]),
 ];

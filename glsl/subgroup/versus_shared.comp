@@ -5,7 +5,7 @@
 
 // The job (REDUCE, SCAN or BROADCAST) and who does it (BY_SUBGROUP, or else workgroup memory) are macros: they change what a device
 // must be able to do, and some drivers would wait at a barrier in a branch that a specialization constant closes. So is ALONE,
-// where a workgroup has but one subgroup.
+// where a workgroup has but one subgroup. UNROLLED has the steps of tree and scan one after the other, without a loop.
 #ifdef BY_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #ifdef BROADCAST
@@ -116,7 +116,20 @@ uint self() {
 // Two rows, so that what a step reads isn't what the next one writes.
 shared uint slots[2][SIZE];
 
+#ifdef UNROLLED
+#define STEPS [[unroll]]
+#else
+#define STEPS
+#endif
+
 #if defined(REDUCE)
+
+#ifdef UNROLLED
+// The same in one comparison with a number that the compiler knows.
+#define HAS_PARTNER (own < min(half_size, SIZE - half_size))
+#else
+#define HAS_PARTNER (own < half_size && own + half_size < SIZE)
+#endif
 
 // A tree: in each step, half as many add what the other half has.
 uint job(uint x, uint number) {
@@ -124,8 +137,8 @@ uint job(uint x, uint number) {
     const uint own = self();
     slots[row][own] = x;
     barrier();
-    for (uint half_size = SIZE > 1u ? 1u << findMSB(SIZE - 1u) : 0u; half_size > 0u; half_size /= 2u) {
-        if (own < half_size && own + half_size < SIZE) {
+    STEPS for (uint half_size = SIZE > 1u ? 1u << findMSB(SIZE - 1u) : 0u; half_size > 0u; half_size /= 2u) {
+        if (HAS_PARTNER) {
             slots[row][own] += slots[row][own + half_size];
         }
         barrier();
@@ -141,7 +154,7 @@ uint job(uint x, uint number) {
     uint row = number & 1u;
     slots[row][own] = x;
     barrier();
-    for (uint distance = 1u; distance < SIZE; distance *= 2u) {
+    STEPS for (uint distance = 1u; distance < SIZE; distance *= 2u) {
         x += own >= distance ? slots[row][own - distance] : 0u;
         row ^= 1u;
         slots[row][own] = x;

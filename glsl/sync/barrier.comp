@@ -11,9 +11,10 @@
 // TRAFFIC and the kind of barrier are macros: some drivers run through a branch that a specialization constant closes, with all
 // lanes off, and would wait at a barrier in it.
 
-// Those up to CONTROL need no capability beyond `Shader`, the explicit ones included. controlBarrier whose scopes are the workgroup
-// is left out: for workgroup memory it is the very instruction that barrier() is. The others order buffers as well: a scope beyond
-// the workgroup means nothing to memory that only the workgroup has.
+// Those up to EXECUTION need no capability beyond `Shader`, the explicit ones included. controlBarrier whose scopes are the
+// workgroup is left out: for workgroup memory it is the very instruction that barrier() is. EXECUTION is that instruction without
+// an order of memory. The others order buffers as well: a scope beyond the workgroup means nothing to memory that only the
+// workgroup has.
 #define ALL_MEMORY (gl_StorageSemanticsShared | gl_StorageSemanticsBuffer)
 #define VISIBLE (gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible)
 #if defined(MEMORY_SHARED)
@@ -24,6 +25,8 @@
 #define SYNCHRONIZE() subgroupBarrier()
 #elif defined(CONTROL)
 #define SYNCHRONIZE() barrier()
+#elif defined(EXECUTION)
+#define SYNCHRONIZE() controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, 0, 0)
 #elif defined(CONTROL_SUBGROUP)
 #define SYNCHRONIZE() controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease)
 #elif defined(CONTROL_QUEUE_FAMILY)

@@ -14,6 +14,7 @@ const JOBS: &[&str] = &["reduce", "scan", "broadcast"];
 
 const BY_SUBGROUP: &str = "subgroup";
 const BY_SHARED: &str = "shared";
+const UNROLLED: &str = "shared_unrolled";
 
 /// More would keep the twin busy for minutes, and outlast the loops of some drivers.
 const MOST_JOBS: u64 = 1 << 12;
@@ -26,7 +27,7 @@ impl Experiment for VersusShared {
     }
 
     fn variants(&self) -> &[&str] {
-        &[BY_SUBGROUP, BY_SHARED]
+        &[BY_SUBGROUP, BY_SHARED, UNROLLED]
     }
 
     fn quick_variants(&self) -> &[&str] {
@@ -65,7 +66,14 @@ impl Experiment for VersusShared {
         let kernel = Kernel::new("subgroup/versus_shared.comp", config.workgroup())
             .define(&job.to_uppercase(), "")
             .constant("JOBS", Scalar::U32(config.u32("jobs")));
-        let kernel = if config.variant == BY_SUBGROUP { by_subgroup(kernel, config)? } else { kernel };
+        let kernel = match config.variant {
+            BY_SUBGROUP => by_subgroup(kernel, config)?,
+            UNROLLED if job == "broadcast" => {
+                return Err(Skip::new("a broadcast has no loop: the variant `shared` is all of it"));
+            }
+            UNROLLED => kernel.define("UNROLLED", ""),
+            _ => kernel,
+        };
         let (groups, invocations) = config.grid(config.integer("groups"));
         let count = workgroups(groups);
         let words = Sequence::Words { seed: config.seed() };

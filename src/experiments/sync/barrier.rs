@@ -14,6 +14,7 @@ const KINDS: &[&str] = &[
     "memory_workgroup",
     "subgroup",
     "control",
+    "execution",
     "control_subgroup",
     "control_queue_family",
     "control_device",
@@ -69,6 +70,9 @@ impl Experiment for Barrier {
                 return Err(Skip::new("subgroups have one lane, which waits for no neighbour: the case needs two"));
             }
         }
+        if kind == "execution" && has_traffic {
+            return Err(Skip::new("this barrier orders no memory: nobody may read behind it what others wrote before it"));
+        }
         config.require(needs(kind))?;
         let count = config.u32("barriers");
         let (local_size, groups) = (config.u32("local_size_x"), config.u32("groups"));
@@ -100,7 +104,7 @@ fn needs(kind: &str) -> &'static [Feature] {
 fn partner_bits(kind: &str, local_size: u32) -> u32 {
     match kind {
         // The other half of the workgroup: another subgroup, unless there is but one.
-        "control" | "control_queue_family" | "control_device" => (local_size / 2).next_power_of_two(),
+        "control" | "execution" | "control_queue_family" | "control_device" => (local_size / 2).next_power_of_two(),
         // Subgroups take the invocations of a row in their order, on every driver known, and have an even number of them: one lane alone is skipped.
         "subgroup" | "control_subgroup" => 1,
         _ => 0,
@@ -182,6 +186,20 @@ mod tests {
         assert!(reason(1, "subgroup", "shared").unwrap().contains("one lane"));
         let others = [(1, "subgroup", "registers"), (1, "control", "shared"), (2, "control_subgroup", "shared")];
         assert!(others.iter().all(|(lanes, kind, traffic)| reason(*lanes, kind, traffic).is_none()));
+    }
+
+    #[test]
+    fn without_an_order_of_memory_nothing_is_read() {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Default, seed: 1 };
+        let axes = Barrier.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let point = Point::new(axes).with("kind", &"execution".into());
+        let reason = |traffic: &'static str| {
+            let point = point.with("traffic", &traffic.into());
+            Barrier.build(&Config::new("", &point, &setting)).err().map(|skip| skip.reason)
+        };
+        assert_eq!(reason("registers"), None);
+        assert!(reason("shared").unwrap().contains("orders no memory"));
     }
 
     #[test]
