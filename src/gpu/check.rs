@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 use crate::model::{
     Case, Dependency, DeviceInfo, Dimension, Edge, FACES, Feature, Format, FormatUse, ImageRole, Kernel, Limits, Measurand,
-    Repeat, Resource, Shape, Status, Step, Subgroup,
+    MemoryKind, Repeat, Resource, Shape, Status, Step, Subgroup,
 };
 use crate::shader::{BindingKind, Prepared, Specialized};
 
@@ -14,6 +14,9 @@ use super::error::Error;
 use super::host;
 
 type Checked = Result<(), Error>;
+
+/// An address's bytes among push constants.
+const ADDRESS_BYTES: usize = 8;
 
 /// Refuses a case that breaks a rule or a limit of the device.
 pub(super) fn case(prepared: &Prepared, device: &DeviceInfo) -> Checked {
@@ -57,6 +60,7 @@ fn check(prepared: &Prepared, device: &DeviceInfo) -> Checked {
     }
     require(case.measurand != Measurand::HostPass, || "a pass of the device's is timed as one of the host's".into())?;
     once_only(case)?;
+    addressed(case, device)?;
     [&case.reset, &case.prepare, &case.pass].into_iter().try_for_each(|program| steps(program, prepared, &device.limits))
 }
 
@@ -65,6 +69,18 @@ fn once_only(case: &Case) -> Checked {
     let is_once = |step: &Step| matches!(step, Step::SetEvent { .. } | Step::Timestamp { .. });
     require(!case.pass.iter().any(is_once) || case.repeat == Repeat::AfterReset, || {
         "a pass sets events or writes timestamps, and isn't measured after its reset".into()
+    })
+}
+
+/// What kernels reach by its address: buffers of the device's own, where it has such addresses.
+fn addressed(case: &Case, device: &DeviceInfo) -> Checked {
+    case.addressed().try_for_each(|index| {
+        let shape = case.resources.get(index).map(|resource| resource.shape);
+        let is_buffer = matches!(shape, Some(Shape::Buffer { memory: MemoryKind::DeviceLocal, .. }));
+        require(is_buffer, || {
+            format!("a step pushes the address of resource {index}, which is no buffer of the device's own")
+        })?;
+        require(device.has(Feature::BufferDeviceAddress), || "a step pushes an address, which needs bufferDeviceAddress".into())
     })
 }
 
@@ -253,6 +269,12 @@ fn steps(steps: &[Step], prepared: &Prepared, limits: &Limits) -> Checked {
             Step::Push { bytes } => {
                 push(bytes, bound)?;
                 pushed = pushed.max(bytes.len());
+            }
+            Step::PushAddress { offset, .. } => {
+                let end = (*offset as usize).saturating_add(ADDRESS_BYTES);
+                require(bound.is_some() && offset % 4 == 0 && end <= pushed, || {
+                    format!("an address for the push constants from byte {offset} on, of which {pushed} are set")
+                })?;
             }
             Step::DispatchIndirect { resource } => {
                 dispatch(bound, pushed)?;

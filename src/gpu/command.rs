@@ -110,7 +110,12 @@ impl<'a> Recorder<'a> {
                 }
                 Step::Push { bytes } => {
                     if let Some(kernel) = bound {
-                        kernel.push(device, self.buffer, bytes);
+                        kernel.push(device, self.buffer, 0, bytes);
+                    }
+                }
+                Step::PushAddress { offset, resource } => {
+                    if let (Some(kernel), Some(address)) = (bound, case.buffer(*resource).and_then(Buffer::address)) {
+                        kernel.push(device, self.buffer, *offset, &address.to_le_bytes());
                     }
                 }
                 Step::BindPipeline { kernel } => {

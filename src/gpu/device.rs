@@ -244,9 +244,9 @@ impl Device {
         check::case(prepared, &self.info)?;
         let resources = &prepared.case.resources;
         let sharable = sharable(prepared);
-        let mut loaded = self.resources(resources, &sharable);
+        let mut loaded = self.resources(&prepared.case, &sharable);
         if loaded.as_ref().is_err_and(|error| error.status() == Status::OutOfMemory) && self.drop_unused() {
-            loaded = self.resources(resources, &sharable);
+            loaded = self.resources(&prepared.case, &sharable);
         }
         let loaded = loaded?;
         let mut kernels = Vec::with_capacity(prepared.kernels.len());
@@ -325,8 +325,10 @@ impl Device {
         QueryPool::new(&self.logical, count).map(Some)
     }
 
-    fn resources(&mut self, resources: &[model::Resource], sharable: &[bool]) -> Result<Vec<Arc<Resource>>, Error> {
-        resources.iter().zip(sharable).map(|(resource, sharable)| self.resource(resource, *sharable)).collect()
+    fn resources(&mut self, case: &model::Case, sharable: &[bool]) -> Result<Vec<Arc<Resource>>, Error> {
+        let addressed: HashSet<usize> = case.addressed().collect();
+        let resources = case.resources.iter().zip(sharable).enumerate();
+        resources.map(|(at, (resource, sharable))| self.resource(resource, *sharable, addressed.contains(&at))).collect()
     }
 
     /// Frees shared resources of which all cases were released, and tells whether there were any.
@@ -337,11 +339,11 @@ impl Device {
     }
 
     /// A resource: one that is loaded already, or a new one with its contents.
-    fn resource(&mut self, resource: &model::Resource, sharable: bool) -> Result<Arc<Resource>, Error> {
+    fn resource(&mut self, resource: &model::Resource, sharable: bool, addressed: bool) -> Result<Arc<Resource>, Error> {
         if let Some(loaded) = self.shared.get(resource).filter(|_| sharable) {
             return Ok(Arc::clone(loaded));
         }
-        Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource).map(Arc::new)
+        Resource::new(&self.logical, &mut self.queue, &mut self.staging, &self.info, resource, addressed).map(Arc::new)
     }
 
     /// What resources loading the case would add now; shared ones count nothing.
@@ -494,7 +496,8 @@ impl Device {
 }
 
 /// Of each resource, whether other cases may use the same: not one in which a pass finds what the last one left, which is its own;
-/// nor an input that a kernel can write to. What a pass writes before it reads it is nobody's own.
+/// nor an input that a kernel can write to, nor what kernels reach by its address, at which nobody sees what they do. What a pass
+/// writes before it reads it is nobody's own.
 fn sharable(prepared: &Prepared) -> Vec<bool> {
     let kernels = || prepared.case.kernels.iter().zip(&prepared.kernels);
     let accesses = |resource: usize| {
@@ -505,9 +508,11 @@ fn sharable(prepared: &Prepared) -> Vec<bool> {
         })
     };
     let carried_over = prepared.carried_over();
+    let addressed: HashSet<usize> = prepared.case.addressed().collect();
     let resources = prepared.case.resources.iter().enumerate();
     resources
         .map(|(index, resource)| match resource.contents {
+            _ if addressed.contains(&index) => false,
             // What is reset before every pass is nobody's own.
             Contents::Undefined if prepared.case.repeat == Repeat::AfterReset => true,
             Contents::Undefined => !carried_over.contains(&index),

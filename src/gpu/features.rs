@@ -108,6 +108,8 @@ feature_chain! {
         core vk::API_VERSION_1_2, extension ash::khr::uniform_buffer_standard_layout::NAME, since ALWAYS;
     scalar_layout: vk::PhysicalDeviceScalarBlockLayoutFeatures<'static>,
         core vk::API_VERSION_1_2, extension ash::ext::scalar_block_layout::NAME, since ALWAYS;
+    buffer_address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
+        core vk::API_VERSION_1_2, extension ash::khr::buffer_device_address::NAME, since ALWAYS;
     workgroup_layout: vk::PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR<'static>,
         core NEVER, extension ash::khr::workgroup_memory_explicit_layout::NAME, since ALWAYS;
     clock: vk::PhysicalDeviceShaderClockFeaturesKHR<'static>,
@@ -258,6 +260,7 @@ impl Features {
             (Feature::Synchronization2, self.synchronization2()),
             (Feature::Maintenance4, chain.maintenance4.is_some_and(|s| on(s.maintenance4))),
             (Feature::TimelineSemaphore, self.timeline_semaphore()),
+            (Feature::BufferDeviceAddress, self.buffer_device_address()),
             (Feature::Events, chain.portability.is_none_or(|s| on(s.events))),
         ];
         all.into_iter().filter_map(|(feature, there)| there.then_some(feature)).collect()
@@ -279,6 +282,11 @@ impl Features {
     /// `timelineSemaphore`
     pub(super) fn timeline_semaphore(&self) -> bool {
         self.chain.timeline.is_some_and(|s| on(s.timeline_semaphore))
+    }
+
+    /// `bufferDeviceAddress`
+    pub(super) fn buffer_device_address(&self) -> bool {
+        self.chain.buffer_address.is_some_and(|s| on(s.buffer_device_address))
     }
 
     /// `cooperativeMatrix`
@@ -332,6 +340,10 @@ impl Features {
         }
         if let Some(storage) = &mut chain.storage16 {
             storage.storage_input_output16 = vk::FALSE;
+        }
+        if let Some(address) = &mut chain.buffer_address {
+            address.buffer_device_address_capture_replay = vk::FALSE;
+            address.buffer_device_address_multi_device = vk::FALSE;
         }
         if let Some(subset) = &mut chain.portability {
             *subset = vk::PhysicalDevicePortabilitySubsetFeaturesKHR::default().events(on(subset.events));

@@ -11,6 +11,7 @@ use gpu_allocator::{AllocationSizes, AllocatorDebugSettings};
 
 use crate::model::{DeviceInfo, PipelineDetail, Status};
 
+use super::address::AddressOf;
 use super::capabilities;
 use super::error::{Context, Error};
 use super::features::{FeatureChain, Features, Support};
@@ -31,6 +32,8 @@ pub(super) struct Logical {
     pub(super) has_budget: bool,
     /// The device's Vulkan version, where timeline semaphores are enabled.
     pub(super) timeline: Option<u32>,
+    /// Tells where buffers begin, where the device lets kernels reach them by their addresses.
+    pub(super) address_of: Option<AddressOf>,
     /// Where something is asked about pipelines and the driver tells anything.
     pub(super) inquirer: Option<Inquirer>,
     names: Option<ash::ext::debug_utils::Device>,
@@ -85,11 +88,13 @@ impl Logical {
         let features = Features::query(&instance.raw, physical, &support);
         let write_timestamp = if features.synchronization2() { Some(support.version) } else { None };
         let timeline = features.timeline_semaphore().then_some(support.version);
+        let has_addresses = features.buffer_device_address();
         let detail = if features.executable_info() { detail } else { PipelineDetail::None };
         let (core, chain) = features.into_enabled(detail, is_robust);
         let raw = create(instance, physical, &support, core, chain, family).on("vkCreateDevice", || info.name.clone())?;
         let names = instance.names.then(|| ash::ext::debug_utils::Device::new(&instance.raw, &raw));
         let write_timestamp = WriteTimestamp::new(&instance.raw, &raw, write_timestamp);
+        let address_of = has_addresses.then(|| AddressOf::new(&instance.raw, &raw, support.version));
         let inquirer = Inquirer::new(&instance.raw, &raw, detail);
         Ok(Self {
             raw,
@@ -97,6 +102,7 @@ impl Logical {
             write_timestamp,
             has_budget: support.has(ash::ext::memory_budget::NAME),
             timeline,
+            address_of,
             inquirer,
             names,
             allocator: Mutex::new(None),
@@ -112,7 +118,7 @@ impl Logical {
             device: self.raw.clone(),
             physical_device: self.physical,
             debug_settings: AllocatorDebugSettings::default(),
-            buffer_device_address: false,
+            buffer_device_address: self.address_of.is_some(),
             allocation_sizes: AllocationSizes::new(BLOCK_BYTES, BLOCK_BYTES),
         })
         .map_err(|error| Error::allocation(&info.name, 0, &error))

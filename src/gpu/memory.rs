@@ -32,6 +32,8 @@ pub(super) struct Buffer {
     /// The memory types that it may lie in, by bits.
     allowed: u32,
     bytes: u64,
+    /// Where it begins for the device, if it was made for kernels that ask.
+    address: Option<u64>,
     name: String,
 }
 
@@ -170,6 +172,24 @@ impl Buffer {
         Self::bind(logical, raw, memory, requirements.memory_type_bits, bytes, name)
     }
 
+    /// The same for kernels that reach it by its address.
+    pub(super) fn with_address(
+        logical: &Arc<Logical>,
+        name: &str,
+        bytes: u64,
+        usage: vk::BufferUsageFlags,
+        location: MemoryLocation,
+    ) -> Result<Self, Error> {
+        let Some(address_of) = &logical.address_of else {
+            return Err(Error::new(Status::Error, format!("the device tells no addresses, as of buffer `{name}`")));
+        };
+        let usage = usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let buffer = Self::new(logical, name, bytes, usage, location)?;
+        // SAFETY: the buffer lives and has the usage; on a device that tells addresses, the allocator has all memory for that.
+        let address = unsafe { address_of.buffer(&logical.raw, buffer.raw()) };
+        Ok(Self { address: Some(address), ..buffer })
+    }
+
     fn unbound(
         logical: &Arc<Logical>,
         name: &str,
@@ -197,7 +217,7 @@ impl Buffer {
         // SAFETY: the memory is unbound, fits the buffer's requirements, and outlives it (fields drop in order).
         let bound = unsafe { logical.raw.bind_buffer_memory(raw.raw(), object, offset) };
         bound.on("vkBindBufferMemory", || format!("buffer `{name}`"))?;
-        Ok(Self { raw, memory, allowed, bytes, name: name.to_owned() })
+        Ok(Self { raw, memory, allowed, bytes, address: None, name: name.to_owned() })
     }
 
     /// The type of its memory. The allocator keeps its choice to itself, but tells the properties: it takes the first type that
@@ -238,6 +258,11 @@ impl Buffer {
     /// Its size.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Where it begins for the device, if it was made for kernels that ask.
+    pub(super) fn address(&self) -> Option<u64> {
+        self.address
     }
 
     /// The first `bytes` bytes as the host sees them; for staging buffers while nothing runs on the device.

@@ -17,7 +17,7 @@
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
 //! resource      what cases bind    image   images, samplers, copies of texels    memory   where they live, staging, budgets
 //! format        texel formats by Vulkan's names
-//! host          passes that the host does by itself
+//! host          passes that the host does by itself    address   where buffers begin for the device
 //! check         what a case must fulfil before Vulkan may see it
 //! pipeline      kernels and their descriptor sets    command   steps -> commands, barriers
 //! submit        one queue: record, submit, wait      timestamps  query pools
@@ -28,10 +28,12 @@
 //!
 //! Every safe function here upholds Vulkan's valid usage by itself: `check` refuses whatever a caller could get wrong. Two
 //! things are taken on trust, which [`shader`](crate::shader) sees to: that the words of a module are valid SPIR-V (those of a user's
-//! are validated), and that specialization data have the sizes of their constants.
+//! are validated), and that specialization data have the sizes of their constants. A third is up to the catalogue, whose kernels alone
+//! get addresses ([`subject`](crate::subject) refuses others that work on any): that what they make of these stays within the buffer.
 
 #![allow(unsafe_code, reason = "Vulkan is a C interface, and so is NVML; this stage is where they are called")]
 
+mod address;
 mod ahead;
 mod capabilities;
 mod check;

@@ -213,10 +213,11 @@ impl BoundKernel {
         }
     }
 
-    /// Sets push constants.
-    pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, bytes: &[u8]) {
-        // SAFETY: recording; `check` holds the bytes to the layout's range.
-        unsafe { device.cmd_push_constants(buffer, self.compiled.layout.raw(), vk::ShaderStageFlags::COMPUTE, 0, bytes) };
+    /// Sets push constants from an offset on.
+    pub(super) fn push(&self, device: &ash::Device, buffer: vk::CommandBuffer, offset: u32, bytes: &[u8]) {
+        let layout = self.compiled.layout.raw();
+        // SAFETY: recording; `check` holds the bytes to the layout's range, and the offset to whole words.
+        unsafe { device.cmd_push_constants(buffer, layout, vk::ShaderStageFlags::COMPUTE, offset, bytes) };
     }
 }
 

@@ -30,13 +30,14 @@ pub(super) enum Resource {
 }
 
 impl Resource {
-    /// Makes a resource and fills it.
+    /// Makes a resource and fills it. Kernels may reach it by its address.
     pub(super) fn new(
         logical: &Arc<Logical>,
         queue: &mut Queue,
         staging: &mut Staging,
         info: &DeviceInfo,
         model: &crate::model::Resource,
+        is_addressed: bool,
     ) -> Result<Self, Error> {
         let name = model.name.as_ref();
         match model.shape {
@@ -46,7 +47,11 @@ impl Resource {
                     | vk::BufferUsageFlags::INDIRECT_BUFFER
                     | vk::BufferUsageFlags::TRANSFER_SRC
                     | vk::BufferUsageFlags::TRANSFER_DST;
-                let buffer = Buffer::of_kind(logical, name, bytes, usage, memory, info)?;
+                let buffer = if is_addressed {
+                    Buffer::with_address(logical, name, bytes, usage, MemoryLocation::GpuOnly)?
+                } else {
+                    Buffer::of_kind(logical, name, bytes, usage, memory, info)?
+                };
                 staging.upload(logical, queue, &buffer, &model.contents)?;
                 Ok(Self::Buffer(buffer))
             }

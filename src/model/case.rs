@@ -167,6 +167,14 @@ impl Case {
         self.reset.iter().chain(&self.prepare).chain(&self.pass)
     }
 
+    /// The resources, by their indexes, that kernels reach by their addresses.
+    pub fn addressed(&self) -> impl Iterator<Item = usize> {
+        self.steps().filter_map(|step| match step {
+            Step::PushAddress { resource, .. } => Some(*resource),
+            _ => None,
+        })
+    }
+
     /// The images, by their indexes, that kernels may sample as `how` says: those at one descriptor with such a sampler, and where one
     /// stands alone, all that do so as well.
     pub fn sampled<'c>(&'c self, how: impl Fn(Sampling) -> bool + Copy + 'c) -> impl Iterator<Item = usize> + 'c {
@@ -499,6 +507,14 @@ pub enum Step {
     Push {
         /// Their bytes, a multiple of four.
         bytes: Vec<u8>,
+    },
+    /// Set two words of the push constants of the bound kernel to where a buffer begins for the device: an address of 64 bits, its
+    /// lower half first. Other cases don't share such a buffer, since what kernels do through addresses shows at no descriptor.
+    PushAddress {
+        /// Bytes before the two words, a multiple of four. All of them are set before.
+        offset: u32,
+        /// Index into [`Case::resources`].
+        resource: usize,
     },
     /// Dispatch the bound kernel.
     Dispatch {

@@ -375,6 +375,7 @@ features! {
     Synchronization2 = "synchronization2",
     Maintenance4 = "maintenance4",
     TimelineSemaphore = "timelineSemaphore",
+    BufferDeviceAddress = "bufferDeviceAddress",
     /// Events: all devices have them but some of those with `VK_KHR_portability_subset`.
     Events = "events",
 }

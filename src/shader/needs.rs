@@ -114,6 +114,7 @@ fn provision(capability: Capability, device: &DeviceInfo) -> Option<Option<Strin
         C::Int64Atomics => &[Feature::BufferInt64Atomics, Feature::SharedInt64Atomics],
         C::AtomicFloat32AddEXT => &[Feature::BufferFloat32AtomicAdd, Feature::SharedFloat32AtomicAdd],
         C::AtomicFloat64AddEXT => &[Feature::BufferFloat64AtomicAdd, Feature::SharedFloat64AtomicAdd],
+        C::PhysicalStorageBufferAddresses => &[Feature::BufferDeviceAddress],
         C::VulkanMemoryModel => &[Feature::MemoryModel],
         C::VulkanMemoryModelDeviceScope => &[Feature::MemoryModelDeviceScope],
         C::CooperativeMatrixKHR => &[Feature::CooperativeMatrix],
@@ -295,6 +296,10 @@ mod tests {
         let cube = "layout(binding = 0) uniform samplerCubeArray c;\nlayout(binding = 1) buffer B { float b; };\n\
                     void main() { b = textureLod(c, vec4(0), 0).x; }";
         assert_eq!(lacking(cube, SpirvTarget::default(), &small), ["SampledCubeArray: feature image_cube_array"]);
+        let address = "#extension GL_EXT_buffer_reference : require\nlayout(buffer_reference) buffer R { uint v; };\n\
+                       layout(push_constant) uniform P { R far; };\nvoid main() { far.v = 1; }";
+        let told = lacking(address, SpirvTarget::default(), &small);
+        assert_eq!(told, ["PhysicalStorageBufferAddresses: feature buffer_device_address"]);
         let samples = "layout(binding = 0, rgba8) uniform image2DMS i;\n\
                        void main() { imageStore(i, ivec2(0), 0, vec4(0)); }";
         assert_eq!(needs(samples, SpirvTarget::default(), &small).unknown, ["StorageImageMultisample"]);

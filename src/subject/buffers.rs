@@ -5,7 +5,7 @@ use super::sized::Sized;
 use super::spec::BufferSpec;
 use super::{scalars, variables::Variables};
 use crate::model::Failure;
-use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, ScalarType, TypeLayout};
+use crate::shader::{BindingInfo, BindingKind, BlockInfo, BlockPlace, Capability, Reflection, ScalarType, TypeLayout};
 
 use super::kernel::{said, skipped};
 
@@ -52,6 +52,9 @@ fn block<'b>(info: &BindingInfo, blocks: &'b [BlockInfo]) -> Option<&'b BlockInf
     at(info, blocks).max_by_key(|block| (block.runtime_stride(), block.layout.bytes))
 }
 
+/// What is said to shaders that work on addresses.
+const BOUND_ALONE: &str = "only buffers that are bound can be tuned with so far";
+
 /// Whether a type has an address in it, which nobody could fill in.
 fn has_address(ty: &TypeLayout) -> bool {
     match ty {
@@ -62,15 +65,19 @@ fn has_address(ty: &TypeLayout) -> bool {
     }
 }
 
-/// Blocks must hold nothing but numbers.
+/// Blocks must hold nothing but numbers, and the module must not make addresses of these.
 ///
 /// # Errors
-/// The member that is an address.
-pub(super) fn check_numbers(blocks: &[BlockInfo]) -> Result<(), Failure> {
+/// The member that is an address, or the capability.
+pub(super) fn check_numbers(reflection: &Reflection, blocks: &[BlockInfo]) -> Result<(), Failure> {
     let addresses = blocks.iter().flat_map(|block| block.layout.members.iter().filter(|member| has_address(&member.ty)));
-    addresses.map(|member| member.name.as_str()).next().map_or(Ok(()), |name| {
-        Err(said(format!("`{name}` holds a buffer's address: only buffers that are bound can be tuned with so far")))
-    })
+    if let Some(name) = addresses.map(|member| member.name.as_str()).next() {
+        return Err(said(format!("`{name}` holds a buffer's address: {BOUND_ALONE}")));
+    }
+    if reflection.capabilities.contains(&Capability::PhysicalStorageBufferAddresses) {
+        return Err(said(format!("the shader makes buffers' addresses of numbers: {BOUND_ALONE}")));
+    }
+    Ok(())
 }
 
 /// The size of a binding's buffer.

@@ -289,7 +289,7 @@ impl UserKernel {
         let described = |error: ReflectError| Failure::new(Status::CompileError, error.to_string());
         let infos = reflection.bindings_under(&values).map_err(described)?;
         let blocks = reflection.blocks(&values).map_err(described)?;
-        buffers::check_numbers(&blocks)?;
+        buffers::check_numbers(reflection, &blocks)?;
         if let Some(overlap) = blocks.iter().find_map(|block| block.layout.overlap(&block.name)) {
             let reason = format!(
                 "{overlap}: offsets don't follow a specialization constant; leave out values that make the array longer, or make \

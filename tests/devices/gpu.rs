@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "clippy exempts test functions but not the helpers beside them")]
 
+mod addresses;
 mod ahead;
 mod commands;
 mod local_sizes;
@@ -130,6 +131,8 @@ impl Builder {
 fn extensions(glsl: &str) -> String {
     let needs = [
         ("gl_SubgroupSize", "GL_KHR_shader_subgroup_basic"),
+        ("buffer_reference", "GL_EXT_buffer_reference"),
+        ("buffer_reference", "GL_EXT_buffer_reference_uvec2"),
         ("int64_t", "GL_EXT_shader_explicit_arithmetic_types_int64"),
         ("uint8_t", "GL_EXT_shader_8bit_storage"),
         ("uint16_t", "GL_EXT_shader_16bit_storage"),

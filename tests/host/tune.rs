@@ -61,6 +61,13 @@ fn what_can_not_be_is_said_before_anything_runs() {
     let invalid = invalid_spirv(&folder, &copy);
     let [spirv, small, table] = [("cut.spv", &[3, 2, 0x23, 7, 0, 0][..]), ("small.bin", &[0; 100]), ("table.json", b"{}")]
         .map(|(name, bytes)| folder.write(name, bytes));
+    let number = shader(
+        "number.comp",
+        "#version 460\n#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n\
+         layout(local_size_x = 64) in;\nlayout(buffer_reference) buffer R { uint v[]; };\n\
+         layout(binding = 0) buffer Y { uint y[]; };\nlayout(push_constant) uniform P { uvec2 far; };\n\
+         void main() { y[0] = R(far).v[0]; }\n",
+    );
     let nowhere = folder.path("none/table.json").display().to_string();
     let filled = format!("x=:file={small}");
     for (arguments, part) in [
@@ -69,6 +76,7 @@ fn what_can_not_be_is_said_before_anything_runs() {
         (&[&invalid], "not valid SPIR-V, instruction "),
         (&["nowhere.comp"], "can't read nowhere.comp"),
         (&[&address], "`far` holds a buffer's address"),
+        (&[&number], "makes buffers' addresses of numbers"),
         (&[&copy, "-b", "z=:zero"], "no buffer `z`; it has X, Y"),
         (&[&copy, "-b", "x=flaot"], "`flaot` is no type of buffer `X`"),
         (&[&copy, "-b", "x=[n *]"], "n *\n     ^"),

@@ -223,6 +223,12 @@ impl<'a> CaseBuilder<'a> {
         }
     }
 
+    /// Sets two words of the push constants, from this byte on, to where a buffer begins (see [`Step::PushAddress`]): after they are
+    /// set to anything.
+    pub fn push_address(&mut self, offset: u32, resource: Handle) {
+        self.step(Step::PushAddress { offset, resource: resource.0 });
+    }
+
     /// Fills a buffer with a word. A barrier has to follow before a kernel uses it.
     pub fn fill(&mut self, resource: Handle, word: u32) {
         self.step(Step::Fill { resource: resource.0, word });
@@ -248,13 +254,25 @@ impl<'a> CaseBuilder<'a> {
         self.case.reset.push(step);
     }
 
+    /// Runs in the program before each checked pass, after the outputs are filled, what is told here.
+    pub fn reset(&mut self, tell: impl FnOnce(&mut Self)) {
+        let mut steps = self.apart(tell);
+        self.case.reset.append(&mut steps);
+    }
+
     /// Runs before each sample what is told here, outside the timestamps (see [`Case::prepare`]).
     pub fn prepare(&mut self, tell: impl FnOnce(&mut Self)) {
+        let mut steps = self.apart(tell);
+        self.case.prepare.append(&mut steps);
+    }
+
+    /// The steps that are told here, which are none of the pass.
+    fn apart(&mut self, tell: impl FnOnce(&mut Self)) -> Vec<Step> {
         let pass = std::mem::take(&mut self.case.pass);
         let bound = self.bound.take();
         tell(self);
-        self.case.prepare.append(&mut std::mem::replace(&mut self.case.pass, pass));
         self.bound = bound;
+        std::mem::replace(&mut self.case.pass, pass)
     }
 
     // ---- what else there is to say ----
