@@ -54,7 +54,8 @@ const GATHER: &str = "n=2^27 local_size_x=256 unroll=32";
 const SCATTER: &str = "n=2^27 local_size_x=256 unroll=8";
 const TRANSPOSE: &str = "matrix_size=8192 tile=32 local_size_x=32 local_size_y=8";
 const BANKS: &str = "pattern=strided width=1 padding=0 local_size_x=256 iterations=64 groups=8448";
-const LATENCY: &str = "line_bytes=64 hops=65536";
+const LATENCY: &str = "line_bytes=64 hops=65536 link=index";
+const POINTERS: &str = "line_bytes=64 hops=65536 link=pointer";
 const ATOMIC: &str = "op=add type=u32 memory=global local_size_x=256 atomics=512";
 const ARITH: &str = "op=fma chains=4 local_size_x=256 unroll=16 groups=4224";
 const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
@@ -115,11 +116,11 @@ pub const WORKS: &[Work] = &[
     plain("latency index 4Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^22"]),
     plain("latency index 16Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^24"]),
     plain("latency index 256Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^28"]),
-    plain("latency pointer 16Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^14"]),
-    plain("latency pointer 128Ki", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^17"]),
-    plain("latency pointer 4Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^22"]),
-    plain("latency pointer 16Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^24"]),
-    plain("latency pointer 256Mi", ITEMS, "cache/latency", &[LATENCY, "working_set_bytes=2^28"]),
+    plain("latency pointer 16Ki", ITEMS, "cache/latency", &[POINTERS, "working_set_bytes=2^14"]),
+    plain("latency pointer 128Ki", ITEMS, "cache/latency", &[POINTERS, "working_set_bytes=2^17"]),
+    plain("latency pointer 4Mi", ITEMS, "cache/latency", &[POINTERS, "working_set_bytes=2^22"]),
+    plain("latency pointer 16Mi", ITEMS, "cache/latency", &[POINTERS, "working_set_bytes=2^24"]),
+    plain("latency pointer 256Mi", ITEMS, "cache/latency", &[POINTERS, "working_set_bytes=2^28"]),
     plain("atomic used distinct", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=distinct groups=264"]),
     plain("atomic used warp", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=per_subgroup groups=264"]),
     plain("atomic used one", ITEMS, "sync/atomic:used", &[ATOMIC, "contention=one groups=264"]),

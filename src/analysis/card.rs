@@ -173,13 +173,18 @@ impl<'r> OneDevice<'r> {
     /// The levels that were inferred: how large, and how long a load takes.
     fn caches(&self) -> Option<String> {
         let level = |place: usize| {
-            let size = self.derived("cache/levels", &format!("capacity_{place}"))?;
-            let latency = self.derived("cache/levels", &format!("latency_{place}")).map(|row| format!(" ({})", time(row)));
+            let size = self.level(&format!("capacity_{place}"))?;
+            let latency = self.level(&format!("latency_{place}")).map(|row| format!(" ({})", time(row)));
             Some(format!("{}{}", bytes(size), latency.unwrap_or_default()))
         };
         let levels: Vec<String> = (1..=5).map_while(level).collect();
-        let beyond = self.derived("cache/levels", "latency_beyond").map(|row| format!("; beyond, {}", time(row)));
+        let beyond = self.level("latency_beyond").map(|row| format!("; beyond, {}", time(row)));
         (!levels.is_empty()).then(|| format!("{}{}", levels.join(", "), beyond.unwrap_or_default()))
+    }
+
+    /// What was inferred of a cache from walks by index, which all devices do.
+    fn level(&self, variant: &str) -> Option<&'r Record> {
+        self.of("cache/levels", &[]).find(|row| row.variant == variant && row.is_derived() && !is_by_pointer(row))
     }
 
     /// Where no levels were inferred, what loads take from sets of a few sizes.
@@ -187,8 +192,9 @@ impl<'r> OneDevice<'r> {
         if self.caches().is_some() {
             return None;
         }
+        let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_pointer(row));
         let measured: BTreeMap<u64, &Record> =
-            self.of("cache/latency", &[]).filter_map(|row| Some((integer(row, "working_set_bytes")?, row))).collect();
+            by_index.filter_map(|row| Some((integer(row, "working_set_bytes")?, row))).collect();
         let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
         let last = measured.len().saturating_sub(1);
         let few = measured.iter().enumerate().filter(|(i, _)| i % step == 0 || *i == last).map(|(_, entry)| entry);
@@ -271,6 +277,11 @@ fn bytes(row: &Record) -> String {
         (Some(low), Some(high)) if high > WIDE * low => format!("{:.0} to {:.0} {unit}", low / of, high / of),
         _ => format!("{} {unit}", rounded(value / of, half.map(|half| half / of))),
     }
+}
+
+/// Whether a row is about a walk from address to address, which not all devices do.
+fn is_by_pointer(row: &Record) -> bool {
+    row.by_axis.get("link").is_some_and(|link| link.to_string() == "pointer")
 }
 
 fn integer(row: &Record, axis: &str) -> Option<u64> {
@@ -436,10 +447,17 @@ mod tests {
     fn caches_are_told_by_level_or_by_size() {
         let loads = [("16384", 23.6), ("8388608", 146.6)]
             .map(|(size, ns)| row("cache/latency", "", &[("working_set_bytes", size)], ns, "ns"));
-        assert_eq!(fact(&loads, "latency").as_deref(), Some("23.6 ns in 16 KiB, 147 ns in 8 MiB"));
+        let mut pointer = row("cache/latency", "", &[("working_set_bytes", "16384"), ("link", "pointer")], 16.0, "ns");
+        pointer.by_axis.insert("working_set_bytes".to_owned(), AxisValue::Integer(16_384));
+        let both = [&loads[..], &[pointer]].concat();
+        assert_eq!(fact(&both, "latency").as_deref(), Some("23.6 ns in 16 KiB, 147 ns in 8 MiB"));
         let levels = [("capacity_1", 212_992.0, "B"), ("latency_1", 23.6, "ns"), ("latency_beyond", 330.0, "ns")]
             .map(|(variant, value, unit)| within(derived("cache/levels", variant, value, unit), 0.15 * value));
-        let rows = [&loads[..], &levels[..]].concat();
+        // What pointers show isn't mixed with it.
+        let by_pointer = |row: Record| Record { by_axis: [("link".to_owned(), "pointer".into())].into(), ..row };
+        let others = [("capacity_1", 1.0, "B"), ("capacity_2", 3.3e7, "B")]
+            .map(|(variant, value, unit)| by_pointer(within(derived("cache/levels", variant, value, unit), 0.1 * value)));
+        let rows = [&others[..], &loads[..], &levels[..]].concat();
         assert_eq!(fact(&rows, "caches").as_deref(), Some("177 to 239 KiB (23.6 ns); beyond, 330 ns"));
         assert_eq!(fact(&rows, "latency"), None);
     }

@@ -19,7 +19,7 @@ use lanescope::shader::{
 use lanescope::validate::Output;
 use rayon::prelude::*;
 
-use crate::support::passes::check_repeat;
+use crate::support::passes::{check_repeat, readies};
 use crate::support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
 /// All cases of the default sweeps, on every class of device and with every preset, that a device can run.
@@ -110,7 +110,8 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
         match (contents, shape) {
             (_, Shape::Sampler { .. }) => {}
             (Contents::Sequence(_) | Contents::Data(_), _) => {
-                assert_eq!(info.access, Access::ReadOnly, "{name}: input {}", info.name)
+                let may_write = readies(case, kernel, resource);
+                assert!(info.access == Access::ReadOnly || may_write, "{name}: input {}", info.name);
             }
             // Of several kernels, one may read what another one left in scratch memory.
             (Contents::Undefined, _) => {
@@ -255,7 +256,7 @@ fn check_constants(kernel: &Kernel, specialized: &Specialized, name: &str) {
 
 /// What is pushed is what the bound kernel declares.
 fn check_pushes(case: &Case, kernels: &[Specialized]) {
-    [&case.prepare, &case.pass].into_iter().for_each(|steps| check_pushes_of(steps, case, kernels));
+    [&case.reset, &case.prepare, &case.pass].into_iter().for_each(|steps| check_pushes_of(steps, case, kernels));
 }
 
 fn check_pushes_of(steps: &[Step], case: &Case, kernels: &[Specialized]) {
@@ -391,6 +392,7 @@ fn capabilities_of(feature: Feature) -> &'static [Capability] {
         Feature::BufferFloat32AtomicAdd | Feature::SharedFloat32AtomicAdd => &[Capability::AtomicFloat32AddEXT],
         Feature::BufferFloat64AtomicAdd | Feature::SharedFloat64AtomicAdd => &[Capability::AtomicFloat64AddEXT],
         Feature::MemoryModel => &[Capability::VulkanMemoryModel],
+        Feature::BufferDeviceAddress => &[Capability::PhysicalStorageBufferAddresses],
         Feature::MemoryModelDeviceScope => &[Capability::VulkanMemoryModelDeviceScope],
         _ => &[],
     }

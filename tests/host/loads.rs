@@ -176,8 +176,10 @@ impl Types<'_> {
             {
                 moved.indexed += self.bytes(pointee);
             }
-            (Op::Load, StorageClass::StorageBuffer) => moved.read += self.bytes(pointee),
-            (Op::Store, StorageClass::StorageBuffer) => moved.written += self.bytes(pointee),
+            (Op::Load, StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer) => moved.read += self.bytes(pointee),
+            (Op::Store, StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer) => {
+                moved.written += self.bytes(pointee)
+            }
             (Op::Load, StorageClass::Workgroup) => moved.shared_read += self.bytes(pointee),
             (Op::Store, StorageClass::Workgroup) => moved.shared_written += self.bytes(pointee),
             _ => {}
@@ -201,7 +203,9 @@ impl Types<'_> {
     }
 
     fn is_load_from_buffer(&self, instruction: &Instruction) -> bool {
-        instruction.class.opcode == Op::Load && self.pointee(id(&instruction.operands[0])).0 == StorageClass::StorageBuffer
+        let class = || self.pointee(id(&instruction.operands[0])).0;
+        instruction.class.opcode == Op::Load
+            && matches!(class(), StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer)
     }
 
     /// The loads from buffers whose values go into this one, through whatever is computed between.

@@ -260,14 +260,14 @@ fn every_class() -> BTreeSet<SubgroupClass> {
 /// know yet.
 pub fn every_feature() -> BTreeSet<Feature> {
     use Feature::{
-        BufferFloat32AtomicAdd, BufferFloat64AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16, Int64,
-        IntegerDotProduct, MemoryModel, MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedFloat64AtomicAdd,
+        BufferDeviceAddress, BufferFloat32AtomicAdd, BufferFloat64AtomicAdd, BufferInt64Atomics, Float16, Float64, Int8, Int16,
+        Int64, IntegerDotProduct, MemoryModel, MemoryModelDeviceScope, SharedFloat32AtomicAdd, SharedFloat64AtomicAdd,
         SharedInt64Atomics, Storage8, Storage16, SubgroupExtendedTypes,
     };
     let types = [Float16, Float64, Int8, Int16, Int64, IntegerDotProduct, Storage8, Storage16, SubgroupExtendedTypes];
     let atomics = [BufferInt64Atomics, SharedInt64Atomics];
     let sums = [BufferFloat32AtomicAdd, SharedFloat32AtomicAdd, BufferFloat64AtomicAdd, SharedFloat64AtomicAdd];
-    types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope]).collect()
+    types.into_iter().chain(atomics).chain(sums).chain([MemoryModel, MemoryModelDeviceScope, BufferDeviceAddress]).collect()
 }
 
 /// Every preset.

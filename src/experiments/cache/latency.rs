@@ -1,6 +1,6 @@
 //! `cache/latency`: how long does a load take, and which caches shorten it?
 
-use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
+use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
@@ -29,6 +29,9 @@ const LINE_BYTES: u64 = 64;
 /// second one, that of the processor on which the walk runs.
 const PRELOADED_BYTES: (u64, u64) = (2 << 20, 1 << 20);
 
+/// What a node may tell of the next one, the neutral value first.
+const LINKS: &[&str] = &["index", "pointer"];
+
 struct Latency;
 
 impl Experiment for Latency {
@@ -46,13 +49,21 @@ impl Experiment for Latency {
 
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
         let sweeps = sweeps(rows, "working_set_bytes");
-        sweeps.iter().flat_map(|(point, curve)| levels::derived(&LEVELS, point, &levels::infer(curve))).collect()
+        let derived = |(point, curve): (&Point, &Vec<(u64, f64)>)| {
+            // Figures of before there were pointers keep their ids.
+            let is_neutral = point.get("link").is_some_and(|link| *link == LINKS[0].into());
+            let point = if is_neutral { point.without(&["link"]) } else { point.clone() };
+            levels::derived(&LEVELS, &point, &levels::infer(curve))
+        };
+        sweeps.iter().flat_map(derived).collect()
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
         let hops = if quick { setting.by_class(1_u64 << 15, 1 << 16) } else { setting.by_class(1 << 18, 1 << 16) };
+        // The quick overview is about levels, which indexes show as well as pointers do, and on every device.
+        let links = LINKS[..if quick { 1 } else { LINKS.len() }].iter().copied();
         vec![
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
             Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
@@ -60,6 +71,11 @@ impl Experiment for Latency {
                 .multiple_of(HOPS_PER_ITERATION)
                 .up_to(MOST_HOPS)
                 .of_monotone_work(),
+            Axis {
+                neutral: Some(LINKS[0].into()),
+                ..Axis::new("link", "what a node tells of the next: its index, or its address", AxisKind::Choices(LINKS), links)
+                    .relative_to(LINKS[0])
+            },
         ]
     }
 
@@ -68,11 +84,13 @@ impl Experiment for Latency {
         let chain = Chain { seed: config.seed(), nodes: nodes(config.point), stride: line / 4, detour: 0, places: 1 };
         let preloads = bytes <= config.setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
         let preloaded = if preloads { chain.nodes } else { 0 };
-        chase::build(self.name(), config, Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) })
+        let link = if config.choice("link") == LINKS[0] { Link::Index } else { Link::Pointer };
+        chase::build(self.name(), config, Walk { chain, link, hops, preloaded, sweep: Sweep::of_nodes(chain) })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case, nodes(&case.point)))
+        let nodes = nodes(&case.point);
+        Ok(chase::traffic(case, nodes, nodes))
     }
 }
 
@@ -119,7 +137,8 @@ mod tests {
 
     fn point(bytes: u64, line: u64) -> Point {
         let values = [("working_set_bytes", bytes), ("line_bytes", line), ("hops", 1 << 16)];
-        Point::new(values.map(|(name, value)| (name.into(), AxisValue::from(value))))
+        let numbers = values.map(|(name, value)| (name.into(), AxisValue::from(value)));
+        Point::new(numbers.into_iter().chain([("link".into(), LINKS[0].into())]))
     }
 
     #[test]
@@ -180,6 +199,15 @@ mod tests {
         let value = |row: &Derived| row.figure.clone().unwrap().value;
         assert!((value(&derived[1]) / 131_072.0 - 1.0).abs() < 0.1, "{:?}", derived[1]);
         assert!((value(&derived[2]) - 20.0).abs() < 0.1 && (value(&derived[3]) - 200.0).abs() < 1.0, "{derived:?}");
+    }
+
+    /// Those of indexes keep the point, and so the id, that they had before there were pointers.
+    #[test]
+    fn pointers_have_levels_of_their_own() {
+        let pointing = rows(64).into_iter().map(|row| Finished { point: row.point.with("link", &LINKS[1].into()), ..row });
+        let derived = Latency.derive(&rows(64).into_iter().chain(pointing).collect::<Vec<_>>());
+        let links: Vec<_> = derived.iter().map(|row| row.point.get("link").map(ToString::to_string)).collect();
+        assert_eq!(links, [vec![None; 4], vec![Some("pointer".to_owned()); 4]].concat());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod inference;
 
-use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
+use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{
@@ -72,11 +72,12 @@ impl Experiment for Line {
         let nodes = nodes(config.point);
         let chain = Chain { seed: config.seed(), nodes, stride: NODE_BYTES / 4, detour: distance / 4, places: 1 };
         let sweep = Sweep { count: nodes * SWEPT_PER_NODE, stride: SWEEP_BYTES / 4, places: 1 };
-        chase::build(self.name(), config, Walk { chain, hops, preloaded: 0, sweep })
+        chase::build(self.name(), config, Walk { chain, link: Link::Index, hops, preloaded: 0, sweep })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case, nodes(&case.point) * SWEPT_PER_NODE))
+        let nodes = nodes(&case.point);
+        Ok(chase::traffic(case, nodes, nodes * SWEPT_PER_NODE))
     }
 }
 

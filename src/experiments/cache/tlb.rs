@@ -2,7 +2,7 @@
 
 mod inference;
 
-use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, MOST_HOPS, Sweep, Walk};
+use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOPS, Sweep, Walk};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting, powers_of_two};
 use crate::model::{
@@ -82,11 +82,12 @@ impl Experiment for Tlb {
         let places = page_bytes / LINE_BYTES;
         let chain = Chain { seed: config.seed(), nodes: pages, stride: page_bytes / 4, detour: 0, places };
         let preloaded = if pages <= PRELOADED_PAGES { pages } else { 0 };
-        chase::build(self.name(), config, Walk { chain, hops, preloaded, sweep: Sweep::of_nodes(chain) })
+        chase::build(self.name(), config, Walk { chain, link: Link::Index, hops, preloaded, sweep: Sweep::of_nodes(chain) })
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
-        Ok(chase::traffic(case, case.point.integer("pages")))
+        let pages = case.point.integer("pages");
+        Ok(chase::traffic(case, pages, pages))
     }
 }
 

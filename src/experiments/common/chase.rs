@@ -2,9 +2,12 @@
 //!
 //! One invocation follows the words of a chain through memory. No load can begin before the one before it has ended, so the time
 //! per hop is a load's latency. A pass goes on from where the last one stopped.
+//!
+//! Words are indexes, or the addresses that the device itself makes of these: `glsl/cache/pointers.glsl` has the other half. Either way
+//! the walk visits the same nodes, and passes leave the same behind.
 
-use crate::experiments::{Built, CaseBuilder, Config, product, u32_of};
-use crate::model::{Case, Chain, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Traffic, Work};
+use crate::experiments::{Built, CaseBuilder, Config, Handle, KernelHandle, product, u32_of};
+use crate::model::{Case, Chain, Feature, Headline, Kernel, Moved, Repeat, Scalar, Sequence, Skip, Step, Traffic, Work};
 use crate::validate::Expected;
 
 /// Invocations of the workgroup that walks: one does, the others help with the preload.
@@ -21,11 +24,29 @@ const MOST_WORDS: u64 = 1 << 32;
 const SWEEP_LOCAL_SIZE: u32 = 128;
 const SWEEP_UNROLL: u64 = 16;
 
+/// The invocations that make addresses of indexes, at most, each for node after node.
+const POINT_LOCAL_SIZE: u32 = 64;
+const POINT_GROUPS: u32 = 1024;
+/// Where the kernels of pointers take the address at which the nodes begin, among their push constants, and two words in its place.
+const BASE: u32 = 0;
+const NO_BASE: [u32; 2] = [0; 2];
+
+/// What a node tells of the one that follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::experiments) enum Link {
+    /// The index of its first word.
+    Index,
+    /// Where it is in memory. Nodes have four words at least.
+    Pointer,
+}
+
 /// A walk, and what happens before it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::experiments) struct Walk {
     /// The nodes.
     pub(in crate::experiments) chain: Chain,
+    /// How the walk gets from one to the next.
+    pub(in crate::experiments) link: Link,
     /// Loads of a pass, 16 in each iteration.
     pub(in crate::experiments) hops: u64,
     /// Nodes, the first in memory, that the workgroup itself loads before it walks.
@@ -61,15 +82,19 @@ impl Sweep {
 /// The case of a walk, and its twin. Its items are the nodes that it visits.
 ///
 /// # Errors
-/// Where the shader's numbers don't reach so far.
+/// Where the shader's numbers don't reach so far, and where kernels can't have addresses but need them.
 pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Walk) -> Result<Built<'static>, Skip> {
-    let Walk { chain, hops, preloaded, sweep } = walk;
+    let Walk { chain, link, hops, preloaded, sweep } = walk;
     let words = product([chain.nodes, chain.stride]);
     if words > MOST_WORDS {
         return Err(Skip::new(format!("indexes of 32 bits reach {MOST_WORDS} words, the case needs {words}")));
     }
     let iterations = hops / HOPS_PER_ITERATION;
-    let walker = kernel("cache/chase.comp", LOCAL_SIZE, chain)?.constant("ITERATIONS", Scalar::U32(u32_of(iterations)?));
+    let source = match link {
+        Link::Index => "cache/chase.comp",
+        Link::Pointer => "cache/chase_pointers.comp",
+    };
+    let walker = kernel(source, LOCAL_SIZE, chain)?.constant("ITERATIONS", Scalar::U32(u32_of(iterations)?));
     let sweeper = kernel("cache/sweep.comp", SWEEP_LOCAL_SIZE, sweep.chain())?;
     let count = u32_of(sweep.count)?;
 
@@ -81,7 +106,21 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
     let walker = case.kernel(walker, &[state, nodes]);
     let sweeper = case.kernel(sweeper, &[swept, nodes]);
     case.prepare(|case| case.dispatch(sweeper, [1, 1, 1], &[count]));
-    case.dispatch(walker, [1, 1, 1], &[u32_of(chain.after(0))?, u32_of(preloaded)?, 1]);
+    let push = [u32_of(chain.after(0))?, u32_of(preloaded)?, 1];
+    match link {
+        Link::Index => case.dispatch(walker, [1, 1, 1], &push),
+        Link::Pointer => {
+            config.require(&[Feature::BufferDeviceAddress])?;
+            let pointer = case.kernel(kernel("cache/point.comp", POINT_LOCAL_SIZE, chain)?, &[nodes]);
+            let count = u32_of(chain.nodes)?;
+            // The nodes were just copied to where they are.
+            case.reset(|case| {
+                case.barrier();
+                dispatch_at(case, pointer, point_groups(chain.nodes), nodes, &[count]);
+            });
+            dispatch_at(&mut case, walker, 1, nodes, &push);
+        }
+    }
 
     let walked = iterations + preloaded.div_ceil(LOCAL_SIZE.into());
     let seen = if chain.detour > 0 { hops / 2 } else { hops };
@@ -96,14 +135,27 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
     Ok(case.build(Work { items: Some(seen), ..Work::default() }, Headline::LATENCY))
 }
 
-/// A kernel of one workgroup that finds the nodes of a chain.
+/// Dispatches a kernel that takes the address of the nodes before its other push constants.
+fn dispatch_at(case: &mut CaseBuilder, kernel: KernelHandle, groups: u32, nodes: Handle, push: &[u32]) {
+    case.bind(kernel);
+    case.push(&[&NO_BASE, push].concat());
+    case.push_address(BASE, nodes);
+    case.step(Step::Dispatch { groups: [groups, 1, 1] });
+}
+
+/// The workgroups that give so many nodes their addresses.
+fn point_groups(nodes: u64) -> u32 {
+    u32::try_from(nodes.div_ceil(POINT_LOCAL_SIZE.into())).map_or(POINT_GROUPS, |groups| groups.min(POINT_GROUPS))
+}
+
+/// A kernel of one workgroup or more that finds the nodes of a chain.
 fn kernel(source: &'static str, local_size: u32, chain: Chain) -> Result<Kernel, Skip> {
     let kernel = Kernel::new(source, [local_size, 1, 1]).constant("STRIDE", Scalar::U32(u32_of(chain.stride)?));
     Ok(kernel.constant("PLACES", Scalar::U32(u32_of(chain.places)?)))
 }
 
-/// How the loads of a walk, and of the sweep of so many words before it, show in their kernels.
-pub(in crate::experiments) fn traffic(case: &Case, swept: u64) -> Vec<Traffic> {
+/// How the loads of a walk over so many nodes, and of the sweep of so many words before it, show in their kernels.
+pub(in crate::experiments) fn traffic(case: &Case, nodes: u64, swept: u64) -> Vec<Traffic> {
     let hops = case.point.integer("hops");
     // One invocation goes from load to load.
     let counted = Moved { dependent: 1, ..Moved::NONE };
@@ -113,7 +165,15 @@ pub(in crate::experiments) fn traffic(case: &Case, swept: u64) -> Vec<Traffic> {
     let iterations = swept.div_ceil(SWEEP_UNROLL * invocations);
     let total = 4 * SWEEP_UNROLL * invocations * iterations;
     let sweep = Traffic { kernel: 1, counted: Moved::READ, loops: vec![iterations], invocations, total, ..walk.clone() };
-    vec![walk, sweep]
+    let mut all = vec![walk, sweep];
+    // Each node's index is read, and two words are written.
+    if case.kernels.len() > all.len() {
+        let invocations = u64::from(point_groups(nodes) * POINT_LOCAL_SIZE);
+        let iterations = nodes.div_ceil(invocations);
+        let (counted, total) = (Moved::READ_AND_WRITTEN, 3 * 4 * invocations * iterations);
+        all.push(Traffic { kernel: 2, counted, loops: vec![iterations], invocations, total, ..all[0].clone() });
+    }
+    all
 }
 
 impl Walk {
@@ -158,12 +218,15 @@ mod tests {
 
     fn walk() -> Walk {
         let chain = Chain { seed: 3, nodes: 50, stride: 16, detour: 0, places: 1 };
-        Walk { chain, hops: 48, preloaded: 50, sweep: Sweep::of_nodes(chain) }
+        Walk { chain, link: Link::Index, hops: 48, preloaded: 50, sweep: Sweep::of_nodes(chain) }
     }
 
     fn built(walk: Walk) -> Result<Built<'static>, Skip> {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        built_on(&DeviceInfo::mock(), walk)
+    }
+
+    fn built_on(device: &DeviceInfo, walk: Walk) -> Result<Built<'static>, Skip> {
+        let setting = Setting { device, queue: None, preset: Preset::Quick, seed: 1 };
         build("cache/latency", &Config::new("", &Point::default(), &setting), walk)
     }
 
@@ -192,12 +255,35 @@ mod tests {
         assert!(reason(Walk { chain, ..walk() }).contains("the case needs 137438953472"));
     }
 
+    #[test]
+    fn pointers_lead_where_indexes_do() {
+        let pointers = Walk { link: Link::Pointer, ..walk() };
+        assert!(built(pointers).map(drop).unwrap_err().reason.starts_with("bufferDeviceAddress is missing"));
+        let device = DeviceInfo { features: [Feature::BufferDeviceAddress].into(), ..DeviceInfo::mock() };
+        let [indexed, pointing] = [walk(), pointers].map(|walk| built_on(&device, walk).unwrap());
+        assert_eq!(bytes(indexed.expected()), bytes(pointing.expected()));
+        assert_eq!(indexed.case.resources, pointing.case.resources);
+        // Before each use of them, all nodes have their addresses, and kernels know where the first one is.
+        let nodes = 1;
+        for (steps, kernel) in [(&pointing.case.reset, 2), (&pointing.case.pass, 0)] {
+            let bind = steps.iter().position(|step| *step == Step::Bind { kernel }).unwrap();
+            assert_eq!(steps[bind + 2], Step::PushAddress { offset: 0, resource: nodes });
+            assert_eq!(steps[bind + 3], Step::Dispatch { groups: [1; 3] });
+        }
+        assert_eq!(indexed.case.addressed().count(), 0);
+    }
+
+    #[test]
+    fn many_nodes_share_the_invocations_that_point() {
+        assert_eq!([1, 64, 65, 1 << 16, 1 << 30].map(point_groups), [1, 1, 2, 1024, 1024]);
+    }
+
     /// Drivers that end long loops would end the longer of the two.
     #[test]
     fn iterations_are_those_of_the_longer_loop() {
         let iterations = |nodes, hops| {
             let chain = Chain { nodes, ..walk().chain };
-            built(Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain) }).unwrap().case.iterations
+            built(Walk { chain, hops, preloaded: 0, sweep: Sweep::of_nodes(chain), ..walk() }).unwrap().case.iterations
         };
         assert_eq!([iterations(50, 48), iterations(2049, 16), iterations(1 << 24, 1 << 16)], [3, 2, 1 << 13]);
     }
