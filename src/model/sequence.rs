@@ -35,7 +35,18 @@ pub enum Sequence {
         /// The largest absolute value, at most 2^7.
         magnitude: u32,
     },
-    /// The same of `f64`, each in two words, the lower half first.
+    /// Bit patterns of `f16` of either sign from 1/8 up to 2, all bits of their mantissas random, two to a word, the first in its
+    /// lower half: sums and products of them round.
+    FullHalves {
+        /// Selects the sequence.
+        seed: u64,
+    },
+    /// The same of `bfloat16`.
+    FullBfloats {
+        /// Selects the sequence.
+        seed: u64,
+    },
+    /// Whole numbers as `f64`, each in two words, the lower half first.
     WholeDoubles {
         /// Selects the sequence.
         seed: u64,
@@ -154,6 +165,9 @@ impl Sequence {
                 let [low, high] = [2 * index, 2 * index + 1].map(|i| u32::from(self.bfloat(i).to_bits()));
                 low | (high << 16)
             }
+            // Of an exponent the lower two bits are random: it is one of the four up to that of 1.
+            Self::FullHalves { seed } => random(seed, index) & 0x8FFF_8FFF | 0x3000_3000,
+            Self::FullBfloats { seed } => random(seed, index) & 0x81FF_81FF | 0x3E00_3E00,
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
             Self::Shuffled(shuffled) => shuffled.at(index) as u32,
             Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
@@ -236,6 +250,22 @@ mod tests {
         assert!(values.iter().any(|v| *v < 0.0) && values.iter().any(|v| *v > 0.0));
         let same = |value: &dyn Fn(u64) -> f64| (0..1000).map(value).eq(values.iter().copied());
         assert!(same(&|i| halves.half(i).to_f64()) && same(&|i| doubles.double(i)));
+    }
+
+    #[test]
+    fn full_mantissas_take_all_their_bits_within_bounds() {
+        let (halves, bfloats) = (Sequence::FullHalves { seed: 3 }, Sequence::FullBfloats { seed: 3 });
+        let values: [Vec<f64>; 2] =
+            [(0..4096).map(|i| halves.half(i).to_f64()).collect(), (0..4096).map(|i| bfloats.bfloat(i).to_f64()).collect()];
+        for values in values {
+            assert!(values.iter().all(|value| (0.125..2.0).contains(&value.abs())));
+            assert!([-1.0, 1.0].into_iter().all(|sign| values.iter().any(|value| value * sign > 1.75)));
+            assert!(values.iter().any(|value| value.abs() < 0.25));
+        }
+        let seen = |bits: &dyn Fn(u64) -> u16| (0..4096).fold((0, u16::MAX), |(any, all), i| (any | bits(i), all & bits(i)));
+        // What is alike in all is the upper part of the exponent.
+        assert_eq!(seen(&|i| halves.half(i).to_bits()), (0xBFFF, 0x3000));
+        assert_eq!(seen(&|i| bfloats.bfloat(i).to_bits()), (0xBFFF, 0x3E00));
     }
 
     #[test]

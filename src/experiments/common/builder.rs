@@ -254,9 +254,11 @@ impl<'a> CaseBuilder<'a> {
         self.case.reset.push(step);
     }
 
-    /// Runs in the program before each checked pass, after the outputs are filled, what is told here.
+    /// Runs before each checked pass what is told here, never timed: after the outputs that were declared so far are filled, which
+    /// it may write to. What a timed kernel leaves of other data is checked there, for one.
     pub fn reset(&mut self, tell: impl FnOnce(&mut Self)) {
         let mut steps = self.apart(tell);
+        self.case.reset.push(Step::Barrier);
         self.case.reset.append(&mut steps);
     }
 

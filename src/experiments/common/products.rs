@@ -2,12 +2,17 @@
 
 use half::f16;
 
-use crate::experiments::{Built, CaseBuilder, Config, Setting, product, size_to_require};
+use crate::experiments::{Built, CaseBuilder, Config, Handle, Setting, product, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Component, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Preset, Scalar,
     Sequence, Skip, SpirvTarget, Work,
 };
-use crate::validate::Expected;
+use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
+
+/// What is multiplied, as words of the axis `data`.
+const DATA: &[&str] = &[WHOLE, MANTISSAS];
+const WHOLE: &str = "whole";
+const MANTISSAS: &str = "mantissas";
 
 /// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
@@ -68,6 +73,16 @@ impl Kind {
             Component::Bf16 => Sequence::WholeBfloats { seed, magnitude },
             _ => Sequence::Words { seed },
         }
+    }
+
+    /// Factors whose mantissas take all values.
+    fn full_contents(self, seed: u64) -> Sequence {
+        if self.factor == Component::F16 { Sequence::FullHalves { seed } } else { Sequence::FullBfloats { seed } }
+    }
+
+    /// A component of a factor, which is a float.
+    fn real(self, of: Sequence, index: u64) -> f64 {
+        if self.factor == Component::F16 { of.half(index).to_f64() } else { of.bfloat(index).to_f64() }
     }
 
     /// A component of a factor, as a whole number.
@@ -140,60 +155,173 @@ impl Sizes {
         product([products, square])
     }
 
-    /// What each word of the results must hold.
+    /// What each word of the results must hold, of whole numbers.
     fn words(self, left: Sequence, right: Sequence) -> impl Fn(u64) -> u32 + Send + Sync {
-        let (left, right) = (Matrices::left(&self, left), Matrices::right(&self, right));
+        let value = |of: Sequence| move |index| self.kind.value(of, index);
+        let (left, right) = (Matrices::left(&self, value(left)), Matrices::right(&self, value(right)));
         let bits = move |index: u64| self.kind.bits(self.sum(index, &left, &right));
         let is_half = self.kind.sum_bytes() == 2;
         move |word| if is_half { bits(2 * word) | (bits(2 * word + 1) << 16) } else { bits(word) }
     }
 
-    /// The sum at an index of the results, from the matrices in memory.
-    #[expect(clippy::cast_possible_wrap, reason = "rounds are fewer than 2^32")]
-    fn sum(&self, index: u64, left: &Matrices, right: &Matrices) -> i64 {
+    /// Where a sum's factors are, by its index in the results: the rows of the left ones that follow each other in a round, and the
+    /// column of the right one.
+    fn factors(&self, index: u64) -> ([u64; 3], u64) {
         let [tiles_m, tiles_n] = self.tiles;
         let (matrix, element) = (index / (self.m * self.n), index % (self.m * self.n));
         let (unit, i, j) = (matrix / (tiles_m * tiles_n), matrix / tiles_n % tiles_m, matrix % tiles_n);
         let (row, column) = (element / self.n, element % self.n);
         let first = unit * tiles_m + i;
-        let [first, second, third] =
-            [first, first + SETS / 2, unit + SETS / 4].map(|matrix| left.row((matrix % SETS) * self.m + row));
+        let rows = [first, first + SETS / 2, unit + SETS / 4].map(|matrix| (matrix % SETS) * self.m + row);
+        (rows, ((unit * tiles_n + j) % SETS) * self.n + column)
+    }
+
+    /// The sum at an index of the results, from the matrices in memory.
+    #[expect(clippy::cast_possible_wrap, reason = "rounds are fewer than 2^32")]
+    fn sum(&self, index: u64, left: &Matrices<i32>, right: &Matrices<i32>) -> i64 {
+        let (rows, column) = self.factors(index);
+        let [first, second, third] = rows.map(|row| left.row(row));
         let iterations = if self.kind.cancels() { 0 } else { ITERATIONS as i64 };
-        let factor = right.row(((unit * tiles_n + j) % SETS) * self.n + column);
-        let products = first.iter().zip(second).zip(third).zip(factor);
+        let products = first.iter().zip(second).zip(third).zip(right.row(column));
         let once: i64 = products
             .map(|(((a, b), c), d)| (iterations * (i64::from(*a) + i64::from(*b)) + i64::from(*c)) * i64::from(*d))
             .sum();
         once.wrapping_mul(self.rounds as i64)
     }
+
+    /// The same of floats of any mantissas, and how far a sum of `f32` may be off. Vulkan leaves the precision of products of matrices
+    /// to devices. Here each of the `k` products and the sum that they are added to may be off by a unit of `f32` in the last place of
+    /// the largest sum on the way, and so may what they come to: as much as where all are cut off at the digits of the largest one.
+    ///
+    /// Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, 2021, who found those to be nearer.
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn near(&self, index: u64, left: &Matrices<f64>, right: &Matrices<f64>) -> Near {
+        let (rows, column) = self.factors(index);
+        let factor = right.row(column);
+        let products = |row: u64| left.row(row).iter().zip(factor).map(|(a, b)| a * b);
+        let [first, second, third] = rows.map(|row| products(row).sum::<f64>());
+        let terms: f64 = rows.iter().flat_map(|row| products(*row)).map(f64::abs).sum();
+        let rounds = self.rounds as f64;
+        let pairs = if self.kind.cancels() { 0.0 } else { ITERATIONS as f64 * (first + second) };
+        let round = pairs + third;
+        // On the way through a round; and of all rounds, each of which begins at a sum that has grown.
+        let largest = pairs.abs() + terms;
+        let sums = rounds * (rounds - 1.0) / 2.0 * round.abs() + rounds * largest;
+        let steps = (2 * ITERATIONS + 1) as f64;
+        // What errors add to errors is far less than the hundredth.
+        let unit = 1.01 * f64::from(f32::EPSILON);
+        Near { value: rounds * round, error: unit * (self.k + 2) as f64 * steps * sums }
+    }
 }
 
-/// Matrices of one side as whole numbers: rows of the left ones, columns of the right ones, each of them together.
-struct Matrices {
-    values: Vec<i32>,
+/// Matrices of one side: rows of the left ones, columns of the right ones, each of them together.
+struct Matrices<T> {
+    values: Vec<T>,
     k: usize,
 }
 
-impl Matrices {
+impl<T> Matrices<T> {
     /// The left ones lie in memory row by row.
-    fn left(sizes: &Sizes, of: Sequence) -> Self {
-        let values = (0..SETS * sizes.m * sizes.k).map(|index| sizes.kind.value(of, index));
+    fn left(sizes: &Sizes, value: impl Fn(u64) -> T) -> Self {
+        let values = (0..SETS * sizes.m * sizes.k).map(value);
         Self { values: values.collect(), k: usize::try_from(sizes.k).unwrap_or(1) }
     }
 
     /// So do the right ones, whose columns are wanted.
-    fn right(sizes: &Sizes, of: Sequence) -> Self {
+    fn right(sizes: &Sizes, value: impl Fn(u64) -> T) -> Self {
         let Sizes { n, k, .. } = *sizes;
         let place = |index: u64| (index / (n * k) * k + index % k) * n + index / k % n;
-        let values = (0..SETS * n * k).map(|index| sizes.kind.value(of, place(index)));
+        let values = (0..SETS * n * k).map(|index| value(place(index)));
         Self { values: values.collect(), k: usize::try_from(k).unwrap_or(1) }
     }
 
     /// Numbers that belong together.
-    fn row(&self, index: u64) -> &[i32] {
+    fn row(&self, index: u64) -> &[T] {
         let start = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(self.k);
-        self.values.get(start..start + self.k).unwrap_or_default()
+        self.values.get(start..start.saturating_add(self.k)).unwrap_or_default()
     }
+}
+
+// ---- sums of floats with full mantissas -----------------------------------------------------------------------------------
+
+/// What is true of their sums, as rows say it.
+const INVARIANT: &str = "sums of whole numbers by the same module are exact; those of full mantissas are as near as f32 adds up, or \
+                         bounded where they are f16, and the same bit by bit wherever the same matrices are multiplied";
+
+/// What the sums of the timed pass must hold.
+#[derive(Clone, Copy)]
+struct FullSums {
+    sizes: Sizes,
+    left: Sequence,
+    right: Sequence,
+}
+
+impl FullSums {
+    /// The nearest that the device can come: for comparing where sums are of `f32`.
+    fn expected(self) -> Expected<'static> {
+        self.expected_of(self.sizes.units)
+    }
+
+    fn expected_of(self, units: u64) -> Expected<'static> {
+        let Self { sizes, left, right } = self;
+        let words = words_of(Sizes { units, ..sizes }.sums(), sizes.kind);
+        let near = move || {
+            let value = |of: Sequence| move |index| sizes.kind.real(of, index);
+            let (left, right) = (Matrices::left(&sizes, value(left)), Matrices::right(&sizes, value(right)));
+            move |index| sizes.near(index, &left, &right)
+        };
+        if sizes.kind.sum == Component::F32 {
+            return Expected::near_from(words, near);
+        }
+        Expected::words_from(words, move || {
+            let near = near();
+            let half = move |index| u32::from(f16::from_f64(near(index).value).to_bits());
+            move |word| half(2 * word) | (half(2 * word + 1) << 16)
+        })
+    }
+
+    /// Whether the sums can be right.
+    fn check(self, sums: Output) -> Verdict {
+        let Self { sizes, .. } = self;
+        let words = sums.words();
+        let all = words_of(sizes.sums(), sizes.kind);
+        if words.len() as u64 != all {
+            let told = |words: u64| format!("{words} words long");
+            return Err(Mismatch::single(sums.name, Position::Whole, told(words.len() as u64), told(all)));
+        }
+        // After so many units, the same matrices come again.
+        let units = SETS.min(sizes.units);
+        let first = usize::try_from(words_of(Sizes { units, ..sizes }.sums(), sizes.kind)).unwrap_or(words.len());
+        if sizes.kind.sum == Component::F32 {
+            let bytes = &sums.bytes[..4 * first];
+            Output { bytes, ..sums }.compare(&self.expected_of(units))?;
+        } else {
+            self.check_halves(sums.name, &words[..first])?;
+        }
+        let Some(other) = (first..words.len()).find(|&word| words[word] != words[word % first]) else { return Ok(()) };
+        let right = format!("{:#010x}, as word {} has it of the same matrices", words[other % first], other % first);
+        Err(Mismatch::single(sums.name, Position::Element(other as u64), format!("{:#010x}", words[other]), right))
+    }
+
+    /// Sums of `f16` round so much on the way that no bound on their errors says more than that of the sums: no partial sum, and so
+    /// no sum, is larger than that of all absolute values.
+    #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+    fn check_halves(self, name: &str, words: &[u32]) -> Verdict {
+        // Factors are below two. A hundredth is more than all that rounding adds.
+        let largest = 1.01 * ((self.sizes.rounds + 1) * 4 * self.sizes.k) as f64;
+        #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+        let halves = words.iter().flat_map(|word| [*word as u16, (*word >> 16) as u16]).map(f16::from_bits);
+        let Some((at, half)) = halves.enumerate().find(|(_, half)| half.is_nan() || half.to_f64().abs() > largest) else {
+            return Ok(());
+        };
+        let right = format!("{largest} at most");
+        Err(Mismatch::single(name, Position::Element(at as u64), half.to_string(), right))
+    }
+}
+
+/// Words that so many sums take.
+fn words_of(sums: u64, kind: Kind) -> u64 {
+    product([sums, kind.sum_bytes()]) / 4
 }
 
 /// What the two experiments measure unless they are told otherwise.
@@ -211,11 +339,18 @@ pub struct Defaults<'a> {
 }
 
 /// The axes, `shapes` being the words that there are for shapes.
-pub fn axes(setting: &Setting, shapes: &'static [&'static str], defaults: &Defaults<'_>) -> Vec<Axis> {
+/// Floats are multiplied with full mantissas; with small whole numbers as well where everything is measured.
+pub fn axes(variant: &str, setting: &Setting, shapes: &'static [&'static str], defaults: &Defaults<'_>) -> Vec<Axis> {
     const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
     let [groups, rounds] = [setting.by_class(4, defaults.groups), setting.by_class(1, defaults.rounds)];
     let [tiles_m, tiles_n] = defaults.tiles;
     let what = "rows and columns of a sum, and what a product runs over";
+    let data = match setting.preset {
+        _ if !kind(variant).is_float() => &[WHOLE][..],
+        Preset::Thorough => DATA,
+        Preset::Quick | Preset::Default => &[MANTISSAS],
+    };
+    let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
     vec![
         Axis::new("shape", what, AxisKind::Choices(shapes), defaults.shapes.iter().copied()),
         Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles_m]),
@@ -223,6 +358,7 @@ pub fn axes(setting: &Setting, shapes: &'static [&'static str], defaults: &Defau
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [defaults.local_size]),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
         Axis::new("iterations", "times 17 products for each sum", AxisKind::AtLeast(1), [rounds]).of_work(),
+        Axis { neutral: Some(WHOLE.into()), ..data.relative_to(WHOLE) },
     ]
 }
 
@@ -270,15 +406,72 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
             config.variant
         )));
     }
-    let [left, right] = [config.seed(), !config.seed()].map(|seed| kind.contents(seed));
-    let words_of_sums = product([sizes.sums(), kind.sum_bytes()]) / 4;
-    let words_of = |side: u64| SETS * kind.factor_bytes() / 4 * side * sizes.k;
+    let seeds = [config.seed(), !config.seed()];
+    let whole = seeds.map(|seed| kind.contents(seed));
     let mut case = CaseBuilder::new(experiment, config);
-    let resources = [
-        case.output("sums", Expected::words_from(words_of_sums, move || sizes.words(left, right))),
-        case.input("left", words_of(sizes.m), left),
-        case.input("right", words_of(sizes.n), right),
-    ];
+    let push = [config.u32("iterations")];
+    let kernel = kernel(config, &sizes, scope);
+    let case = if config.choice("data") == WHOLE {
+        let sums = case.output("sums", exact_sums(sizes, whole));
+        let resources = [sums, factors(&mut case, &sizes, LEFT, whole[0]), factors(&mut case, &sizes, RIGHT, whole[1])];
+        case.run(kernel, &resources, [groups, 1, 1], &push);
+        case
+    } else {
+        if !kind.is_float() {
+            return Err(Skip::new("bytes take all their values as `whole` numbers: the case needs data=whole"));
+        }
+        let [left, right] = seeds.map(|seed| kind.full_contents(seed));
+        let full = FullSums { sizes, left, right };
+        let sums = case.output("sums", full.expected());
+        let resources = [sums, factors(&mut case, &sizes, LEFT, left), factors(&mut case, &sizes, RIGHT, right)];
+        case.run(kernel.clone(), &resources, [groups, 1, 1], &push);
+        // So many subgroups multiply all matrices; the others' sums are compared with theirs.
+        let few = groups.min(u32::try_from(SETS).unwrap_or(u32::MAX).div_ceil(units_per_group));
+        let few_sizes = Sizes { units: u64::from(few) * u64::from(units_per_group), ..sizes };
+        let exact = case.output("whole sums", exact_sums(few_sizes, whole));
+        let resources =
+            [exact, factors(&mut case, &sizes, WHOLE_LEFT, whole[0]), factors(&mut case, &sizes, WHOLE_RIGHT, whole[1])];
+        case.reset(|case| case.run(kernel, &resources, [few, 1, 1], &push));
+        case.holds(INVARIANT, move |made| {
+            made.of(exact).compare(&exact_sums(few_sizes, whole))?;
+            full.check(made.of(sums))
+        })
+    };
+    let operations = Some(sizes.operations());
+    let (work, headline) = if kind.is_float() {
+        (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
+    } else {
+        (Work { ops: operations, ..Work::default() }, Headline::OPS)
+    };
+    let bound = match kind.factor {
+        Component::F16 => Some(Bound::MatrixF16),
+        Component::Bf16 => Some(Bound::MatrixBf16),
+        Component::I8 | Component::U8 => Some(Bound::MatrixI8),
+        _ => None,
+    };
+    Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
+}
+
+/// Names of the buffers of factors.
+const LEFT: &str = "left";
+const RIGHT: &str = "right";
+const WHOLE_LEFT: &str = "whole left";
+const WHOLE_RIGHT: &str = "whole right";
+
+/// The buffer of one side's factors.
+fn factors(case: &mut CaseBuilder, sizes: &Sizes, name: &'static str, contents: Sequence) -> Handle {
+    let side = if [LEFT, WHOLE_LEFT].contains(&name) { sizes.m } else { sizes.n };
+    case.input(name, SETS * sizes.kind.factor_bytes() / 4 * side * sizes.k, contents)
+}
+
+/// What sums of whole numbers must be.
+fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected<'static> {
+    Expected::words_from(words_of(sizes.sums(), sizes.kind), move || sizes.words(left, right))
+}
+
+/// The kernel of these sizes.
+fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
+    let (kind, device, local_size) = (sizes.kind, config.device(), config.u32("local_size_x"));
     let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
     let mut kernel = Kernel::new("peak/coopmat.comp", config.workgroup())
         .constant("M", side(sizes.m))
@@ -301,20 +494,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     if scope == MatrixScope::Workgroup {
         kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };
     }
-    case.run(kernel, &resources, [groups, 1, 1], &[config.u32("iterations")]);
-    let operations = Some(sizes.operations());
-    let (work, headline) = if kind.is_float() {
-        (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
-    } else {
-        (Work { ops: operations, ..Work::default() }, Headline::OPS)
-    };
-    let bound = match kind.factor {
-        Component::F16 => Some(Bound::MatrixF16),
-        Component::Bf16 => Some(Bound::MatrixBf16),
-        Component::I8 | Component::U8 => Some(Bound::MatrixI8),
-        _ => None,
-    };
-    Ok(case.bound(bound).iterations(sizes.rounds * ITERATIONS).build(work, headline))
+    kernel
 }
 
 /// Whether the device lists the product, or one whose multiple it is.
@@ -390,9 +570,13 @@ mod tests {
     }
 
     fn point(shape: &'static str, rounds: u64) -> Point {
+        point_of(WHOLE, shape, rounds)
+    }
+
+    fn point_of(data: &'static str, shape: &'static str, rounds: u64) -> Point {
         let numbers = [("tiles_m", 2_u64), ("tiles_n", 1), ("local_size_x", 64), ("groups", 40), ("iterations", rounds)];
         let numbers = numbers.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Point::new(numbers.chain([("shape".into(), shape.into())]))
+        Point::new(numbers.chain([("shape".into(), shape.into()), ("data".into(), data.into())]))
     }
 
     fn case_of(variant: &str, scope: MatrixScope, device: &DeviceInfo, shape: &'static str, rounds: u64) -> Result<Case, Skip> {
@@ -436,6 +620,103 @@ mod tests {
             let operations = 2 * 4 * 2 * 8 * 80 * 2 * 3 * 17;
             assert_eq!(built.case.work.flops.or(built.case.work.ops), Some(operations));
         }
+    }
+
+    /// The sums of full mantissas by an adder that rounds each result so, in the order of the shader.
+    #[expect(clippy::cast_possible_truncation, reason = "it is what rounds")]
+    fn full_sums(case: &Case, [m, n, k]: [u64; 3], rounds: u64, round: fn(f32) -> f32) -> Vec<f32> {
+        let kind = kind(&case.variant);
+        let [left, right] = [1, 2].map(|resource: usize| case.resources[resource].sequence());
+        let mut sums = Vec::new();
+        for unit in 0..80_u64 {
+            for (i, row, column) in (0..2).flat_map(|i| (0..m * n).map(move |at| (i, at / n, at % n))) {
+                let mut sum = 0.0;
+                let mut add = |set: u64| {
+                    for at in 0..k {
+                        let a = kind.real(left, (set % SETS) * m * k + row * k + at);
+                        let b = kind.real(right, (unit % SETS) * k * n + at * n + column);
+                        // Exact in f32, and so is the sum in f64.
+                        sum = round((f64::from(sum) + a * b) as f32);
+                    }
+                };
+                for _ in 0..rounds {
+                    (0..8).for_each(|_| [unit * 2 + i, unit * 2 + i + 32].into_iter().for_each(&mut add));
+                    add(unit + 16);
+                }
+                sums.push(sum);
+            }
+        }
+        sums
+    }
+
+    #[test]
+    fn full_mantissas_are_checked_by_their_bound_and_beside_whole_numbers() {
+        for variant in ["f16_f32", "bf16_f32"] {
+            let device = device(product(variant, [4, 2, 8], MatrixScope::Subgroup, None));
+            let (point, setting) = (point_of(MANTISSAS, "4x2x8", 16), setting(&device));
+            let built = build("peak/coopmat", &Config::new(variant, &point, &setting), MatrixScope::Subgroup).unwrap();
+            let whole = built.expected()[1].bytes();
+            let few = case_of(variant, MatrixScope::Subgroup, &device, "4x2x8", 16).unwrap();
+            assert!(whole.len() as u64 * 40 == few.resources[0].bytes() * 32, "as many workgroups as multiply all matrices");
+            let bytes = |sums: &[f32]| sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect::<Vec<u8>>();
+            let verdict = |sums: &[f32]| built.check(&[bytes(sums), whole.clone()]);
+            for round in [|sum: f32| sum, f32::next_down, f32::next_up] {
+                assert_eq!(verdict(&full_sums(&built.case, [4, 2, 8], 16, round)), Ok(()), "{variant}");
+            }
+            let right = full_sums(&built.case, [4, 2, 8], 16, |sum| sum);
+            // A bound that is far too wide finds nothing: a twentieth of the work more is no rounding, but for sums near zero.
+            let more: Vec<f32> = right.iter().map(|sum| sum * 1.05).collect();
+            let found = verdict(&more).unwrap_err();
+            assert!(found.wrong * 10 > found.total * 9, "{variant}: {found}");
+            let with =
+                |at: usize, sum: f32| right.iter().enumerate().map(|(i, old)| if i == at { sum } else { *old }).collect();
+            for (at, sum) in [(3, f32::NAN), (3, -right[3]), (1100, right[1100].next_up()), (1100, 0.0)] {
+                let wrong: Vec<f32> = with(at, sum);
+                assert!(verdict(&wrong).is_err(), "{variant} {at} {sum}");
+            }
+            assert!(verdict(&right[..right.len() - 1]).is_err());
+            let mut lost = whole.clone();
+            lost[5] ^= 1;
+            let found = built.check(&[bytes(&right), lost]).unwrap_err();
+            assert_eq!(found.output, "whole sums");
+            assert_eq!(built.check(&[built.expected()[0].bytes(), whole.clone()]), Ok(()), "what stands for a device's");
+        }
+    }
+
+    #[test]
+    fn halves_of_full_mantissas_are_bounded_and_alike() {
+        let device = device(product("f16_f16", [4, 2, 8], MatrixScope::Subgroup, None));
+        let (point, setting) = (point_of(MANTISSAS, "4x2x8", 3), setting(&device));
+        let built = build("peak/coopmat", &Config::new("f16_f16", &point, &setting), MatrixScope::Subgroup).unwrap();
+        let [sums, whole] = [0, 1].map(|output: usize| built.expected()[output].bytes());
+        assert_eq!(built.check(&[sums.clone(), whole.clone()]), Ok(()));
+        let with = |at: usize, half: f16| {
+            let mut wrong = sums.clone();
+            wrong[2 * at..2 * at + 2].copy_from_slice(&half.to_ne_bytes());
+            built.check(&[wrong, whole.clone()])
+        };
+        let places = [(0, f16::INFINITY), (1, f16::NAN), (2, f16::from_f32(130.0)), (1100, f16::from_f32(0.25))];
+        assert!(places.into_iter().all(|(at, half)| with(at, half).is_err()));
+    }
+
+    #[test]
+    fn bytes_have_no_mantissas() {
+        let device = device(product("i8_i32", [4, 2, 8], MatrixScope::Subgroup, None));
+        let (point, setting) = (point_of(MANTISSAS, "4x2x8", 3), setting(&device));
+        let refused = build("peak/coopmat", &Config::new("i8_i32", &point, &setting), MatrixScope::Subgroup).err();
+        assert!(refused.unwrap().reason.contains("data=whole"));
+        let data = |variant, preset| {
+            let axes = axes(
+                variant,
+                &Setting { preset, ..setting },
+                &[],
+                &Defaults { shapes: &[], tiles: [1, 1], local_size: 1, groups: 1, rounds: 1 },
+            );
+            axes.last().map(|axis| axis.defaults.clone()).unwrap()
+        };
+        assert_eq!(data("i8_i32", Preset::Thorough), [WHOLE.into()]);
+        assert_eq!(data("f16_f32", Preset::Quick), [MANTISSAS.into()]);
+        assert_eq!(data("f16_f32", Preset::Thorough), [WHOLE.into(), MANTISSAS.into()]);
     }
 
     #[test]

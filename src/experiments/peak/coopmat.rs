@@ -29,6 +29,10 @@ impl Experiment for Coopmat {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        self.axes_of(products::TYPES[0], setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let is_wanted =
             |product: &MatrixProduct| product.scope == MatrixScope::Subgroup && product.workgroup_invocations.is_none();
         let mut listed = products::listed(SHAPES, setting.device, is_wanted);
@@ -38,7 +42,12 @@ impl Experiment for Coopmat {
         if listed.is_empty() {
             listed.push(SHAPES[0]);
         }
-        products::axes(setting, SHAPES, &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 })
+        products::axes(
+            variant,
+            setting,
+            SHAPES,
+            &Defaults { shapes: &listed, tiles: [4, 4], local_size: 128, groups: 1056, rounds: 64 },
+        )
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {

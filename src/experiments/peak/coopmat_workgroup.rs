@@ -45,9 +45,13 @@ impl Experiment for CoopmatWorkgroup {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        self.axes_of(products::TYPES[0], setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let shapes: &[&str] =
             if products::is_quick(setting) { &["128x128x64"] } else { &["64x64x32", "128x128x16", "128x128x64"] };
-        products::axes(setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
+        products::axes(variant, setting, SHAPES, &Defaults { shapes, tiles: [1, 1], local_size: 256, groups: 528, rounds: 16 })
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {

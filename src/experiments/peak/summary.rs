@@ -83,7 +83,7 @@ impl Kind {
             let all = rows.get(*source).copied().unwrap_or_default();
             of_largest(all.iter().filter(|row| (self.is_of)(row)).map(|row| (*source, row)).collect())
         };
-        self.sources.iter().flat_map(of_source).collect()
+        of_full_mantissas(self.sources.iter().flat_map(of_source).collect())
     }
 
     /// The best of them.
@@ -118,6 +118,15 @@ pub(super) fn of_largest(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
     let size = |row: &Finished| row.point.get("n").map(|_| row.point.integer("n"));
     let largest = rows.iter().map(|(_, row)| size(row)).max().flatten();
     rows.into_iter().filter(|(_, row)| size(row) == largest).collect()
+}
+
+/// Small whole numbers save power, so that clocks stay up: where full mantissas were multiplied as well, only these tell.
+fn of_full_mantissas(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    let is_full = |row: &Finished| row.point.get("data").is_some() && row.point.choice("data") == "mantissas";
+    if rows.iter().any(|(_, row)| is_full(row)) {
+        rows.retain(|(_, row)| is_full(row));
+    }
+    rows
 }
 
 /// The row with the highest lower end of its interval: of figures that are alike, the highest would be the noisiest one's.
@@ -211,6 +220,19 @@ mod tests {
         let rows = [of(1 << 10, 900.0), of(1 << 20, 100.0), of(1 << 20, 110.0)];
         let rows = BTreeMap::from([("memory/stream", &rows[..])]);
         assert_eq!(of_kind(&rows, "global").0.figure.unwrap().value, 110.0);
+    }
+
+    #[test]
+    fn matrices_are_told_by_full_mantissas_where_there_are_any() {
+        let of = |data: &'static str, value| row("bf16_f32", &[("data", data.into())], value, 0.01);
+        let kind = |rows: &[Finished]| {
+            let (derived, _) = of_kind(&BTreeMap::from([("peak/coopmat", rows)]), "matrix_bf16");
+            (derived.figure.unwrap().value, derived.note)
+        };
+        let (value, note) = kind(&[of("whole", 894.0), of("mantissas", 788.0), row("bf16_f32", &[], 890.0, 0.01)]);
+        assert_eq!(value, 788.0);
+        assert!(note.contains("data=mantissas") && note.ends_with("the only row"), "{note}");
+        assert_eq!(kind(&[row("bf16_f32", &[], 890.0, 0.01)]).0, 890.0, "as rows of before have it");
     }
 
     #[test]
