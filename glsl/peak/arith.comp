@@ -24,6 +24,14 @@
 #define V2 bf16vec2
 #define V4 bf16vec4
 #define REAL
+#elif defined(BF16_F32)
+// Sums and products of float, which are rounded to bfloat16_t once in each iteration of the loop.
+#extension GL_EXT_bfloat16 : require
+#define T float
+#define V2 vec2
+#define V4 vec4
+#define REAL
+#define ROUNDED_TO bfloat16_t
 #elif defined(I8)
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #define T int8_t
@@ -44,18 +52,21 @@
 #define V2 i64vec2
 #define V4 i64vec4
 #else
-#error "define the type: F16, F32, F64, BF16, I8, I16, I32 or I64"
+#error "define the type: F16, F32, F64, BF16, BF16_F32, I8, I16, I32 or I64"
 #endif
 
 #if WIDTH == 1
 #define V T
 #define WIDE float
+#define NARROW bfloat16_t
 #elif WIDTH == 2
 #define V V2
 #define WIDE vec2
+#define NARROW bf16vec2
 #else
 #define V V4
 #define WIDE vec4
+#define NARROW bf16vec4
 #endif
 
 #include "chains.glsl"
@@ -63,7 +74,10 @@
 // ---- operands -------------------------------------------------------------------------------------------------------------
 
 #ifdef REAL
-#define COEFFICIENT(words) V(T(uintBitsToFloat((words).x)))
+#ifndef ROUNDED_TO
+#define ROUNDED_TO T
+#endif
+#define COEFFICIENT(words) V(T(ROUNDED_TO(uintBitsToFloat((words).x))))
 // Of five bits; of one for factors that are 1 or -1, and for numbers that go round.
 #if defined(MUL) || defined(FMA)
 #define KEPT 1u
@@ -71,10 +85,10 @@
 #define KEPT 31u
 #endif
 T start_x(uint word) {
-    return T(float(word & KEPT) * uintBitsToFloat(x_shape.x) + uintBitsToFloat(x_shape.y));
+    return T(ROUNDED_TO(float(word & KEPT) * uintBitsToFloat(x_shape.x) + uintBitsToFloat(x_shape.y)));
 }
 T start_y(uint word) {
-    return T(float(word >> 5 & KEPT) * uintBitsToFloat(y_shape.x) + uintBitsToFloat(y_shape.y));
+    return T(ROUNDED_TO(float(word >> 5 & KEPT) * uintBitsToFloat(y_shape.x) + uintBitsToFloat(y_shape.y)));
 }
 // All chains have the same coefficient. Where a compiler knows that, both halves of a packed operand are one register's half, and
 // the instruction goes at half its rate (seen on an H100); so those of f16 come by different ways.
@@ -210,6 +224,13 @@ T start_y(uint word) {
 #define TAKE_CHAIN(c) TAKE_ALL(x##c) TAKE_ALL(y##c)
 #endif
 
+// After an iteration of the loop.
+#ifdef BF16_F32
+#define ROUND(c) x##c = V(NARROW(x##c)); y##c = V(NARROW(y##c));
+#else
+#define ROUND(c)
+#endif
+
 #define DECLARE(c) PRECISE V x##c = VECTOR(start_x, i, c), y##c = VECTOR(start_y, i, c); const V k##c = OWN_COEFFICIENT(i, c);
 
 void main() {
@@ -220,6 +241,7 @@ void main() {
         [[unroll]] for (uint block = 0; block < UNROLL; ++block) {
             BLOCK
         }
+        EACH(ROUND)
     }
     RESULT result = RESULT(0);
     EACH(TAKE_CHAIN)

@@ -215,15 +215,16 @@ fn bfloat16_compiles() {
     let mut compiled = BTreeSet::new();
     for experiment in ["peak/arith", "peak/latency"] {
         for case in plan(&device, Preset::Thorough, experiment, &[]).iter().filter_map(|planned| planned.case.ok()) {
-            if case.variant == "bf16" {
+            if case.variant.starts_with("bf16") {
                 let module =
                     compiler.compile(&case.kernels[0].source, &case.kernels[0].macros, case.kernels[0].target).unwrap();
                 specialize(&module, &case.kernels[0]).unwrap();
-                compiled.insert(case.point.choice("op").to_owned());
+                compiled.insert((case.variant.clone(), case.point.choice("op").to_owned()));
             }
         }
     }
-    assert_eq!(compiled, ["add", "fma", "mul"].map(str::to_owned).into());
+    let all = ["bf16", "bf16_f32"].into_iter().flat_map(|variant| ["add", "fma", "mul"].map(|op| (variant.into(), op.into())));
+    assert_eq!(compiled, all.collect());
 }
 
 // ---- the law can be broken ----------------------------------------------------------------------------------------------------

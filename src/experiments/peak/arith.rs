@@ -101,7 +101,7 @@ pub(super) fn chained<'a>(
 fn bound(operation: Operation, ty: Type) -> Option<Bound> {
     match ty {
         Type::F16 => Some(Bound::Float16),
-        Type::F32 => Some(Bound::Float32),
+        Type::F32 | Type::Bf16F32 => Some(Bound::Float32),
         Type::F64 => Some(Bound::Float64),
         Type::I32 if operation == Operation::Fma => Some(Bound::Int32),
         _ => None,

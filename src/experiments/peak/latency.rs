@@ -1,12 +1,15 @@
 //! `peak/latency`: how long does one operation take, by operation and type?
 
-use super::arith::table::{Operation, TYPES, Type, WORDS};
+use super::arith::table::{Operation, Type, WORDS};
 use super::arith::{UNROLLS, chained};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, Headline, Preset, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
+
+/// The types of whose operations each has its own result.
+const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64"];
 
 struct Latency;
 

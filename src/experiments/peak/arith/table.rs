@@ -9,7 +9,10 @@ pub enum Type {
     F16,
     F32,
     F64,
+    /// Each result rounded.
     Bf16,
+    /// Sums and products of f32, which are rounded now and then.
+    Bf16F32,
     I8,
     I16,
     I32,
@@ -17,7 +20,7 @@ pub enum Type {
 }
 
 /// The variants, in the order of [`Type`].
-pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64"];
+pub const TYPES: &[&str] = &["f16", "f32", "f64", "bf16", "bf16_f32", "i8", "i16", "i32", "i64"];
 
 impl Type {
     /// The type that a variant bears the name of.
@@ -26,6 +29,7 @@ impl Type {
             "f16" => Self::F16,
             "f64" => Self::F64,
             "bf16" => Self::Bf16,
+            "bf16_f32" => Self::Bf16F32,
             "i8" => Self::I8,
             "i16" => Self::I16,
             "i32" => Self::I32,
@@ -36,14 +40,14 @@ impl Type {
 
     /// Whether it is one of floats.
     pub fn is_real(self) -> bool {
-        matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16)
+        matches!(self, Self::F16 | Self::F32 | Self::F64 | Self::Bf16 | Self::Bf16F32)
     }
 
     /// Bits of a value.
     pub fn bits(self) -> u32 {
         match self {
             Self::I8 => 8,
-            Self::F16 | Self::Bf16 | Self::I16 => 16,
+            Self::F16 | Self::Bf16 | Self::Bf16F32 | Self::I16 => 16,
             Self::F32 | Self::I32 => 32,
             Self::F64 | Self::I64 => 64,
         }
@@ -55,7 +59,7 @@ impl Type {
             Self::F32 | Self::I32 => None,
             Self::F16 => Some(Feature::Float16),
             Self::F64 => Some(Feature::Float64),
-            Self::Bf16 => Some(Feature::BFloat16),
+            Self::Bf16 | Self::Bf16F32 => Some(Feature::BFloat16),
             Self::I8 => Some(Feature::Int8),
             Self::I16 => Some(Feature::Int16),
             Self::I64 => Some(Feature::Int64),
@@ -137,7 +141,7 @@ impl Operation {
         let missing = match ty {
             _ if ty.is_real() && !of_real => format!("floats have no `{word}`: the case needs a variant of whole numbers"),
             _ if !ty.is_real() && !of_whole => format!("whole numbers have no `{word}`: the case needs a variant of floats"),
-            Type::Bf16 if !matches!(self, Fma | Add | Mul) => {
+            Type::Bf16 | Type::Bf16F32 if !matches!(self, Fma | Add | Mul) => {
                 format!("SPV_KHR_bfloat16 has no arithmetic, and `{word}` through f32 would be that of f32: the case needs f32")
             }
             Type::F64 if matches!(self, Exp2 | Log2 | Sin) => {

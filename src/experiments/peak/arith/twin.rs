@@ -311,7 +311,7 @@ mod tests {
             let refused = Operation::of(word).require(word, Type::of(ty), &device).err();
             refused.is_none_or(|skip| skip.reason.starts_with("shader"))
         });
-        // Floats: 11, 11, 8 and 3; whole numbers: 6, 6, 7 and 6.
-        assert_eq!(known.count(), 58);
+        // Floats: 11, 11, 8, 3 and 3; whole numbers: 6, 6, 7 and 6.
+        assert_eq!(known.count(), 61);
     }
 }
