@@ -112,12 +112,16 @@ pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
     tool.map(drop).map_err(|skip| Error::Usage(format!("can't evict {bytes} bytes: {}", skip.reason)))
 }
 
-/// A case of the catalogue at its defaults, or with this value on its only axis.
+/// A case of the catalogue at its defaults, or with this value on its first axis.
 fn tool(setting: &Setting, name: &str, value: Option<u64>) -> Result<Case, Skip> {
     let experiment = experiments::find(name).ok_or_else(|| Skip::new(format!("{name} is not in the catalogue")))?;
-    let value_on = |axis: &Axis| value.map(AxisValue::from).or_else(|| axis.defaults.first().cloned());
     let axes = experiment.axes(setting);
-    let point = Point::new(axes.iter().filter_map(|axis| Some((axis.name.clone(), value_on(axis)?))));
+    let mut values = vec![value.map(AxisValue::from)];
+    values.resize(axes.len(), None);
+    let value_on = |(axis, value): (&Axis, Option<AxisValue>)| {
+        Some((axis.name.clone(), value.or_else(|| axis.defaults.first().cloned())?))
+    };
+    let point = Point::new(axes.iter().zip(values).filter_map(value_on));
     let case = experiment.case(&Config::new("", &point, setting))?;
     check_limits(&case, setting.device)?;
     Ok(case)

@@ -1,13 +1,17 @@
 //! `calibration/evict`: sweeping whatever the caches hold.
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeat, Repeatability, Skip, Work};
+use crate::model::{Axis, AxisKind, Case, Headline, Kernel, Moved, Point, Preset, Repeat, Repeatability, Skip, Traffic, Work};
 use crate::validate::Expected;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Evict;
 
 const LOCAL_SIZE: u64 = 64;
+/// Words that a workgroup of the sweep reads and sums up.
+const SWEPT: u64 = LOCAL_SIZE * 64;
+/// What follows the writes, as words of the axis `sweep`.
+const SWEEPS: &[&str] = &["off", "read"];
 /// Knuth's multiplicative hashing constant, the shader's factor.
 const FACTOR: u32 = 2_654_435_761;
 /// Cold mode evicts with at most this much where nothing tells the size of the last cache.
@@ -31,11 +35,31 @@ impl Experiment for Evict {
         Repeatability::Memory
     }
 
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let words = case.point.integer("evict_bytes").div_ceil(4);
+        let written = Traffic { total: words * 8, ..Traffic::usual(case) };
+        let swept = Traffic {
+            kernel: case.kernels.len() / 2,
+            counted: Moved::READ,
+            uncounted: 0,
+            loops: vec![LOCAL_SIZE],
+            invocations: words.div_ceil(SWEPT) * LOCAL_SIZE,
+            total: words * 4,
+        };
+        let has_sweep = case.point.choice("sweep") == "read";
+        Ok([written].into_iter().chain(has_sweep.then_some(swept)).collect())
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let gpu = default_bytes(None, setting.device.local_heap_bytes());
         let bytes =
             if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
-        vec![Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work()]
+        let sweeps = if setting.preset == Preset::Thorough { SWEEPS } else { &SWEEPS[1..] };
+        let sweep = Axis::new("sweep", "what follows the writes", AxisKind::Choices(SWEEPS), sweeps.iter().copied());
+        vec![
+            Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work(),
+            Axis { neutral: Some(SWEEPS[0].into()), ..sweep },
+        ]
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a buffer holds less than 2^32 words")]
@@ -43,16 +67,44 @@ impl Experiment for Evict {
         let words = config.integer("evict_bytes").div_ceil(4);
         let limits = &config.device().limits;
         let most_words = (limits.storage_buffer_range.min(limits.allocation_bytes) / 4).max(1);
+        let parts = split(words, most_words)?;
         let mut case = CaseBuilder::new(self.name(), config);
-        for (words, name) in split(words, most_words)?.into_iter().zip(NAMES) {
+        let mut ballasts = Vec::new();
+        for (&words, name) in parts.iter().zip(NAMES) {
             let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
             let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
             let n = u32::try_from(words).unwrap_or(u32::MAX);
             case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
+            ballasts.push((ballast, words, n));
         }
-        let work = Work { bytes: Some(words * 8), ..Work::default() };
+        let mut bytes = words * 8;
+        if config.choice("sweep") == "read" {
+            case.depend();
+            let sums: Vec<u32> = parts.iter().flat_map(|&words| sums(words)).collect();
+            let sums = case.output("sums", Expected::words(sums.len() as u64, move |i| sums[i as usize]));
+            let mut first_sum = 0;
+            for (ballast, words, n) in ballasts {
+                let groups = fold_groups(words.div_ceil(SWEPT), config.most_groups());
+                let kernel = Kernel::new("calibration/sweep.comp", [64, 1, 1]);
+                case.run(kernel, &[ballast, sums], groups, &[n, first_sum]);
+                first_sum += words.div_ceil(SWEPT) as u32;
+            }
+            bytes = words * 12;
+        }
+        let work = Work { bytes: Some(bytes), ..Work::default() };
         Ok(case.repeat(Repeat::AfterReset).build(work, Headline::BANDWIDTH))
     }
+}
+
+/// What the sweep's workgroups find in so many words that were written once.
+#[expect(clippy::cast_possible_truncation, reason = "sums wrap around")]
+fn sums(words: u64) -> impl Iterator<Item = u32> {
+    (0..words.div_ceil(SWEPT)).map(move |group| {
+        let (first, end) = (group * SWEPT, words.min((group + 1) * SWEPT));
+        // All whole numbers from the first to the last.
+        let indexes = (first + end - 1) * (end - first) / 2;
+        (indexes as u32).wrapping_mul(FACTOR)
+    })
 }
 
 /// Names of the buffers that one is split into where the range of one is limited.
@@ -87,6 +139,16 @@ fn split(words: u64, most: u64) -> Result<Vec<u64>, Skip> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_are_those_of_what_was_written() {
+        for words in [1, 64, SWEPT, SWEPT + 1, 3 * SWEPT - 7] {
+            let written: Vec<u32> = (0..words).map(|i| u32::try_from(i).unwrap().wrapping_mul(FACTOR)).collect();
+            let of_group = |words: &[u32]| words.iter().fold(0, |sum: u32, word| sum.wrapping_add(*word));
+            let group = usize::try_from(SWEPT).unwrap();
+            assert!(sums(words).eq(written.chunks(group).map(of_group)), "{words}");
+        }
+    }
 
     #[test]
     fn a_large_buffer_is_split_whole() {
