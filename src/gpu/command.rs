@@ -27,6 +27,8 @@ pub(super) struct Sampling<'a> {
     pub(super) samples: u32,
     /// What runs before each of them, outside its timestamps.
     pub(super) evictor: Option<&'a LoadedCase>,
+    /// What one pass is made of after all of them, between timestamps of its own.
+    pub(super) then: Option<&'a LoadedCase>,
     /// Where their timestamps go, on a queue that has them.
     pub(super) queries: Option<&'a QueryPool>,
 }
@@ -56,8 +58,9 @@ impl<'a> Recorder<'a> {
     /// the first timestamp.
     pub(super) fn samples(&self, case: &LoadedCase, sampling: Sampling<'_>) {
         if let Some(queries) = sampling.queries {
-            // SAFETY: the pool has a pair of queries for each sample.
-            unsafe { self.logical.raw.cmd_reset_query_pool(self.buffer, queries.raw(), 0, 2 * sampling.samples) };
+            let pairs = sampling.samples + u32::from(sampling.then.is_some());
+            // SAFETY: the pool has a pair of queries for each sample, and for what runs after them.
+            unsafe { self.logical.raw.cmd_reset_query_pool(self.buffer, queries.raw(), 0, 2 * pairs) };
         }
         for sample in 0..sampling.samples {
             self.before_sample(case);
@@ -68,6 +71,12 @@ impl<'a> Recorder<'a> {
             self.timestamp(sampling.queries, 2 * sample);
             self.passes(case, sampling.batch);
             self.timestamp(sampling.queries, 2 * sample + 1);
+        }
+        if let Some(then) = sampling.then {
+            self.before_sample(then);
+            self.timestamp(sampling.queries, 2 * sampling.samples);
+            self.passes(then, 1);
+            self.timestamp(sampling.queries, 2 * sampling.samples + 1);
         }
     }
 

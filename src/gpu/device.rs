@@ -86,6 +86,8 @@ pub struct Submission {
     /// Start and end of each sample, as the device wrote them; empty where the queue has no timestamps, and where the host did
     /// the work.
     pub samples: Vec<(Ticks, Ticks)>,
+    /// The same of what ran after all of them, where something was to.
+    pub after: Option<(Ticks, Ticks)>,
 }
 
 /// An opened device with one queue.
@@ -428,7 +430,16 @@ impl Device {
     /// # Errors
     /// As [`Device::run_checked`], and for a batch above one of a pass that can't follow itself.
     pub fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
-        self.sample_after(None, slot, batch, samples)
+        self.sample_between(None, slot, batch, samples, None)
+    }
+
+    /// The same, and in the same submission, right after the last sample, one pass of another case between timestamps of its own
+    /// ([`Submission::after`]): the host leaves no gap in which the device rests.
+    ///
+    /// # Errors
+    /// As [`Device::sample`].
+    pub fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Error> {
+        self.sample_between(None, slot, batch, samples, Some(then))
     }
 
     /// Takes `samples` samples of one pass each, the evictor's pass before each of them, outside the timestamps.
@@ -436,11 +447,19 @@ impl Device {
     /// # Errors
     /// As [`Device::run_checked`].
     pub fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Error> {
-        self.sample_after(Some(evictor), slot, 1, samples)
+        self.sample_between(Some(evictor), slot, 1, samples, None)
     }
 
-    fn sample_after(&mut self, evictor: Option<Slot>, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Error> {
-        let evictor = evictor.map(|slot| case(&self.cases, self.generation, slot)).transpose()?;
+    fn sample_between(
+        &mut self,
+        evictor: Option<Slot>,
+        slot: Slot,
+        batch: u32,
+        samples: u32,
+        then: Option<Slot>,
+    ) -> Result<Submission, Error> {
+        let [evictor, then] = [evictor, then].map(|slot| slot.map(|slot| case(&self.cases, self.generation, slot)).transpose());
+        let (evictor, then) = (evictor?, then?);
         let case = case(&self.cases, self.generation, slot)?;
         if case.needs_reset() && batch > 1 {
             let title = &case.title;
@@ -448,13 +467,14 @@ impl Device {
         }
         if case.is_hosts() {
             let host = (0..samples).map(|_| host::run(case, case.pass(), batch)).sum::<Result<Duration, Error>>()?;
-            return Ok(Submission { host, samples: Vec::new() });
+            return Ok(Submission { host, samples: Vec::new(), after: None });
         }
         if let Measurand::HostCost(cost) = case.measurand {
             let host = (0..samples).map(|_| self.queue.cost(case, cost, batch)).sum::<Result<Duration, Error>>()?;
-            return Ok(Submission { host, samples: Vec::new() });
+            return Ok(Submission { host, samples: Vec::new(), after: None });
         }
-        let queries = match samples.checked_mul(2) {
+        let pairs = samples.checked_add(u32::from(then.is_some()));
+        let queries = match pairs.and_then(|pairs| pairs.checked_mul(2)) {
             Some(queries) => queries,
             None => return Err(Error::new(Status::Error, format!("{samples} samples are too many for one submission"))),
         };
@@ -464,13 +484,14 @@ impl Device {
             self.queries = None;
             self.queries = Some(QueryPool::new(&self.logical, queries)?);
         }
-        let sampling = Sampling { batch, samples, evictor, queries: self.queries.as_ref() };
+        let sampling = Sampling { batch, samples, evictor, then, queries: self.queries.as_ref() };
         let host = self.queue.run(&case.title, |recorder| recorder.samples(case, sampling))?;
-        let samples = match &self.queries {
-            Some(pool) if samples > 0 => pool.pairs(samples)?,
+        let mut samples = match &self.queries {
+            Some(pool) if queries > 0 => pool.pairs(queries / 2)?,
             _ => Vec::new(),
         };
-        Ok(Submission { host, samples })
+        let after = then.and_then(|_| samples.pop());
+        Ok(Submission { host, samples, after })
     }
 
     /// Frees a case. Resources of it that others may share stay until the next case is loaded, which may be one that does.

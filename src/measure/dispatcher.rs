@@ -90,6 +90,13 @@ pub trait Dispatcher {
     /// What the device refused, or that it didn't end.
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure>;
 
+    /// The same, and right after them in the same submission one pass of another case, timed by itself
+    /// ([`Submission::after`](crate::gpu::Submission::after)).
+    ///
+    /// # Errors
+    /// What the device refused, or that it didn't end.
+    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure>;
+
     /// `samples` samples of one pass each, in one submission, the evictor's pass before each of them outside the timestamps.
     ///
     /// # Errors
@@ -173,6 +180,10 @@ impl<D: Dispatcher + ?Sized> Dispatcher for &mut D {
 
     fn sample(&mut self, slot: Slot, batch: u32, samples: u32) -> Result<Submission, Failure> {
         (**self).sample(slot, batch, samples)
+    }
+
+    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
+        (**self).sample_then(slot, batch, samples, then)
     }
 
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {

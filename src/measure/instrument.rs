@@ -277,10 +277,10 @@ mod tests {
     #[test]
     fn the_step_is_what_all_differences_share() {
         let samples = vec![(Ticks(1000), Ticks(1640)), (Ticks(1960), Ticks(2632))];
-        let submission = Submission { host: Duration::ZERO, samples };
+        let submission = Submission { host: Duration::ZERO, samples, after: None };
         let scale = TickScale { valid_bits: 64, period: 2.0 };
         assert_eq!(step(&submission, scale), Nanos(64.0));
-        let alike = Submission { host: Duration::ZERO, samples: vec![(Ticks(0), Ticks(0)); 3] };
+        let alike = Submission { host: Duration::ZERO, samples: vec![(Ticks(0), Ticks(0)); 3], after: None };
         assert_eq!(step(&alike, scale), Nanos(0.0));
     }
 }

@@ -46,6 +46,8 @@ pub struct MockOptions {
     pub speed: f64,
     /// The core clock that it tells, in MHz, while it is as fast as at the start; 0 for none. Nothing gets faster or slower by it.
     pub mhz: f64,
+    /// How many times as long anything takes right after a long sample as after a rest: its power is limited, and it lowers its clock.
+    pub power: f64,
     /// The share of its processor time that other processes take.
     pub contention: f64,
     /// What its memory, and workgroup memory, can physically move, and what its units can compute, in 10^9 per second; 0 for unknown.
@@ -78,6 +80,7 @@ impl Default for MockOptions {
             bits: 64,
             speed: 1.0,
             mhz: 1500.0,
+            power: 1.0,
             contention: 0.0,
             peak: 0.0,
             iterations: 0,
@@ -97,7 +100,7 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 17] = [
+        const KEYS: [&str; 18] = [
             "noise",
             "spread",
             "process",
@@ -106,6 +109,7 @@ impl MockOptions {
             "bits",
             "speed",
             "mhz",
+            "power",
             "contention",
             "peak",
             "iterations",
@@ -128,6 +132,7 @@ impl MockOptions {
                 "bits" => options.bits = bits(value)?,
                 "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
                 "mhz" => options.mhz = number(key, value, 0.0, 1e5)?,
+                "power" => options.power = number(key, value, 1.0, 100.0)?,
                 "contention" => options.contention = number(key, value, 0.0, 0.99)?,
                 "peak" => options.peak = number(key, value, 0.0, 1e9)?,
                 "iterations" => options.iterations = count(key, value)?,
@@ -286,7 +291,7 @@ impl Mock {
         if self.options.bits == 0 {
             stamps.clear();
         }
-        Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps }
+        Submission { host: Duration::from_secs_f64((self.now - started) * 1e-9), samples: stamps, after: None }
     }
 
     fn fails(&self, matcher: Option<&GlobMatcher>, slot: Slot) -> bool {
@@ -432,6 +437,13 @@ impl Dispatcher for Mock {
         let submission = self.simulate(0.0, work, samples);
         let is_hosts = self.slots[slot.index()].measurand.is_by_host();
         Ok(if is_hosts { Submission { samples: Vec::new(), ..submission } } else { submission })
+    }
+
+    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
+        let submission = self.sample(slot, batch, samples)?;
+        let work = self.pass_ns(&self.slots[then.index()]) * self.options.power;
+        let after = self.simulate(0.0, work, 1);
+        Ok(Submission { after: after.samples.first().copied(), ..submission })
     }
 
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {

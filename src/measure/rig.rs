@@ -5,13 +5,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::processor::Contention;
+use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
 use crate::gpu::{Slot, Submission};
-use crate::model::{Failure, Status, real};
+use crate::model::{DeviceKind, Failure, Measurand, Status, real};
+use crate::stats;
 use crate::units::{Nanos, TickScale};
 
 /// A device that had nothing to do for this long may have lowered its clocks.
 pub(super) const IDLE: Duration = Duration::from_millis(20);
+
+/// A sample of at least this long is watched: the sentinel runs right after it. How fast power is limited isn't published; shorter
+/// samples follow each other, and the sentinel after the visit sees what they did.
+const LONG_SAMPLE: Duration = Duration::from_millis(5);
 
 /// A device with its instrument.
 pub(super) struct Rig<'a> {
@@ -23,6 +29,8 @@ pub(super) struct Rig<'a> {
     /// How long its clocks take to rise.
     warm_up: Duration,
     contention: Contention,
+    /// The sentinel's times right after long samples, since the visit began.
+    after_samples: Vec<f64>,
     last_busy: Duration,
     /// Whether it idled since its clocks were last known to have risen, and was found fast enough for a glance.
     is_spared: bool,
@@ -31,7 +39,7 @@ pub(super) struct Rig<'a> {
 /// What a visit saw of the device beside its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Clock rate right after the visit, over that at the start.
+    /// Clock rate right after the visit, over that at the start; or right after its samples, where these are long and it was lower.
     #[serde(with = "real")]
     pub clock: f64,
     /// The share of processor time that went to other processes; `None` where the device isn't the processor, or nothing tells.
@@ -61,7 +69,17 @@ impl<'a> Rig<'a> {
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
         }
         let last_busy = device.now();
-        Ok(Self { device, instrument, cases, tools, warm_up, contention: Contention::default(), last_busy, is_spared: false })
+        Ok(Self {
+            device,
+            instrument,
+            cases,
+            tools,
+            warm_up,
+            contention: Contention::default(),
+            after_samples: Vec::new(),
+            last_busy,
+            is_spared: false,
+        })
     }
 
     /// Loads the tools, before the cases of a block.
@@ -146,13 +164,36 @@ impl<'a> Rig<'a> {
         }
     }
 
+    /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
+    /// clock that fell for the power that they draw may be up again by the time that the host has seen them end.
+    pub(super) fn take_watched(&mut self, subject: &SampledCase, samples: u32) -> Result<Submission, Failure> {
+        let SampledCase { slot, sizes, .. } = *subject;
+        let is_watched = sizes.sample_time >= LONG_SAMPLE
+            && subject.measurand() == Measurand::Pass
+            && self.device.info().kind != DeviceKind::Cpu
+            && !self.is_cold();
+        let Timer::Device(scale) = self.instrument.timer else { return self.take(slot, sizes.batch, samples) };
+        if !is_watched {
+            return self.take(slot, sizes.batch, samples);
+        }
+        let mut submission = self.device.sample_then(slot, sizes.batch, samples, self.tools.sentinel)?;
+        if let Some((start, end)) = submission.after {
+            let sentinel = scale.between(start, end);
+            self.after_samples.push(sentinel.0);
+            // What the host waited for besides.
+            submission.host = submission.host.saturating_sub(sentinel.to_duration());
+        }
+        Ok(submission)
+    }
+
     /// The device's timestamps as time, even where they are not believed: for what measures the timestamps themselves.
     pub(super) fn scale(&self) -> Result<TickScale, Failure> {
         self.device.tick_scale().ok_or_else(|| Failure::new(Status::Error, "the queue has no timestamps"))
     }
 
     /// What [`Rig::conditions_since`] needs of a moment.
-    pub(super) fn begin(&self) -> Option<ProcessorTime> {
+    pub(super) fn begin(&mut self) -> Option<ProcessorTime> {
+        self.after_samples.clear();
         self.device.processor_time()
     }
 
@@ -160,8 +201,11 @@ impl<'a> Rig<'a> {
     pub(super) fn conditions_since(&mut self, before: &Option<ProcessorTime>) -> Result<Conditions, Failure> {
         let after = self.device.processor_time();
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
-        let clock = self.clock()?;
+        let after_visit = self.clock()?;
         self.was_busy();
+        let after_samples = self.instrument.sentinel.0 / stats::median(&std::mem::take(&mut self.after_samples));
+        // Without long samples it is no number, which is no minimum.
+        let clock = after_visit.min(after_samples);
         // After the sentinel, which must not find a device that idled while a driver thought about an answer. The clock is still up:
         // the device has just worked.
         let mhz = self.device.core_clock_mhz();

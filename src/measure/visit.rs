@@ -194,7 +194,7 @@ impl Rig<'_> {
 
     /// Takes samples in one submission, and judges whether they can be right.
     pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &SampledCase, samples: u32) -> Result<(), Failure> {
-        let submission = self.take(subject.slot, subject.sizes.batch, samples)?;
+        let submission = self.take_watched(subject, samples)?;
         let (_, timer) = subject.timing(&self.instrument);
         let times = timer.durations(&submission);
         let host = Nanos::from_duration(submission.host);

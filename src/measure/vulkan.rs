@@ -112,6 +112,11 @@ impl Dispatcher for Vulkan {
         self.done(result)
     }
 
+    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
+        let result = self.device.sample_then(slot, batch, samples, then);
+        self.done(result)
+    }
+
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
         let result = self.device.sample_cold(slot, samples, evictor);
         self.done(result)

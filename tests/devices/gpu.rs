@@ -437,6 +437,33 @@ fn an_evictor_runs_once_before_each_cold_sample() {
     });
 }
 
+/// What follows the samples of a submission is timed apart from them, and runs once.
+#[test]
+fn what_follows_the_samples_is_timed_by_itself() {
+    on_each_device(|device| {
+        let adding = Builder::new(vec![output(64)])
+            .kernel(INCREMENT, [64, 1, 1], &[], &[0])
+            .reset(vec![Step::Fill { resource: 0, word: 0 }])
+            .pass(dispatch(0, 1))
+            .done();
+        let then = load(device, &adding);
+        let slot = load(device, &scale(1000, 64, 3).done());
+        device.run_reset(then).unwrap();
+        let has_timestamps = device.queue_family().timestamp_valid_bits > 0;
+        for _ in 0..2 {
+            let submission = device.sample_then(slot, 2, 5, then).unwrap();
+            assert_eq!(
+                (submission.samples.len(), submission.after.is_some()),
+                (if has_timestamps { 5 } else { 0 }, has_timestamps)
+            );
+            let last = submission.samples.last().map(|(_, end)| *end);
+            assert!(submission.after.zip(last).is_none_or(|((start, end), last)| last <= start && start <= end));
+        }
+        assert_eq!(words(&device.read(then, 0).unwrap()), [2; 64]);
+        assert_eq!(device.sample(slot, 2, 5).unwrap().after, None);
+    });
+}
+
 // ---- memory ---------------------------------------------------------------------------------------------------------------
 
 #[test]

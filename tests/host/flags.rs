@@ -58,6 +58,17 @@ fn clocks_that_change_are_drift_and_clocks_that_fall_are_throttled() {
     assert!(faster.clock_mhz > Some(1500.0) && slower.clock_mhz < Some(1500.0), "{:?}", [faster.clock_mhz, slower.clock_mhz]);
 }
 
+/// A clock that falls within a long sample, and is up again when the host has seen it end. Short ones aren't followed by the sentinel.
+#[test]
+fn a_clock_that_falls_in_long_samples_alone_is_seen() {
+    let of = |steps| on_mock("noise=0.002,power=1.1", &["calibration/sentinel", "-a", "groups=64", "-a", steps]);
+    let long = of("steps=20000000");
+    assert_eq!(flags(&long), ["drift", "throttled"]);
+    assert!((0.9..0.95).contains(&long.clock_ratio.unwrap()), "{:?}", long.clock_ratio);
+    let short = of("steps=2000000");
+    assert_eq!((flags(&short).len(), short.clock_ratio > Some(0.99)), (0, true), "{}", short.quality_flags);
+}
+
 #[test]
 fn the_core_clock_is_told_where_it_is_known_and_the_device_is_what_is_timed() {
     let sound = |options: &str| on_mock(options, &SOUND).clock_mhz;

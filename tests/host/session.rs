@@ -162,6 +162,12 @@ impl Dispatcher for Flaky {
         Ok(submission)
     }
 
+    fn sample_then(&mut self, slot: Slot, batch: u32, samples: u32, then: Slot) -> Result<Submission, Failure> {
+        let submission = self.sample(slot, batch, samples)?;
+        let after = self.sample(then, 1, 1)?.samples.first().copied();
+        Ok(Submission { after, ..submission })
+    }
+
     fn sample_cold(&mut self, slot: Slot, samples: u32, evictor: Slot) -> Result<Submission, Failure> {
         self.mock.sample_cold(slot, samples, evictor)
     }
