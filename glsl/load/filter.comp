@@ -4,7 +4,6 @@
 #define VALUE vec4
 #define COMPONENTS 4
 #define RESULT float
-#define WHOLE(sum) (sum)
 #include "loads.glsl"
 
 // Texels along each side of the image.

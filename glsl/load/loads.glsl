@@ -6,22 +6,9 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "values.glsl"
 
-// VALUE, what a load gives, COMPONENTS, how many numbers that is, RESULT, what an invocation writes, and WHOLE, what is to be
-// done with the sum of an iteration, are macros: they depend on types.
-#ifndef VALUE
-#error "VALUE is missing: the type that a load gives, such as uvec4, with COMPONENTS, its length"
-#endif
-
-#if COMPONENTS == 1
-#define COMBINED(v) (v)
-#elif COMPONENTS == 2
-#define COMBINED(v) ((v).x + 2 * (v).y)
-#elif COMPONENTS == 3
-#define COMBINED(v) ((v).x + 2 * (v).y + 3 * (v).z)
-#else
-#define COMBINED(v) ((v).x + 2 * (v).y + 3 * (v).z + 4 * (v).w)
-#endif
+// RESULT, what an invocation writes, is a macro: it is a type.
 
 // Loads per invocation, a multiple of LOADS_PER_ITERATION.
 layout(constant_id = 3) const uint LOADS = 256;

@@ -2,7 +2,6 @@
 
 // Sums wrap.
 #define RESULT uint
-#define WHOLE(sum) (sum)
 #include "loads.glsl"
 
 // Which path it is is a macro: each declares another resource.

@@ -197,6 +197,7 @@ pub mod memory {
 pub mod load {
     pub mod filter;
     pub mod path;
+    pub mod stream;
 }
 
 /// Experiments of the family `cache`.
@@ -292,7 +293,7 @@ catalogue! {
         calibration: timer, clock, empty, barrier, sentinel, evict;
         workgroup: linear, tile2d, tile3d, saturation, occupancy, registers, divergence, persistent;
         memory: stream, stride, gather, scatter, layout, dtype, misaligned, row_column, reuse, host_visible;
-        load: path, filter;
+        load: path, stream, filter;
         cache: latency, bandwidth, line, tlb;
         transfer: copy;
         shared: bandwidth, latency, bank_conflict, tile, capacity;

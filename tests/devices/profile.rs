@@ -212,6 +212,25 @@ fn every_path_is_right() {
     }
 }
 
+/// The same of arrays, in both orders, that no workgroup divides, and in grids that are folded where the device's x is short.
+#[test]
+fn every_path_through_arrays_of_any_size_is_right() {
+    for device in devices() {
+        let odd = ["-a", "array_bytes=50000", "-a", "local_size_x=7", "-a", "invocation_bytes=64", "-a", "unroll=2,4"];
+        let folded = ["-a", "array_bytes=1120000", "-a", "local_size_x=1", "-a", "invocation_bytes=16", "-a", "unroll=1"];
+        for (axes, count) in [(&odd[..], 2 * 39), (&folded, 39)] {
+            let rows = profile(&device, &[&["load/stream:*", "-a", "order=line"], axes].concat());
+            let lacks =
+                |row: &&Record| row.status == "skipped" && (row.reason.contains("format") || row.reason.contains("max"));
+            assert_eq!(rows.len(), count);
+            assert!(rows.iter().all(|row| row.status == "ok" || lacks(&row)), "on {}", device.driver);
+            assert!(rows.iter().filter(lacks).count() < 20, "on {}", device.driver);
+        }
+        let rows = profile(&device, &["load/stream:sampled_fetch_*", "-a", "order=tile", "-a", "array_bytes=65536,49152"]);
+        assert!(rows.iter().filter(|row| row.status == "ok").count() >= 10, "on {}", device.driver);
+    }
+}
+
 /// The overview has one form of each. All others are held to the same, at sizes that fill no subgroup and divide nothing.
 #[test]
 fn every_form_of_workgroups_and_of_their_memory_is_right() {

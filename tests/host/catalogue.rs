@@ -127,7 +127,8 @@ fn check_bindings(case: &Case, kernel: &Kernel, reflection: &Reflection, name: &
 fn kinds(shape: Shape) -> &'static [BindingKind] {
     match shape {
         Shape::Buffer { .. } => &[BindingKind::StorageBuffer, BindingKind::UniformBuffer],
-        Shape::Texels { .. } => &[BindingKind::UniformTexelBuffer],
+        Shape::Texels { role: ImageRole::Sampled, .. } => &[BindingKind::UniformTexelBuffer],
+        Shape::Texels { role: ImageRole::Storage, .. } => &[BindingKind::StorageTexelBuffer],
         Shape::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],
         Shape::Image { role: ImageRole::Storage, .. } => &[BindingKind::StorageImage],
         Shape::Sampler { .. } => &[BindingKind::Sampler],
@@ -161,10 +162,12 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
     assert_eq!(used, declared.collect(), "{name}");
 }
 
-/// A module asks for more formats of storage images only where its own image has one of them.
+/// A module asks for more formats of storage images, and of storage texel buffers, only where its own has one of them.
 fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
     let is_extended = |resource: &Resource| match resource.shape {
-        Shape::Image { format, role: ImageRole::Storage, .. } => format.is_extended(),
+        Shape::Image { format, role, .. } | Shape::Texels { format, role, .. } => {
+            role == ImageRole::Storage && format.is_extended()
+        }
         _ => false,
     };
     let declared = reflection.capabilities.contains(&Capability::StorageImageExtendedFormats);

@@ -1,12 +1,13 @@
 //! `load/filter`: what is the texture unit's bilinear filter worth, against fetching four texels and mixing them?
 
+use super::path::table::{Kind, SIDE};
 use super::path::twin::Texels;
 use super::path::walk::{LOADS_PER_ITERATION, Pattern, Term, Walk};
-use super::path::{gpu_invocations, image, sampler, texel_sequence};
+use super::path::{MAGNITUDE, gpu_invocations, sampler, texel_sequence, texels};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, fold_groups, local_size_axis, product};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Format, Headline, ImageRole, Kernel, Moved, Point, Precision, Preset, Repeatability,
-    Resource, Scalar, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, Format, Headline, Kernel, Moved, Point, Precision, Preset, Repeatability, Resource, Scalar,
+    Skip, Traffic, Work,
 };
 use crate::validate::{Expected, Near};
 
@@ -56,7 +57,7 @@ impl Experiment for Filter {
         let [n, loads, local_size] = ["n", "loads", "local_size_x"].map(|axis| config.integer(axis));
         let format = if config.choice("format") == "rgba8" { Format::Rgba8Unorm } else { Format::Rgba16Float };
         let is_hardware = config.variant == "hardware";
-        let texels = Texels { format, sequence: texel_sequence(format, config.seed()) };
+        let texels = Texels { format, sequence: texel_sequence(format, config.seed(), MAGNITUDE) };
         let walk = Walk::new(config, Pattern::Random, POSITIONS, CHANNELS);
         // The shader sees bytes as fractions of one.
         let unit = if format.precision() == Precision::Unorm8 { 255.0 } else { 1.0 };
@@ -71,7 +72,11 @@ impl Experiment for Filter {
         let mut case = CaseBuilder::new(self.name(), config);
         let mut resources = vec![
             case.output("results", Expected::near_from(n, move || walk.near(&near))),
-            case.add(Resource::new("texels", image(format, ImageRole::Sampled), Contents::Sequence(texels.sequence))),
+            case.add(Resource::new(
+                "texels",
+                self::texels(Kind::Fetch, format, [SIDE; 2]),
+                Contents::Sequence(texels.sequence),
+            )),
         ];
         if is_hardware {
             resources.push(case.add(sampler(true)));
@@ -117,7 +122,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::experiments::load::path::table::SIDE;
     use crate::model::Sequence;
 
     /// Positions are spread over the whole image and over all steps within a texel.
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn a_mix_goes_from_a_texel_to_its_neighbours() {
         let texels = Texels { format: Format::Rgba16Float, sequence: Sequence::WholeHalves { seed: 1, magnitude: 127 } };
-        let texel = |x: u32, y: u32| texels.at(y * SIDE + x, 2);
+        let texel = |x: u32, y: u32| texels.at((y * SIDE + x).into(), 2);
         let mixed = |at, weights| texels.mixed(at, weights, 2);
         assert_eq!(mixed([3, 5], [0.0, 0.0]), texel(3, 5));
         assert_eq!(mixed([3, 5], [0.25, 0.0]), 0.75 * texel(3, 5) + 0.25 * texel(4, 5));

@@ -30,18 +30,21 @@ use crate::model::{
     Precision, Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 
-use table::{Kind, NAMES, Path, Value};
+use table::{Kind, PATHS, Path, Value};
 use walk::{Pattern, Walk};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Loads;
+
+/// The variants.
+const NAMES: [&str; PATHS.len()] = table::names(PATHS);
 
 /// One path of each sort of hardware.
 const QUICK: &[&str] = &["texel_buffer_rgba8", "ssbo_vec4", "ubo", "ubo_1kib", "sampled_linear_rgba8"];
 
 /// Texels of floats are whole numbers up to this one. An invocation's result is at most 256 loads x 16, the weight of the last
 /// iteration, x 10, the weights of four components, x 255, for bytes: below 2^24, where every whole number is an exact f32.
-const MAGNITUDE: u32 = 127;
+pub(super) const MAGNITUDE: u32 = 127;
 
 struct Loads;
 
@@ -87,12 +90,12 @@ impl Experiment for Loads {
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        let path = Path::of(config.variant)?;
+        let path = Path::of(PATHS, config.variant)?;
         let (n, loads, pattern) = (config.integer("n"), config.u32("loads"), Pattern::of(config.choice("pattern")));
         let walk = Walk::new(config, pattern, path.elements(), path.value.components());
         let source = match path.value {
             Value::Words(_) => Sequence::Words { seed: config.seed() },
-            Value::Texel(format) => texel_sequence(format, config.seed()),
+            Value::Texel(format) => texel_sequence(format, config.seed(), MAGNITUDE),
         };
         let mut case = CaseBuilder::new(self.name(), config);
         let mut resources = vec![case.output("results", twin::expected(n, path, walk, source))];
@@ -127,25 +130,36 @@ pub(super) fn gpu_invocations(device: &DeviceInfo) -> u64 {
 }
 
 fn kernel(path: &Path, local_size: [u32; 3], source: Sequence) -> Kernel {
-    let kernel =
-        Kernel::new(path.shader(), local_size).define("VALUE", path.value.glsl()).define("COMPONENTS", path.value.components());
-    let kernel = match path.value {
-        Value::Words(_) => kernel,
-        Value::Texel(format) if format.precision() == Precision::Unorm8 => kernel.define("UNORM8", ""),
-        Value::Texel(_) => kernel,
-    };
+    let kernel = typed(Kernel::new(path.shader(), local_size), path.value);
     let kernel = if path.elements() <= walk::FEW { kernel.define("FEW", "") } else { kernel };
     match path.kind {
-        Kind::Raw | Kind::Nearest => kernel,
         Kind::Unaligned => kernel.define("UNALIGNED", ""),
         Kind::Structured => kernel.define("STRUCTURED", ""),
         Kind::UniformBuffer | Kind::SmallUniformBuffer => kernel.define("UNIFORM_BUFFER", path.elements()),
         Kind::PushConstants => kernel.define("PUSHED", table::FEW),
         Kind::SpecConstants => specialized(kernel.define("SPECIALIZED", ""), source),
-        Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
-        Kind::Fetch => kernel.define("FETCHED", ""),
         Kind::Linear => kernel.define("LINEAR_SAMPLER", ""),
+        _ => declaring(kernel, path),
+    }
+}
+
+/// The kernel with what `glsl/load/values.glsl` has to know of what a load gives.
+pub(super) fn typed(kernel: Kernel, value: Value) -> Kernel {
+    let kernel = kernel.define("VALUE", value.glsl()).define("COMPONENTS", value.components());
+    match value {
+        Value::Texel(format) if format.precision() == Precision::Unorm8 => kernel.define("UNORM8", ""),
+        Value::Words(_) | Value::Texel(_) => kernel,
+    }
+}
+
+/// The kernel with what `glsl/load/texels.glsl` has to know of the path, where the path is one of its own.
+pub(super) fn declaring(kernel: Kernel, path: &Path) -> Kernel {
+    match path.kind {
+        Kind::TexelBuffer => kernel.define("TEXEL_BUFFER", ""),
+        Kind::StorageTexelBuffer => kernel.define("TEXEL_BUFFER", "").define("STORED_AS", path.format()),
+        Kind::Fetch => kernel.define("FETCHED", ""),
         Kind::StorageImage => kernel.define("STORED_AS", path.format()),
+        _ => kernel,
     }
 }
 
@@ -169,11 +183,7 @@ fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
             vec![Resource::words("values", (begin + path.elements() * stride).into(), contents)]
         }
         Value::Texel(format) => {
-            let shape = match path.kind {
-                Kind::TexelBuffer => Shape::Texels { format, count: table::ELEMENTS, role: ImageRole::Sampled },
-                Kind::StorageImage => image(format, ImageRole::Storage),
-                _ => image(format, ImageRole::Sampled),
-            };
+            let shape = texels(path.kind, format, [table::SIDE; 2]);
             let sampler = match path.kind {
                 Kind::Nearest => Some(sampler(false)),
                 Kind::Linear => Some(sampler(true)),
@@ -184,9 +194,17 @@ fn inputs(path: &Path, source: Sequence) -> Vec<Resource> {
     }
 }
 
-/// An image of as many texels as paths choose from.
-pub(super) fn image(format: Format, role: ImageRole) -> Shape {
-    Shape::Image { format, dimension: Dimension::D2, extent: [table::SIDE, table::SIDE, 1], role }
+/// What a path of this kind reads: an image of this extent, or a buffer of as many texels.
+pub(super) fn texels(kind: Kind, format: Format, [width, height]: [u32; 2]) -> Shape {
+    let count = width * height;
+    let role = match kind {
+        Kind::StorageTexelBuffer | Kind::StorageImage => ImageRole::Storage,
+        _ => ImageRole::Sampled,
+    };
+    match kind {
+        Kind::TexelBuffer | Kind::StorageTexelBuffer => Shape::Texels { format, count, role },
+        _ => Shape::Image { format, dimension: Dimension::D2, extent: [width, height, 1], role },
+    }
 }
 
 /// A sampler that takes the nearest texel, or mixes four.
@@ -194,13 +212,13 @@ pub(super) fn sampler(is_linear: bool) -> Resource {
     Resource::new("sampler", Shape::Sampler(Sampling { is_linear, ..Sampling::default() }), Contents::Undefined)
 }
 
-/// What texels of a format hold: small whole numbers, or any bytes.
-pub(super) fn texel_sequence(format: Format, seed: u64) -> Sequence {
+/// What texels of a format hold: whole numbers up to this magnitude, of halves up to what those count without gaps, or any bytes.
+pub(super) fn texel_sequence(format: Format, seed: u64, magnitude: u32) -> Sequence {
     match format.precision() {
         Precision::Unorm8 => Sequence::Words { seed },
-        Precision::Float16 => Sequence::WholeHalves { seed, magnitude: MAGNITUDE },
+        Precision::Float16 => Sequence::WholeHalves { seed, magnitude: magnitude.min(1 << 10) },
         // There are no others among the paths.
-        _ => Sequence::WholeFloats { seed, magnitude: MAGNITUDE },
+        _ => Sequence::WholeFloats { seed, magnitude },
     }
 }
 

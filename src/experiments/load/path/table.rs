@@ -44,6 +44,8 @@ pub enum Kind {
     SpecConstants,
     /// A uniform texel buffer.
     TexelBuffer,
+    /// A storage texel buffer.
+    StorageTexelBuffer,
     /// A sampled image, by `texelFetch`.
     Fetch,
     /// A sampled image through a sampler that takes the nearest texel, in the middle of a texel.
@@ -95,12 +97,12 @@ impl Value {
 }
 
 impl Path {
-    /// The path of this name.
+    /// The path of this name in a table.
     ///
     /// # Errors
     /// Where there is none: variants are chosen from the table.
-    pub fn of(name: &str) -> Result<&'static Self, Skip> {
-        PATHS.iter().find(|path| path.name == name).ok_or_else(|| Skip::new(format!("no path is called {name}")))
+    pub fn of(table: &'static [Self], name: &str) -> Result<&'static Self, Skip> {
+        table.iter().find(|path| path.name == name).ok_or_else(|| Skip::new(format!("no path is called {name}")))
     }
 
     /// The layout qualifier of its images; nothing where it reads words.
@@ -135,11 +137,11 @@ impl Path {
     }
 }
 
-/// Declares the table: a kind with the names and widths of what it reads in words, or with what all its nine names begin with.
+/// Declares a table: a kind with the names and widths of what it reads in words, or with what all its nine names begin with.
 macro_rules! paths {
-    (words: $($word_kind:ident { $($name:literal: $width:literal),+ })+; texels: $($texel_kind:ident: $prefix:literal;)+) => {
-        /// Every path.
-        pub const PATHS: &[Path] = &[
+    ($(#[$doc:meta])* $table:ident: words: $($word_kind:ident { $($name:literal: $width:literal),+ })+; texels: $($texel_kind:ident: $prefix:literal;)+) => {
+        $(#[$doc])*
+        pub const $table: &[Path] = &[
             $($(Path { name: $name, kind: Kind::$word_kind, value: Value::Words($width) },)+)+
             $(
                 Path { name: concat!($prefix, "_r8"), kind: Kind::$texel_kind, value: Value::Texel(Format::R8Unorm) },
@@ -157,6 +159,8 @@ macro_rules! paths {
 }
 
 paths! {
+    /// Every path of `load/path`.
+    PATHS:
     words:
     Raw { "ssbo_scalar": 1, "ssbo_vec2": 2, "ssbo_vec3": 3, "ssbo_vec4": 4 }
     Unaligned { "ssbo_vec2_unaligned": 2, "ssbo_vec4_unaligned": 4 }
@@ -173,16 +177,28 @@ paths! {
     StorageImage: "storage_image";
 }
 
-/// The paths' names.
-pub const NAMES: [&str; PATHS.len()] = {
-    let mut names = [""; PATHS.len()];
+paths! {
+    /// Those of `load/stream`: the ones that more than a cache of data fits into, each resource once.
+    STREAMED:
+    words:
+    Raw { "ssbo_scalar": 1, "ssbo_vec2": 2, "ssbo_vec4": 4 };
+    texels:
+    TexelBuffer: "texel_buffer";
+    StorageTexelBuffer: "storage_texel_buffer";
+    Fetch: "sampled_fetch";
+    StorageImage: "storage_image";
+}
+
+/// The names of `N` paths, which are a table.
+pub const fn names<const N: usize>(table: &[Path]) -> [&'static str; N] {
+    let mut names = [""; N];
     let mut i = 0;
-    while i < names.len() {
-        names[i] = PATHS[i].name;
+    while i < N {
+        names[i] = table[i].name;
         i += 1;
     }
     names
-};
+}
 
 #[cfg(test)]
 mod tests {
@@ -190,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_texels_name_ends_in_its_format() {
-        for path in PATHS {
+        for path in PATHS.iter().chain(STREAMED) {
             let Value::Texel(format) = path.value else { continue };
             assert_eq!(path.name.rsplit('_').next(), Some(format.as_str()));
         }
@@ -198,9 +214,19 @@ mod tests {
 
     #[test]
     fn no_path_is_there_twice() {
-        for (i, path) in PATHS.iter().enumerate() {
-            let is_same = |other: &Path| other.name == path.name || (other.kind, other.value) == (path.kind, path.value);
-            assert!(!PATHS[..i].iter().any(is_same), "{}", path.name);
+        for table in [PATHS, STREAMED] {
+            for (i, path) in table.iter().enumerate() {
+                let is_same = |other: &Path| other.name == path.name || (other.kind, other.value) == (path.kind, path.value);
+                assert!(!table[..i].iter().any(is_same), "{}", path.name);
+            }
+        }
+    }
+
+    /// Else one name would stand for two things in one family.
+    #[test]
+    fn what_both_tables_name_is_the_same() {
+        for path in STREAMED {
+            assert!(PATHS.iter().all(|other| other.name != path.name || other == path), "{}", path.name);
         }
     }
 
@@ -209,6 +235,6 @@ mod tests {
     fn all_elements_are_16_kib_at_most() {
         assert!(PATHS.iter().all(|path| path.elements().is_power_of_two() && path.elements() * path.value.bytes() <= 16 << 10));
         assert_eq!(SIDE * SIDE, ELEMENTS);
-        assert_eq!(SMALL * Path::of("ubo_1kib").unwrap().value.bytes(), 1 << 10);
+        assert_eq!(SMALL * Path::of(PATHS, "ubo_1kib").unwrap().value.bytes(), 1 << 10);
     }
 }

@@ -23,7 +23,7 @@ pub fn expected(invocations: u64, path: &'static Path, walk: Walk, source: Seque
         let mean = move |term: &Term| Near { value: texels.mean(term.element, term.component), error };
         Expected::near_from(invocations, move || walk.near(&mean))
     } else {
-        let at = move |term: &Term| texels.at(term.element, term.component);
+        let at = move |term: &Term| texels.at(term.element.into(), term.component);
         Expected::floats_from(invocations, move || walk.floats(&at))
     }
 }
@@ -39,8 +39,8 @@ pub struct Texels {
 
 impl Texels {
     /// A component of a texel.
-    pub fn at(&self, texel: u32, component: u32) -> f64 {
-        let index = u64::from(texel * self.format.channels() + component);
+    pub fn at(&self, texel: u64, component: u32) -> f64 {
+        let index = texel * u64::from(self.format.channels()) + u64::from(component);
         match self.format.precision() {
             Precision::Unorm8 => f64::from((self.sequence.word(index / 4) >> (8 * (index % 4))) & 0xFF),
             Precision::Float16 => self.sequence.half(index).to_f64(),
@@ -55,7 +55,7 @@ impl Texels {
 
     /// Mixed with these neighbours, which have these weights.
     pub fn mixed(&self, [x, y]: [u32; 2], [right, below]: [f64; 2], component: u32) -> f64 {
-        let texel = |x: u32, y: u32| self.at(y.min(SIDE - 1) * SIDE + x.min(SIDE - 1), component);
+        let texel = |x: u32, y: u32| self.at((y.min(SIDE - 1) * SIDE + x.min(SIDE - 1)).into(), component);
         let row = |y| (1.0 - right) * texel(x, y) + right * texel(x + 1, y);
         (1.0 - below) * row(y) + below * row(y + 1)
     }

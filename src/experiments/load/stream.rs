@@ -1,0 +1,378 @@
+//! `load/stream`: how fast does each kind of resource bring in far more than any cache holds?
+
+use super::path::table::{Kind, Path, STREAMED, Value, names};
+use super::path::twin::Texels;
+use super::path::{declaring, texel_sequence, texels, typed};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Setting, local_size_axis, product};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Contents, Headline, Kernel, Limits, Moved, Point, Preset, Repeatability, Resource, Scalar,
+    Sequence, Skip, Traffic, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Stream;
+
+/// The variants.
+const NAMES: [&str; STREAMED.len()] = names(STREAMED);
+
+/// The widest of each sort of hardware, and the most usual texel of images.
+const QUICK: &[&str] = &["ssbo_vec4", "texel_buffer_rgba32f", "sampled_fetch_rgba32f", "sampled_fetch_rgba8"];
+
+/// The values of the axis `order`.
+const ORDERS: &[&str] = &["line", "tile"];
+
+/// Texels of a tile along a line, and its lines, as the shader has them.
+const TILE: [u64; 2] = [8, 4];
+
+/// Bytes that are a whole number of elements of any width.
+const ALL_WIDTHS: u64 = 16;
+
+/// Bytes from which no cache of today holds a part that matters.
+const BEYOND_CACHES: u64 = 1 << 30;
+
+/// What an invocation may load: one result of four bytes is little beside the usual.
+const INVOCATION_BYTES: &[u64] = &[16, 32, 64, 128, 256, 512, 1024];
+
+/// Texels of floats are whole numbers up to this one. An invocation's result is at most the 64 loads of rgba32f in 1024 bytes x 10, the
+/// weights of four components, x this: below 2^24, where every whole number is an exact f32. Halves and bytes, of which there are
+/// more, are smaller by more.
+const MAGNITUDE: u32 = 1 << 14;
+
+/// Elements that shaders can name: the index of a texel is an `int`.
+const MOST_ELEMENTS: u64 = 1 << 31;
+
+struct Stream;
+
+impl Experiment for Stream {
+    fn name(&self) -> &'static str {
+        "load/stream"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        &NAMES
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        QUICK
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("ssbo_vec4")
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let Ok(path) = Path::of(STREAMED, variant) else { return self.axes(setting) };
+        let mut axes = self.axes(setting);
+        for axis in &mut axes {
+            match axis.name.as_ref() {
+                "order" if !is_image(path.kind) => axis.defaults.truncate(1),
+                "array_bytes" => axis.defaults = vec![array_bytes(path, setting).into()],
+                _ => {}
+            }
+        }
+        axes
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let orders = if setting.preset == Preset::Quick { &ORDERS[..1] } else { ORDERS };
+        vec![
+            Axis::new("order", "what neighbouring lanes load of an image", AxisKind::Choices(ORDERS), orders.iter().copied())
+                .relative_to("line"),
+            Axis::new("array_bytes", "bytes of all elements", AxisKind::AtLeast(ALL_WIDTHS), [usual_bytes(setting)])
+                .multiple_of(ALL_WIDTHS)
+                .of_work(),
+            local_size_axis(setting),
+            Axis::new("invocation_bytes", "bytes per invocation", AxisKind::Numbers(INVOCATION_BYTES), [256_u64]),
+            Elements::unroll_axis("loads in flight per invocation", 16),
+        ]
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let path = Path::of(STREAMED, config.variant)?;
+        let bytes = config.integer("array_bytes");
+        let (elements, loads) = dealt(path, config)?;
+        let image = Image::of(elements.count);
+        let is_tiled = config.choice("order") == "tile";
+        if is_tiled {
+            image.require_tiles(path)?;
+        }
+        let order = if is_tiled { Some(image) } else { None };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let (source, expected) = match path.value {
+            Value::Words(width) => {
+                let source = Sequence::Words { seed: config.seed() };
+                (Resource::words("values", bytes / 4, Contents::Sequence(source)), words(elements, width, source))
+            }
+            Value::Texel(format) => {
+                let sequence = texel_sequence(format, config.seed(), MAGNITUDE);
+                let shape = texels(path.kind, format, image.extent());
+                let texels = Texels { format, sequence };
+                (Resource::new("texels", shape, Contents::Sequence(sequence)), sums(elements, order, texels))
+            }
+        };
+        let resources = [case.output("results", expected), case.add(source)];
+        let kernel = declaring(typed(Kernel::new("load/stream.comp", config.workgroup()), path.value), path)
+            .constant("UNROLL", Scalar::U32(loads))
+            .constant("IN_FLIGHT", Scalar::U32(config.u32("unroll")))
+            .constant("BY_TILES", Scalar::Bool(is_tiled));
+        let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
+        case.run(kernel, &resources, elements.groups, &[count, image.line_bits]);
+        let work = Work { bytes: Some(bytes), items: Some(elements.count), ..Work::default() };
+        // Its iterations, and the loads of each where a compiler doesn't unroll them.
+        let case = case.iterations(2 * u64::from(loads)).bound((bytes >= BEYOND_CACHES).then_some(Bound::Memory));
+        Ok(case.build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        // Elements alone: a result is little beside those of an invocation.
+        let element = case.work.bytes.zip(case.work.items).map_or(0, |(bytes, items)| bytes / items);
+        let loads = case.point.integer("invocation_bytes") / element;
+        let iterations = loads / case.point.integer("unroll");
+        let counted = Moved { texels: element, ..Moved::READ };
+        // The way of workgroups that lack elements has a load in its loop as well.
+        Ok(vec![Traffic { counted, loops: vec![iterations], uncounted: element * iterations, ..Traffic::usual(case) }])
+    }
+}
+
+fn is_image(kind: Kind) -> bool {
+    matches!(kind, Kind::Fetch | Kind::StorageImage)
+}
+
+fn usual_bytes(setting: &Setting) -> u64 {
+    let of_processor = if setting.preset == Preset::Quick { 1 << 20 } else { 1 << 22 };
+    setting.by_class(of_processor, BEYOND_CACHES)
+}
+
+/// The usual, or the largest power of two that fits into one such resource.
+fn array_bytes(path: &Path, setting: &Setting) -> u64 {
+    let most = most_bytes(path, &setting.device.limits).max(1);
+    usual_bytes(setting).min(1 << most.ilog2())
+}
+
+/// What fits into one such resource. Of images, in extents that are powers of two.
+fn most_bytes(path: &Path, limits: &Limits) -> u64 {
+    let element = u64::from(path.value.bytes());
+    let side = 1_u64 << limits.image_dimension.max(1).ilog2();
+    let most = match path.kind {
+        Kind::TexelBuffer | Kind::StorageTexelBuffer => product([element, limits.texel_buffer_elements.into()]),
+        kind if is_image(kind) => product([element, side, side]),
+        _ => limits.storage_buffer_range,
+    };
+    most.min(limits.allocation_bytes)
+}
+
+/// The elements, and how many of them an invocation loads.
+fn dealt(path: &Path, config: &Config) -> Result<(Elements, u32), Skip> {
+    let element = u64::from(path.value.bytes());
+    let [bytes, of_invocation, local_size] =
+        ["array_bytes", "invocation_bytes", "local_size_x"].map(|axis| config.integer(axis));
+    let unroll = config.u32("unroll");
+    let loads = u32::try_from(of_invocation / element).unwrap_or(u32::MAX);
+    if loads == 0 || loads % unroll != 0 {
+        let reason =
+            format!("invocation_bytes={of_invocation} is {loads} loads of {element} bytes, and no multiple of unroll={unroll}");
+        return Err(Skip::new(reason));
+    }
+    let count = bytes / element;
+    if count > MOST_ELEMENTS {
+        return Err(Skip::new(format!("indexes of texels end at {MOST_ELEMENTS}, the case needs {count}")));
+    }
+    Ok((Elements::dealt(count, local_size, loads.into(), config.most_groups())?, loads))
+}
+
+/// An image whose lines are a power of two long, as near to a square as can be.
+#[derive(Clone, Copy)]
+struct Image {
+    /// A line has 2^this texels.
+    line_bits: u32,
+    lines: u64,
+}
+
+impl Image {
+    /// So many texels.
+    fn of(count: u64) -> Self {
+        let line_bits = count.trailing_zeros().min(count.max(1).next_power_of_two().ilog2().div_ceil(2));
+        Self { line_bits, lines: count >> line_bits }
+    }
+
+    fn extent(self) -> [u32; 2] {
+        [1 << self.line_bits, u32::try_from(self.lines).unwrap_or(u32::MAX)]
+    }
+
+    /// Whether the elements of a path can be loaded by tiles.
+    fn require_tiles(self, path: &Path) -> Result<(), Skip> {
+        let [width, height] = [1 << self.line_bits, self.lines];
+        if !is_image(path.kind) {
+            Err(Skip::new("order=tile: a buffer has no tiles"))
+        } else if width % TILE[0] != 0 || height % TILE[1] != 0 {
+            Err(Skip::new(format!("order=tile: {width} x {height} texels are no whole tiles of {} x {}", TILE[0], TILE[1])))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The shader's `place` by tiles: the texel that is the element at an index, counted line by line.
+    fn by_tiles(self, index: u64) -> u64 {
+        let [width, height] = TILE;
+        let tiles = (1 << self.line_bits) / width;
+        let (tile, within) = (index / (width * height), index % (width * height));
+        let x = tile % tiles * width + within % width;
+        let y = tile / tiles * height + within / width;
+        (y << self.line_bits) + x
+    }
+}
+
+/// What each invocation writes where elements are words, whose sums wrap.
+fn words(elements: Elements, width: u32, source: Sequence) -> Expected<'static> {
+    let weighed = move |element: u64, component: u32| {
+        source.word(element * u64::from(width) + u64::from(component)).wrapping_mul(component + 1)
+    };
+    let of_element = move |element| (0..width).fold(0_u32, |sum, component| sum.wrapping_add(weighed(element, component)));
+    let sum = move |i| elements.of(i).fold(0_u32, |sum, element| sum.wrapping_add(of_element(element)));
+    Expected::words(elements.invocations(), sum)
+}
+
+/// The same where they are texels, by the tiles of an image or one after the other: whole numbers, whose sums are exact.
+#[expect(clippy::cast_possible_truncation, reason = "results are f32")]
+fn sums(elements: Elements, tiled: Option<Image>, texels: Texels) -> Expected<'static> {
+    let of_texel = move |texel: u64| {
+        (0..texels.format.channels()).map(|component| f64::from(component + 1) * texels.at(texel, component)).sum::<f64>()
+    };
+    let texel = move |element| tiled.map_or(element, |image| image.by_tiles(element));
+    let sum = move |i| elements.of(i).fold(0.0, |sum, element| sum + of_texel(texel(element))) as f32;
+    Expected::floats(elements.invocations(), sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::model::{DeviceInfo, DeviceKind};
+
+    fn setting(device: &DeviceInfo) -> Setting<'_> {
+        Setting { device, queue: None, preset: Preset::Default, seed: 1 }
+    }
+
+    fn gpu(limits: impl FnOnce(&mut Limits)) -> DeviceInfo {
+        let mut device = DeviceInfo { kind: DeviceKind::Discrete, ..DeviceInfo::mock() };
+        limits(&mut device.limits);
+        device
+    }
+
+    fn point(numbers: &[(&'static str, u64)], order: &'static str) -> Point {
+        let usual = [("array_bytes", 1_u64 << 20), ("local_size_x", 64), ("invocation_bytes", 256), ("unroll", 16)];
+        let value = |(name, usual)| numbers.iter().find(|(own, _)| *own == name).map_or(usual, |(_, number)| *number);
+        let numbers = usual.map(|axis| (axis.0.into(), value(axis).into()));
+        Point::new(numbers.into_iter().chain([("order".into(), order.into())]))
+    }
+
+    fn case(variant: &str, numbers: &[(&'static str, u64)], order: &'static str) -> Result<Case, String> {
+        let device = DeviceInfo::mock();
+        let point = point(numbers, order);
+        EXPERIMENT.case(&Config::new(variant, &point, &setting(&device))).map_err(|skip| skip.reason)
+    }
+
+    #[test]
+    fn arrays_are_as_large_as_their_resource_may_be() {
+        let device = gpu(|limits| (limits.image_dimension, limits.texel_buffer_elements) = (20_000, (1 << 27) + 5));
+        let bytes = |variant: &str| {
+            let axes = EXPERIMENT.axes_of(variant, &setting(&device));
+            let axis = axes.into_iter().find(|axis| axis.name == "array_bytes").unwrap();
+            axis.defaults[0].to_string().parse::<u64>().unwrap() >> 20
+        };
+        let expected = [
+            ("ssbo_scalar", 1024),
+            ("texel_buffer_r8", 128),
+            ("texel_buffer_rgba16f", 1024),
+            ("storage_texel_buffer_rg8", 256),
+            ("sampled_fetch_r8", 256),
+            ("storage_image_r16f", 512),
+            ("sampled_fetch_rgba32f", 1024),
+        ];
+        assert_eq!(expected.map(|(variant, _)| (variant, bytes(variant))), expected);
+    }
+
+    /// By default, cases run on whatever device: sizes are powers of two.
+    #[test]
+    fn the_defaults_fit() {
+        let small = |limits: &mut Limits| (limits.image_dimension, limits.texel_buffer_elements) = (4096, 1 << 16);
+        for device in [gpu(|_| {}), gpu(small), DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::mock() }] {
+            for variant in NAMES {
+                let mut points = vec![Vec::new()];
+                for axis in EXPERIMENT.axes_of(variant, &setting(&device)) {
+                    let with = |point: &Vec<_>, value: &_| [&point[..], &[(axis.name.clone(), Clone::clone(value))]].concat();
+                    points =
+                        points.iter().flat_map(|point| axis.defaults.iter().map(move |value| with(point, value))).collect();
+                }
+                for point in points.into_iter().map(Point::new) {
+                    let built = EXPERIMENT.case(&Config::new(variant, &point, &setting(&device)));
+                    assert!(built.is_ok(), "{variant} {point}: {:?}", built.map_err(|skip| skip.reason));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn images_have_lines_of_a_power_of_two() {
+        let extents = [1, 2, 1 << 20, 1 << 21, 1000, 12 << 10, 1 << 30].map(|count| Image::of(count).extent());
+        assert_eq!(extents, [[1, 1], [2, 1], [1024, 1024], [2048, 1024], [8, 125], [128, 96], [32_768, 32_768]]);
+    }
+
+    #[test]
+    fn tiles_are_every_texel_once() {
+        let image = Image::of(64 * 24);
+        let [width, lines] = image.extent();
+        let texels: Vec<u64> = (0..u64::from(width * lines)).map(|element| image.by_tiles(element)).collect();
+        assert_eq!(texels.iter().collect::<HashSet<_>>().len(), texels.len());
+        let width = u64::from(width);
+        assert!(texels.iter().all(|texel| *texel < width * u64::from(lines)));
+        assert_eq!(texels[..9], [0, 1, 2, 3, 4, 5, 6, 7, width]);
+        assert_eq!(texels[31..33], [3 * width + 7, 8]);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_elements() {
+        for (variant, items) in [("ssbo_vec4", 1 << 16), ("texel_buffer_rg8", 1 << 19), ("sampled_fetch_r8", 1 << 20)] {
+            let work = case(variant, &[], "line").unwrap().work;
+            assert_eq!((work.bytes, work.items), (Some(1 << 20), Some(items)), "{variant}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let reason = |variant, numbers: &[_], order| case(variant, numbers, order).unwrap_err();
+        assert_eq!(reason("ssbo_vec4", &[], "tile"), "order=tile: a buffer has no tiles");
+        let few = reason("ssbo_vec4", &[("unroll", 32)], "line");
+        assert_eq!(few, "invocation_bytes=256 is 16 loads of 16 bytes, and no multiple of unroll=32");
+        let narrow = [("array_bytes", 16), ("local_size_x", 1), ("invocation_bytes", 16), ("unroll", 1)];
+        let untiled = reason("sampled_fetch_rgba8", &narrow, "tile");
+        assert_eq!(untiled, "order=tile: 2 x 2 texels are no whole tiles of 8 x 4");
+        let many = reason("sampled_fetch_r8", &[("array_bytes", 1 << 32)], "line");
+        assert_eq!(many, "indexes of texels end at 2147483648, the case needs 4294967296");
+    }
+
+    /// Sums are exact as long as they stay below 2^24, whichever part of them comes first.
+    #[test]
+    fn sums_of_texels_are_exact() {
+        for path in STREAMED {
+            let Value::Texel(format) = path.value else { continue };
+            let Some(most) = INVOCATION_BYTES.iter().max() else { continue };
+            let largest = match texel_sequence(format, 1, MAGNITUDE) {
+                Sequence::WholeFloats { magnitude, .. } | Sequence::WholeHalves { magnitude, .. } => u64::from(magnitude),
+                _ => 255,
+            };
+            let weights: u64 = (1..=u64::from(format.channels())).sum();
+            assert!(most / u64::from(format.bytes()) * weights * largest < 1 << 24, "{}", path.name);
+        }
+    }
+}
