@@ -1,7 +1,7 @@
 //! `memory/host_visible`: what does it cost a shader that a buffer lies where the host sees it?
 
 use super::stream;
-use crate::experiments::{Built, Config, Elements, Experiment, Setting, local_size_axis};
+use crate::experiments::{Built, Config, Elements, Experiment, Setting, issue_axis, local_size_axis, ordered};
 use crate::model::{Axis, AxisKind, MemoryKind, Point, Preset, Repeatability, Skip};
 
 /// The experiment.
@@ -37,11 +37,13 @@ impl Experiment for HostVisible {
             Axis::new("n", "words per array", AxisKind::AtLeast(4), [n]).of_work(),
             local_size_axis(setting),
             Elements::unroll_axis("elements per invocation", 8),
+            issue_axis(setting),
         ]
     }
 
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
-        stream::build_in(MemoryKind::named(config.choice("memory")).unwrap_or_default(), self.name(), config, |kernel| kernel)
+        let memory = MemoryKind::named(config.choice("memory")).unwrap_or_default();
+        stream::build_in(memory, self.name(), config, |kernel| ordered(kernel, config))
     }
 }
 

@@ -14,8 +14,8 @@ pub const EXPERIMENT: &dyn Experiment = &Copy;
 /// From where to where.
 const DIRECTIONS: &[&str] = &["host_to_device", "device_to_host", "device_to_device"];
 
-/// Who copies.
-const MEANS: &[&str] = &["command", "shader", "mapped"];
+/// Who copies. `shader` stores each element before it loads the next one, as `shader_loads_first` doesn't.
+const MEANS: &[&str] = &["command", "shader_loads_first", "mapped", "shader"];
 
 /// Bytes of the elements that the shader copies.
 const ELEMENT: u64 = 16;
@@ -40,13 +40,16 @@ impl Experiment for Copy {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let quick = setting.preset == Preset::Quick;
         let sizes: Vec<u64> = match setting.preset {
             Preset::Quick => vec![setting.by_class(1 << 20, 1 << 26)],
             Preset::Default => powers_of_two(1 << 12, setting.by_class(1 << 24, 1 << 28)).step_by(4).collect(),
             Preset::Thorough => powers_of_two(1 << 10, setting.by_class(1 << 26, 1 << 30)).collect(),
         };
-        let means = if quick { &MEANS[..1] } else { MEANS };
+        let means = match setting.preset {
+            Preset::Quick => &MEANS[..1],
+            Preset::Default => &MEANS[..3],
+            Preset::Thorough => MEANS,
+        };
         vec![
             Axis::new("direction", "from where to where", AxisKind::Choices(DIRECTIONS), DIRECTIONS.iter().copied()),
             Axis::new("by", "who copies", AxisKind::Choices(MEANS), means.iter().copied()).relative_to("command"),
@@ -78,7 +81,9 @@ impl Experiment for Copy {
             "command" => copy(&mut case, source, target),
             _ => {
                 let elements = Elements::dealt(bytes / ELEMENT, LOCAL_SIZE, UNROLL.into(), config.most_groups())?;
-                let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1]).constant("UNROLL", Scalar::U32(UNROLL));
+                let kernel = Kernel::new("transfer/copy.comp", [256, 1, 1])
+                    .constant("UNROLL", Scalar::U32(UNROLL))
+                    .constant("LOADS_FIRST", Scalar::Bool(by == "shader_loads_first"));
                 let count = u32::try_from(elements.count).unwrap_or(u32::MAX);
                 case.run(kernel, &[source, target], elements.groups, &[count]);
             }
@@ -92,8 +97,8 @@ impl Experiment for Copy {
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
         match (case.point.choice("by"), case.point.choice("direction")) {
-            ("shader", "device_to_device") => Ok(vec![Traffic::usual(case)]),
-            ("shader", _) => Err("what crosses the bus counts once"),
+            ("shader" | "shader_loads_first", "device_to_device") => Ok(vec![Traffic::usual(case)]),
+            ("shader" | "shader_loads_first", _) => Err("what crosses the bus counts once"),
             _ => Err("no kernel copies"),
         }
     }
