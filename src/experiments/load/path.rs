@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn perftests_loads_come_in_three_patterns() {
         let beyond = [Kind::SmallUniformBuffer, Kind::PushConstants, Kind::SpecConstants, Kind::StorageImage];
-        let [all, added] = [table::PATHS.len(), table::PATHS.iter().filter(|path| beyond.contains(&path.kind)).count()];
+        let [all, added] = [PATHS.len(), PATHS.iter().filter(|path| beyond.contains(&path.kind)).count()];
         assert_eq!((all - added, (all - added) * Pattern::WORDS.len(), added), (46, 138, 12));
     }
 
@@ -260,7 +260,7 @@ mod tests {
     /// Sums are exact as long as they stay below 2^24, whichever part of them comes first.
     #[test]
     fn results_of_texels_are_exact() {
-        for path in table::PATHS {
+        for path in PATHS {
             let Value::Texel(format) = path.value else { continue };
             let largest = if format.precision() == Precision::Unorm8 { 255 } else { MAGNITUDE };
             with(path.name, "random", 256, 1, |config| {
