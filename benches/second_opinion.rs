@@ -167,8 +167,11 @@ fn device(arguments: &Arguments) -> anyhow::Result<DeviceInfo> {
     let text = output(Command::new(&arguments.lanescope).args(["devices", "--json"]))?;
     let devices: Vec<DeviceInfo> = serde_json::from_str(&text).context("what `lanescope devices --json` tells")?;
     let lower = asked.map(str::to_lowercase);
+    let index = asked.and_then(|asked| asked.parse().ok());
     let is_meant = |device: &&DeviceInfo| match &lower {
-        Some(asked) => asked.parse() == Ok(device.index) || device.name.to_lowercase().contains(asked),
+        // A number is an index, though it stands in many names.
+        Some(_) if index.is_some() => index == Some(device.index),
+        Some(asked) => device.name.to_lowercase().contains(asked),
         None => device.unusable.is_none() && device.kind != DeviceKind::Cpu,
     };
     let device = devices.iter().find(is_meant).cloned();

@@ -113,11 +113,7 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
             config.require(&[Feature::BufferDeviceAddress])?;
             let pointer = case.kernel(kernel("cache/point.comp", POINT_LOCAL_SIZE, chain)?, &[nodes]);
             let count = u32_of(chain.nodes)?;
-            // The nodes were just copied to where they are.
-            case.reset(|case| {
-                case.barrier();
-                dispatch_at(case, pointer, point_groups(chain.nodes), nodes, &[count]);
-            });
+            case.reset(|case| dispatch_at(case, pointer, point_groups(chain.nodes), nodes, &[count]));
             dispatch_at(&mut case, walker, 1, nodes, &push);
         }
     }
