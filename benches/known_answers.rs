@@ -380,6 +380,7 @@ fn pairs(bench: &mut Bench, device: &mut Vulkan) -> anyhow::Result<bool> {
         empty: bench.case("calibration/empty", &[])?,
         sentinel: bench.case("calibration/sentinel", &[])?,
         evictor: None,
+        sweep: None,
     };
     let mut all = true;
     for (name, case) in bench.two_kinds()? {

@@ -15,10 +15,11 @@ pub struct Doubt {
 }
 
 /// All of them, the most important first. Other flags are about their rows alone, which have to say so themselves.
-pub const DOUBTS: [Doubt; 6] = [
+pub const DOUBTS: [Doubt; 7] = [
     of_machine(Flag::Contended, "other programs took the processor: run it again on an idle machine"),
     of_machine(Flag::Throttled, "clocks fell: cool the device, or lock its clocks"),
     of_machine(Flag::Drift, "clocks moved: lock them, or compare by --paired"),
+    of_machine(Flag::MemorySpeed, "memory became slower or faster: keep other programs off the device, or lock memory's clock"),
     of_machine(
         Flag::Noisy,
         "the precision asked for was not reached: run it again when the machine is idle, or with --preset thorough",

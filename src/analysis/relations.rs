@@ -29,7 +29,8 @@ impl Relations {
     /// Flags a row that is faster than one with less work, as far as both were measured undisturbed.
     pub fn judge(&mut self, work: &[Amount], row: &mut Record) {
         let (Some(time), Some((low, high))) = (row.time_ns, row.ci_low_ns.zip(row.ci_high_ns)) else { return };
-        if DISTURBED.iter().any(|flag| row.has_flag(flag.name())) {
+        let is_memory_slower = row.has_flag(Flag::MemorySpeed.name()) && row.memory_speed_ratio < Some(1.0);
+        if is_memory_slower || DISTURBED.iter().any(|flag| row.has_flag(flag.name())) {
             return;
         }
         for work in work {

@@ -152,7 +152,7 @@ impl Block<'_, '_, '_> {
             if is_steady || repeats == REPEATS || spent + took >= left {
                 return Ok(Visited { visit, conditions, spent });
             }
-            recovers = flags::is_throttled(&conditions) || flags::is_throttled(&base_conditions);
+            recovers = flags::is_slowed(&conditions) || flags::is_slowed(&base_conditions);
             repeats += 1;
         }
     }

@@ -338,6 +338,7 @@ impl Session<'_> {
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
             clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| !is_by_host),
             clock_mhz: flags::clock_mhz(&entry.conditions).filter(|_| !is_by_host),
+            memory_speed_ratio: flags::memory_speed_ratio(&entry.conditions).filter(|_| !is_by_host),
             pipeline_time: entry.pipeline_time,
             pair: entry.is_paired().then(|| entry.rounds(|visit| &visit.ratios)),
             unpaired: entry.unpaired,

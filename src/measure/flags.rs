@@ -18,6 +18,10 @@ const DRIFT: f64 = 0.02;
 /// A clock below this share of its rate at the start is a reason to visit again.
 const THROTTLED: f64 = 0.97;
 
+/// Memory whose speed is further from that at the start is flagged, and slower by more a reason to visit again. Repeated sweeps of an
+/// H100 differed by 0.2 %, and clocks of memory change in few large steps: 5 % is far from both.
+const MEMORY_CHANGED: f64 = 0.05;
+
 /// More of its processor time than this lost to others is a reason to visit again.
 const CONTENDED: f64 = 0.1;
 
@@ -63,6 +67,7 @@ pub fn flags(subject: &Evidence) -> Vec<Flag> {
         (Flag::Noisy, subject.noise.is_nan() || subject.noise > subject.max_noise),
         (Flag::Drift, on_either(|all| clock_ratio(all).is_some_and(|clock| (clock - 1.0).abs() > DRIFT))),
         (Flag::Throttled, on_either(|all| are_many(all, is_throttled))),
+        (Flag::MemorySpeed, on_either(has_memory_changed)),
         (Flag::Contended, on_either(|all| are_many(all, is_contended))),
     ]
     .into_iter()
@@ -82,9 +87,33 @@ pub(super) fn clock_mhz(conditions: &[Conditions]) -> Option<f64> {
     Some(stats::median(&clocks)).filter(|clock| clock.is_finite())
 }
 
+/// Memory's speed over that at the start, beside the middle one of the visits. `None` where it wasn't watched.
+pub(super) fn memory_speed_ratio(conditions: &[Conditions]) -> Option<f64> {
+    let ratios: Vec<f64> = conditions.iter().filter_map(|conditions| conditions.memory).collect();
+    Some(stats::median(&ratios)).filter(|ratio| ratio.is_finite())
+}
+
+/// Whether memory's speed, over that at the start, is another one.
+pub(super) fn is_memory_changed(ratio: f64) -> bool {
+    (ratio - 1.0).abs() > MEMORY_CHANGED
+}
+
+fn is_memory_slowed(conditions: &Conditions) -> bool {
+    conditions.memory.is_some_and(|ratio| ratio < 1.0 && is_memory_changed(ratio))
+}
+
+fn has_memory_changed(conditions: &[Conditions]) -> bool {
+    memory_speed_ratio(conditions).is_some_and(is_memory_changed) || are_many(conditions, is_memory_slowed)
+}
+
 /// Whether a visit under these conditions can stand as it is.
 pub(super) fn is_steady(conditions: &Conditions) -> bool {
-    !is_throttled(conditions) && !is_contended(conditions)
+    !is_slowed(conditions) && !is_contended(conditions)
+}
+
+/// Whether a clock fell, of the core or of memory.
+pub(super) fn is_slowed(conditions: &Conditions) -> bool {
+    is_throttled(conditions) || is_memory_slowed(conditions)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "visits are few")]
@@ -103,7 +132,7 @@ fn is_contended(conditions: &Conditions) -> bool {
 
 /// How long a device has to work before the next try: clocks that fell come back by working.
 pub(super) fn recovery(conditions: &Conditions, warm_up: Duration) -> Duration {
-    if is_throttled(conditions) { warm_up } else { Duration::ZERO }
+    if is_slowed(conditions) { warm_up } else { Duration::ZERO }
 }
 
 /// A rate may exceed a limit by this share: that is how far the device's clock may be from the host's, and published clocks are
@@ -138,7 +167,7 @@ mod tests {
     }
 
     fn seen(clock: f64, lost: Option<f64>) -> Conditions {
-        Conditions { clock, lost, mhz: None }
+        Conditions { clock, lost, mhz: None, memory: None }
     }
 
     fn flags_under(conditions: &[(f64, Option<f64>)]) -> Vec<Flag> {
@@ -178,6 +207,28 @@ mod tests {
         let subject = Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&own, &base] };
         assert_eq!(flags(&subject), [Flag::Drift, Flag::Throttled], "the base's device counts as well");
         assert_eq!(flags_under(&[(0.9, Some(0.5)); 6]), [Flag::Drift, Flag::Throttled, Flag::Contended]);
+    }
+
+    #[test]
+    fn memory_that_changes_alone_is_flagged_and_visited_again_where_it_is_slower() {
+        let under = |ratios: &[Option<f64>]| {
+            let all: Vec<_> = ratios.iter().map(|memory| Conditions { memory: *memory, ..seen(1.0, None) }).collect();
+            let found = flags(&Evidence { noise: 0.001, max_noise: 0.01, passes: &[], conditions: [&all, &[]] });
+            assert!(found.is_empty() || found == [Flag::MemorySpeed], "{found:?}");
+            (memory_speed_ratio(&all), !found.is_empty())
+        };
+        let (fine, slow, fast) = (Some(0.97), Some(0.9), Some(1.06));
+        assert_eq!(under(&[None; 6]), (None, false));
+        assert_eq!(under(&[fine; 6]), (Some(0.97), false));
+        assert_eq!(under(&[fine, fine, fine, fine, fine, slow]), (Some(0.97), false));
+        assert_eq!(under(&[fine, fine, fine, fine, slow, slow]), (Some(0.97), true));
+        assert_eq!(under(&[fine, fine, fine, fast, fast]), (Some(0.97), false));
+        assert_eq!(under(&[None, fine, fast, fast]), (Some(1.06), true));
+        let again = [fine, slow, fast].map(|memory| {
+            let conditions = Conditions { memory, ..seen(1.0, None) };
+            (!is_steady(&conditions), recovery(&conditions, Duration::from_secs(1)) > Duration::ZERO)
+        });
+        assert_eq!(again, [(false, false), (true, true), (false, false)]);
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub struct Tools {
     pub sentinel: Slot,
     /// What runs before every sample of a pass, in cold mode.
     pub evictor: Option<Slot>,
+    /// Reading far more than caches hold, where there is room for it.
+    pub sweep: Option<Slot>,
 }
 
 /// The same cases, compiled.
@@ -95,6 +97,8 @@ pub struct ToolCases {
     pub sentinel: Prepared,
     /// In cold mode, what runs before every sample of a pass.
     pub evictor: Option<Prepared>,
+    /// Reading far more than caches hold, by which memory's speed is watched; `None` where it isn't.
+    pub sweep: Option<Prepared>,
 }
 
 /// What is known about a device's timing.
@@ -215,11 +219,16 @@ fn rate(marks: &[Mark]) -> f64 {
     }
 }
 
-/// The sentinel's time once it has stopped falling: some devices take longer to get up to speed than others, and what comes later is
-/// compared with this.
+/// The sentinel's time once it has stopped falling.
 fn settled_sentinel(device: &mut dyn Dispatcher, tools: Tools, timer: Timer) -> Result<Nanos, Failure> {
+    settled(SENTINEL_TIMES, || timer.sentinel(device, tools))
+}
+
+/// The median of so many times once it has stopped falling: some devices take longer to get up to speed than others, and what comes
+/// later is compared with this.
+pub(super) fn settled(count: u32, mut time: impl FnMut() -> Result<Nanos, Failure>) -> Result<Nanos, Failure> {
     let mut median = || -> Result<f64, Failure> {
-        let times = (0..SENTINEL_TIMES).map(|_| Ok(timer.sentinel(device, tools)?.0)).collect::<Result<Vec<_>, Failure>>()?;
+        let times = (0..count).map(|_| Ok(time()?.0)).collect::<Result<Vec<_>, Failure>>()?;
         Ok(stats::median(&times))
     };
     let mut last = median()?;

@@ -358,7 +358,7 @@ impl<'a> LocalBench<'a> {
         if subject.measurand() == Measurand::HostPass {
             self.rig.was_idle();
         }
-        let conditions = Conditions { clock: 1.0, lost: None, mhz: None };
+        let conditions = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
         Ok(Visited { visit, conditions, spent: self.rig.device.now().saturating_sub(started) })
     }
 

@@ -38,6 +38,8 @@ pub struct MockOptions {
     pub process: f64,
     /// By how much of itself a pass gets slower per simulated second.
     pub drift: f64,
+    /// By how much of itself moving bytes gets slower per simulated second, all else being as fast as ever.
+    pub memory_drift: f64,
     /// The device clock's rate over the host's.
     pub clock: f64,
     /// Valid bits of timestamps; 0 for none.
@@ -76,6 +78,7 @@ impl Default for MockOptions {
             spread: 0.0,
             process: 0.0,
             drift: 0.0,
+            memory_drift: 0.0,
             clock: 1.0,
             bits: 64,
             speed: 1.0,
@@ -100,11 +103,12 @@ impl MockOptions {
     /// # Errors
     /// An unknown key or an unusable value.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        const KEYS: [&str; 18] = [
+        const KEYS: [&str; 19] = [
             "noise",
             "spread",
             "process",
             "drift",
+            "memory_drift",
             "clock",
             "bits",
             "speed",
@@ -128,6 +132,7 @@ impl MockOptions {
                 "spread" => options.spread = number(key, value, 0.0, 1.0)?,
                 "process" => options.process = number(key, value, 0.0, 1.0)?,
                 "drift" => options.drift = number(key, value, -1.0, 1.0)?,
+                "memory_drift" => options.memory_drift = number(key, value, -1.0, 1.0)?,
                 "clock" => options.clock = number(key, value, 0.01, 100.0)?,
                 "bits" => options.bits = bits(value)?,
                 "speed" => options.speed = number(key, value, 0.001, 1000.0)?,
@@ -267,7 +272,8 @@ impl Mock {
 
     fn pass_ns(&self, case: &Case) -> f64 {
         let steps: f64 = case.pass.iter().map(step_ns).sum();
-        (steps + work_ns(case)) * self.process / self.options.speed * self.slowdown()
+        let bytes = 1.0 + self.options.memory_drift * self.now * 1e-9;
+        (steps + work_ns(case, bytes)) * self.process / self.options.speed * self.slowdown()
     }
 
     /// How many times as long a pass takes as at the start.
@@ -349,12 +355,12 @@ fn step_ns(step: &Step) -> f64 {
     }
 }
 
-/// 1 TB/s and 10 Top/s, and workgroups of 32 at least.
+/// 1 TB/s, or so many times as long for its bytes, and 10 Top/s, and workgroups of 32 at least.
 #[expect(clippy::cast_precision_loss, reason = "a simulation")]
-fn work_ns(case: &Case) -> f64 {
+fn work_ns(case: &Case, slower: f64) -> f64 {
     let lanes: u32 = case.kernels.first().map_or(32, |kernel| kernel.local_size.iter().product());
     let idle = (32.0 / f64::from(lanes)).max(1.0);
-    idle * (case.work.bytes.unwrap_or(0) as f64 / 1000.0 + case.work.ops.unwrap_or(0) as f64 / 10_000.0)
+    idle * (case.work.bytes.unwrap_or(0) as f64 / 1000.0 * slower + case.work.ops.unwrap_or(0) as f64 / 10_000.0)
 }
 
 impl Dispatcher for Mock {

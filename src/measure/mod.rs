@@ -17,6 +17,7 @@ mod entry;
 mod flags;
 mod instrument;
 mod local;
+mod memory_watch;
 mod mock;
 mod monotone;
 mod pair;
@@ -124,6 +125,9 @@ pub struct Measured {
     pub clock_ratio: Option<f64>,
     /// The core clock beside the visits, in MHz, where the vendor's interface tells it.
     pub clock_mhz: Option<f64>,
+    /// Memory's speed beside the visits over that at the start, where it is watched.
+    #[serde(default)]
+    pub memory_speed_ratio: Option<f64>,
     /// Of a case that was measured alternately with its base: its time over the base's, of each pair of samples.
     pub pair: Option<Rounds>,
     /// Why it wasn't, though it should have been.

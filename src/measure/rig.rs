@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::memory_watch::MemoryWatch;
 use super::processor::Contention;
 use super::visit::SampledCase;
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, Tools, flags};
 use crate::gpu::{Slot, Submission};
 use crate::model::{DeviceKind, Failure, Measurand, Status, real};
+use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale};
 
@@ -18,6 +20,9 @@ pub(super) const IDLE: Duration = Duration::from_millis(20);
 /// A sample of at least this long is watched: the sentinel runs right after it. How fast power is limited isn't published; shorter
 /// samples follow each other, and the sentinel after the visit sees what they did.
 const LONG_SAMPLE: Duration = Duration::from_millis(5);
+
+/// The sweep takes at most this part of the memory that is there for cases.
+const SWEEP_SHARE: u32 = 4;
 
 /// A device with its instrument.
 pub(super) struct Rig<'a> {
@@ -29,6 +34,8 @@ pub(super) struct Rig<'a> {
     /// How long its clocks take to rise.
     warm_up: Duration,
     contention: Contention,
+    /// Where memory's speed can be told.
+    memory: Option<MemoryWatch>,
     /// The sentinel's times right after long samples, since the visit began.
     after_samples: Vec<f64>,
     last_busy: Duration,
@@ -47,6 +54,9 @@ pub struct Conditions {
     /// The core clock at that moment, in MHz; `None` where the vendor's interface doesn't tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mhz: Option<f64>,
+    /// Memory's speed over that at the start, as last seen; `None` where it isn't watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<f64>,
 }
 
 impl<'a> Rig<'a> {
@@ -62,8 +72,9 @@ impl<'a> Rig<'a> {
     ) -> Result<Self, Failure> {
         let tools = load(device.as_mut(), &cases)?;
         let instrument = Instrument::calibrate(device.as_mut(), tools, warm_up, timer);
+        let memory = instrument.as_ref().map_or(Ok(None), |found| MemoryWatch::begin(device.as_mut(), tools, found.timer));
         device.unload();
-        let instrument = instrument?;
+        let (instrument, memory) = (instrument?, memory?);
         if tools.evictor.is_some() && instrument.timer == Timer::Host {
             let why = instrument.note.as_deref().unwrap_or_default();
             return Err(Failure::new(Status::Error, format!("cold mode needs the device's timestamps ({why})")));
@@ -76,6 +87,7 @@ impl<'a> Rig<'a> {
             tools,
             warm_up,
             contention: Contention::default(),
+            memory,
             after_samples: Vec::new(),
             last_busy,
             is_spared: false,
@@ -103,7 +115,7 @@ impl<'a> Rig<'a> {
     /// that whatever is more than a glance makes up for it.
     pub(super) fn warm_up_if_idle(&mut self, is_glance: bool) -> Result<(), Failure> {
         if is_glance && self.is_idle() {
-            let now = Conditions { clock: self.clock()?, lost: None, mhz: None };
+            let now = Conditions { clock: self.clock()?, lost: None, mhz: None, memory: None };
             if !flags::is_throttled(&now) {
                 self.is_spared = true;
                 self.was_busy();
@@ -202,14 +214,16 @@ impl<'a> Rig<'a> {
         let after = self.device.processor_time();
         let lost = before.as_ref().zip(after).and_then(|(before, after)| self.contention.lost(before, after));
         let after_visit = self.clock()?;
+        let watch = self.memory.as_mut().zip(self.tools.sweep);
+        let memory = watch.map(|(watch, sweep)| watch.look(self.device.as_mut(), sweep)).transpose()?.flatten();
         self.was_busy();
         let after_samples = self.instrument.sentinel.0 / stats::median(&std::mem::take(&mut self.after_samples));
         // Without long samples it is no number, which is no minimum.
         let clock = after_visit.min(after_samples);
-        // After the sentinel, which must not find a device that idled while a driver thought about an answer. The clock is still up:
-        // the device has just worked.
+        // After the sentinel and the sweep, which must not find a device that idled while a driver thought about an answer. The clock
+        // is still up: the device has just worked.
         let mhz = self.device.core_clock_mhz();
-        Ok(Conditions { clock, lost, mhz })
+        Ok(Conditions { clock, lost, mhz, memory })
     }
 }
 
@@ -223,7 +237,23 @@ fn load(device: &mut dyn Dispatcher, cases: &ToolCases) -> Result<Tools, Failure
     if let Some(evictor) = evictor {
         device.run_checked(evictor)?;
     }
-    Ok(Tools { empty, sentinel, evictor })
+    let sweep = cases.sweep.as_ref().map(|sweep| load_sweep(device, sweep)).transpose()?.flatten();
+    Ok(Tools { empty, sentinel, evictor, sweep })
+}
+
+/// What watches must not take what the cases need: without much room, memory isn't watched.
+fn load_sweep(device: &mut dyn Dispatcher, sweep: &Prepared) -> Result<Option<Slot>, Failure> {
+    if !device.footprint(sweep).fits(device.memory_budget().share(SWEEP_SHARE)) {
+        return Ok(None);
+    }
+    match device.load(sweep) {
+        Err(failure) if failure.status == Status::OutOfMemory => Ok(None),
+        loaded => {
+            let slot = loaded?.slot;
+            device.run_checked(slot)?;
+            Ok(Some(slot))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -232,9 +262,9 @@ mod tests {
 
     #[test]
     fn conditions_of_earlier_versions_are_read() {
-        let fine = Conditions { clock: 1.0, lost: None, mhz: None };
+        let fine = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
         assert_eq!(serde_json::from_str::<Conditions>(r#"{"clock":1.0,"lost":null}"#).unwrap(), fine);
-        for conditions in [fine, Conditions { mhz: Some(1836.5), ..fine }] {
+        for conditions in [fine, Conditions { mhz: Some(1836.5), memory: Some(0.875), ..fine }] {
             let told = serde_json::to_string(&conditions).unwrap();
             assert_eq!(serde_json::from_str::<Conditions>(&told).unwrap(), conditions);
         }

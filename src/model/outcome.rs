@@ -192,6 +192,9 @@ pub enum Flag {
     Drift,
     /// In more than a quarter of the visits clocks were below 97 % of what they were at the start, and visiting again didn't help.
     Throttled,
+    /// Memory's speed was more than 5 % off what it was at the start, beside the middle one of the visits; or it was so much slower in
+    /// more than a quarter of them, and visiting again didn't help.
+    MemorySpeed,
     /// In more than a quarter of the visits other processes took more than a tenth of the processor time, and visiting again
     /// didn't help.
     Contended,
@@ -210,6 +213,7 @@ impl Flag {
             Self::Noisy => "noisy",
             Self::Drift => "drift",
             Self::Throttled => "throttled",
+            Self::MemorySpeed => "memory_speed",
             Self::Contended => "contended",
             Self::OutOfBounds => "out_of_bounds",
             Self::Implausible => "implausible",

@@ -362,6 +362,7 @@ impl Record {
         self.stop = measured.stop.as_str().to_owned();
         self.clock_ratio = measured.clock_ratio;
         self.clock_mhz = measured.clock_mhz;
+        self.memory_speed_ratio = measured.memory_speed_ratio;
         self.memory_types.clone_from(&measured.memory_types);
         self.pipeline_ms = Some(measured.pipeline_time.as_secs_f64() * 1e3);
     }

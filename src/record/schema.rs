@@ -10,7 +10,7 @@ use crate::model::{AxisValue, Point};
 
 /// The version of the table below, as the column `schema` holds it. Versions in rows begin with a letter: else readers take 1.10
 /// for the number 1.1, and 1.3.230 for a date.
-pub const SCHEMA_VERSION: &str = "v2.0";
+pub const SCHEMA_VERSION: &str = "v2.1";
 
 /// The columns that every file has: what a row is of, whether it has a figure, and how to read it.
 pub const KEPT: [&str; 7] = ["axis_values", "status", "case_id", "driver_info", "device_uuid", "driver_uuid", "schema"];
@@ -89,7 +89,7 @@ columns! {
         value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
         value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
         noise: real in "ratio", "Half the confidence interval over time_ns.";
-        quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, contended, out_of_bounds, implausible, quirk:NAME.";
+        quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, implausible, quirk:NAME.";
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
         metric: text, "What value is: the figure that the experiment is about.";
@@ -129,6 +129,7 @@ columns! {
         duration_ms: real in "ms", "What timing the case took, its repeated visits included; compiling, loading and checking come on top.";
         clock_ratio: real in "ratio", "Clock rate beside the case's visits over that at the start of their process: the sentinel's time then over its time now.";
         clock_mhz: real in "MHz", "Core clock beside the case's visits, as the vendor's own interface tells it (NVIDIA: NVML; AMD on Linux: sysfs): the median; empty elsewhere.";
+        memory_speed_ratio: real in "ratio", "Memory's speed beside the case's visits over that at the start of their process, as reading up to 256 MiB of it now and then tells: the median. Empty for processors, with timer=host, and where memory is too full for that.";
         compile_ms: real in "ms", "GLSL to SPIR-V.";
         pipeline_ms: real in "ms", "Creating the pipelines in the first process, first dispatch included.";
         pipeline_cache_hit: boolean, "Whether the driver found the pipelines in its cache.";
@@ -263,8 +264,8 @@ mod tests {
 
     /// Order and names are an interface: this changes only with the schema's version.
     #[test]
-    fn the_columns_are_those_of_version_2_0() {
-        assert_eq!(SCHEMA_VERSION, "v2.0");
+    fn the_columns_are_those_of_version_2_1() {
+        assert_eq!(SCHEMA_VERSION, "v2.1");
         let mut groups: Vec<String> = Vec::new();
         for (i, column) in COLUMNS.iter().enumerate() {
             if i == 0 || COLUMNS[i - 1].group != column.group {
@@ -279,7 +280,7 @@ mod tests {
         result: experiment variant axis_values status value unit value_ci_low value_ci_high noise quality_flags reason failed_stage metric better checked check_note
         comparison: relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
         time: time_ns ci_low_ns ci_high_ns round_medians_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns overhead_ns host_time_ns
-        how: timer processes rounds samples batch stop duration_ms clock_ratio clock_mhz compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
+        how: timer processes rounds samples batch stop duration_ms clock_ratio clock_mhz memory_speed_ratio compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
         work: bytes_per_pass flops_per_pass ops_per_pass items_per_pass gb_per_s gflop_per_s gop_per_s gitems_per_s
         case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index
         identity: device_name device_type driver_name driver_info driver_version api_version device_uuid driver_uuid vendor_id device_id driver_id queue_family loader_version layers environment host os cpu_name cpu_threads tool_version glsl_compiler run_id written_at schema
@@ -316,7 +317,7 @@ mod tests {
             .filter(|(_, cell)| !cell.is_empty())
             .map(|(column, cell)| (column.name, cell.to_string()))
             .collect();
-        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.0")];
+        let expected = [("time_ns", "2.5"), ("pipeline_cache_hit", "true"), ("queue_family", "3"), ("schema", "v2.1")];
         assert_eq!(shown, expected.map(|(name, text)| (name, text.to_owned())));
     }
 }

@@ -1,13 +1,16 @@
 //! The catalogue's cases, made and compiled where they are measured.
 
 use crate::error::Error;
-use crate::experiments::{self, Config, Setting};
+use crate::experiments::{self, Config, Setting, calibration::evict};
 use crate::measure::{CaseKey, CaseSource, ToolCases};
-use crate::model::{Axis, AxisValue, Case, DeviceInfo, Failure, Point, Preset, Skip, Status};
+use crate::model::{Axis, AxisValue, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
 use crate::plan::check_limits;
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::UserKernel;
 use crate::validate::{Learned, Outputs, Verdict};
+
+/// What evicts caches, and what sweeps memory.
+const EVICT: &str = "calibration/evict";
 
 /// Makes the catalogue's cases for a device.
 pub(super) struct Catalogue {
@@ -37,15 +40,20 @@ impl Catalogue {
     /// # Errors
     /// Where the device can't run one of them.
     pub(super) fn tools(&mut self, evict_bytes: Option<u64>) -> Result<ToolCases, Failure> {
-        let mut prepare = |name: &str, value: Option<u64>| {
+        // A processor's memory is the host's as well: what others do there is told by its own flag.
+        let swept = (self.device.kind != DeviceKind::Cpu).then(|| evict::watched_bytes(self.device.local_heap_bytes()));
+        let mut prepare = |name: &str, values: &[(&str, AxisValue)]| {
             let setting = Setting { preset: Preset::Default, queue: None, ..self.setting() };
-            let case = tool(&setting, name, value).map_err(|skip| named(name, Failure::new(Status::Error, skip.reason)))?;
+            let case = tool(&setting, name, values).map_err(|skip| named(name, Failure::new(Status::Error, skip.reason)))?;
             shader::prepare(case, &mut self.compiler).map_err(|failure| named(name, failure))
         };
         Ok(ToolCases {
-            empty: prepare("calibration/empty", None)?,
-            sentinel: prepare("calibration/sentinel", None)?,
-            evictor: evict_bytes.map(|bytes| prepare("calibration/evict", Some(bytes))).transpose()?,
+            empty: prepare("calibration/empty", &[])?,
+            sentinel: prepare("calibration/sentinel", &[])?,
+            evictor: evict_bytes.map(|bytes| prepare(EVICT, &[("evict_bytes", bytes.into())])).transpose()?,
+            sweep: swept
+                .map(|bytes| prepare(EVICT, &[("evict_bytes", bytes.into()), ("sweep", "alone".into())]))
+                .transpose()?,
         })
     }
 }
@@ -108,20 +116,19 @@ fn named(name: &str, failure: Failure) -> Failure {
 /// The limit that is in the way, which is the user's to mend.
 pub fn check_evictor(device: &DeviceInfo, bytes: u64) -> Result<(), Error> {
     let setting = Setting { queue: None, device, preset: Preset::Default, seed: 0 };
-    let tool = tool(&setting, "calibration/evict", Some(bytes));
+    let tool = tool(&setting, EVICT, &[("evict_bytes", bytes.into())]);
     tool.map(drop).map_err(|skip| Error::Usage(format!("can't evict {bytes} bytes: {}", skip.reason)))
 }
 
-/// A case of the catalogue at its defaults, or with this value on its first axis.
-fn tool(setting: &Setting, name: &str, value: Option<u64>) -> Result<Case, Skip> {
+/// A case of the catalogue at its defaults, or with these values on these axes.
+fn tool(setting: &Setting, name: &str, values: &[(&str, AxisValue)]) -> Result<Case, Skip> {
     let experiment = experiments::find(name).ok_or_else(|| Skip::new(format!("{name} is not in the catalogue")))?;
     let axes = experiment.axes(setting);
-    let mut values = vec![value.map(AxisValue::from)];
-    values.resize(axes.len(), None);
-    let value_on = |(axis, value): (&Axis, Option<AxisValue>)| {
-        Some((axis.name.clone(), value.or_else(|| axis.defaults.first().cloned())?))
+    let value_on = |axis: &Axis| {
+        let chosen = values.iter().find(|(name, _)| *name == axis.name).map(|(_, value)| value);
+        Some((axis.name.clone(), chosen.or_else(|| axis.defaults.first())?.clone()))
     };
-    let point = Point::new(axes.iter().zip(values).filter_map(value_on));
+    let point = Point::new(axes.iter().filter_map(value_on));
     let case = experiment.case(&Config::new("", &point, setting))?;
     check_limits(&case, setting.device)?;
     Ok(case)

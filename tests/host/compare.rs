@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use lanescope::analysis::compare::{Question, Terms, compare, read};
 use lanescope::output::{Page, Report, Style, comparison_text};
+use lanescope::record::SCHEMA_VERSION;
 
 use crate::support::{Folder, Ran, lanescope, ran, succeeded};
 
@@ -629,7 +630,7 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
             bytes
         }),
         ("line 4: the row has ", &|text| line(&text, 3, ",", "")),
-        ("line 3, column `schema`: version `v9.0` can't be read", &|text| line(&text, 2, "v2.0", "v9.0")),
+        ("line 3, column `schema`: version `v9.0` can't be read", &|text| line(&text, 2, SCHEMA_VERSION, "v9.0")),
         ("is not of type integer: a formula; save its value", &|text| line(&text, 1, ",1,", ",=1+0,")),
         ("its cells are parted by semicolons", &|text| text.replace(',', ";").into_bytes()),
         ("has two results of one run and device: which row counts?", &|text| other_value(&text)),

@@ -38,7 +38,7 @@ fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
 
 fn tools() -> ToolCases {
     let case = |name: &str| cases(name, &[]).remove(0);
-    ToolCases { empty: case("calibration/empty"), sentinel: case("calibration/sentinel"), evictor: None }
+    ToolCases { empty: case("calibration/empty"), sentinel: case("calibration/sentinel"), evictor: None, sweep: None }
 }
 
 fn mock(options: MockOptions, seed: u64) -> Mock {

@@ -69,6 +69,29 @@ fn a_clock_that_falls_in_long_samples_alone_is_seen() {
     assert_eq!((flags(&short).len(), short.clock_ratio > Some(0.99)), (0, true), "{}", short.quality_flags);
 }
 
+/// Memory that changes while the core doesn't, which the sentinel can't see.
+#[test]
+fn memory_that_becomes_slower_or_faster_is_seen_though_the_core_stays() {
+    let of = |options: &str| on_mock(options, &[&SOUND[..], &["--max-time=10s", "--max-noise=0.01%"]].concat());
+    let changed = |row: &Record| {
+        assert!(row.clock_ratio > Some(0.99) && row.clock_ratio < Some(1.01), "{:?}", row.clock_ratio);
+        assert!(!["drift", "throttled"].iter().any(|flag| flags(row).contains(flag)), "{}", row.quality_flags);
+        (flags(row).contains(&"memory_speed"), row.memory_speed_ratio.unwrap())
+    };
+    let [(is_flagged, steady), slower, faster] = ["0", "0.3", "-0.3"].map(|drift| {
+        let row = of(&format!("noise=0.002,memory_drift={drift}"));
+        changed(&row)
+    });
+    assert!(!is_flagged && (0.99..1.01).contains(&steady), "{steady}");
+    assert!(slower.0 && slower.1 < 0.95, "{slower:?}");
+    assert!(faster.0 && faster.1 > 1.05, "{faster:?}");
+    // Where nothing tells it, the cell is empty: no room for what is read, and no timestamps.
+    for untold in ["noise=0.002,memory=calibration/evict", "noise=0.002,bits=0"] {
+        let row = on_mock(untold, &SOUND);
+        assert_eq!((row.status.as_str(), row.memory_speed_ratio), ("ok", None), "{untold}");
+    }
+}
+
 #[test]
 fn the_core_clock_is_told_where_it_is_known_and_the_device_is_what_is_timed() {
     let sound = |options: &str| on_mock(options, &SOUND).clock_mhz;

@@ -90,7 +90,7 @@ impl Scripted {
 }
 
 const SIZES: Sizes = Sizes { batch: 1, samples: 2, samples_at_once: 3, sample_time: Duration::from_micros(10) };
-const FINE: Conditions = Conditions { clock: 1.0, lost: None, mhz: None };
+const FINE: Conditions = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
 
 fn wrong(is_wrong: bool) -> Result<(), Failure> {
     if is_wrong { Err(Failure::new(Status::WrongResult, "told to")) } else { Ok(()) }

@@ -265,6 +265,7 @@ fn broken_off(
         empty: catalogue("calibration/empty", &[]),
         sentinel: catalogue("calibration/sentinel", &[]),
         evictor: None,
+        sweep: None,
     };
     // Results that differ each time: else they would be compared but once.
     let count = Rc::new(Cell::new(0_u64));

@@ -201,8 +201,8 @@ fn prepared(device: &Flaky, filter: &str, axes: &[&str]) -> (ToolCases, Vec<Prep
         let case = |case: Case| prepare(case, &mut compiler).expect("it compiles");
         plan.iter().filter_map(|planned| planned.case.ok()).map(case).collect()
     };
-    let tools =
-        ToolCases { empty: cases("calibration/empty", &[]).remove(0), sentinel: cases(SENTINEL, &[]).remove(0), evictor: None };
+    let [empty, sentinel] = ["calibration/empty", SENTINEL].map(|name| cases(name, &[]).remove(0));
+    let tools = ToolCases { empty, sentinel, evictor: None, sweep: None };
     (tools, cases(filter, axes))
 }
 

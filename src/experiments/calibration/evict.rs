@@ -11,9 +11,11 @@ const LOCAL_SIZE: u64 = 64;
 /// Words that a workgroup of the sweep reads and sums up.
 const SWEPT: u64 = LOCAL_SIZE * 64;
 /// What follows the writes, as words of the axis `sweep`.
-const SWEEPS: &[&str] = &["off", "read"];
+const SWEEPS: &[&str] = &["off", "read", "alone"];
 /// Knuth's multiplicative hashing constant, the shader's factor.
 const FACTOR: u32 = 2_654_435_761;
+/// The watch of memory's speed reads so much, or a sixteenth of the device's memory.
+const WATCHED_BYTES: u64 = 256 << 20;
 /// Cold mode evicts with at most this much where nothing tells the size of the last cache.
 const DEFAULT_BYTES: u64 = 512 << 20;
 
@@ -24,6 +26,12 @@ struct Evict;
 pub fn default_bytes(last_level_cache: Option<u64>, heap_bytes: u64) -> u64 {
     let bytes = last_level_cache.map_or(DEFAULT_BYTES.min(heap_bytes / 8), |bytes| bytes.saturating_mul(2));
     bytes.next_multiple_of(4)
+}
+
+/// Bytes that a sweep reads by which memory's speed is watched: several times what the last caches of most GPUs hold, and 0.1 ms
+/// of a large one's time.
+pub fn watched_bytes(heap_bytes: u64) -> u64 {
+    WATCHED_BYTES.min(heap_bytes / 16).next_multiple_of(4)
 }
 
 impl Experiment for Evict {
@@ -46,16 +54,24 @@ impl Experiment for Evict {
             invocations: words.div_ceil(SWEPT) * LOCAL_SIZE,
             total: words * 4,
         };
-        let has_sweep = case.point.choice("sweep") == "read";
-        Ok([written].into_iter().chain(has_sweep.then_some(swept)).collect())
+        Ok(match case.point.choice("sweep") {
+            "off" => vec![written],
+            "read" => vec![written, swept],
+            _ => vec![swept],
+        })
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let gpu = default_bytes(None, setting.device.local_heap_bytes());
         let bytes =
             if setting.preset == Preset::Quick { setting.by_class(1 << 20, gpu) } else { setting.by_class(64 << 20, gpu) };
-        let sweeps = if setting.preset == Preset::Thorough { SWEEPS } else { &SWEEPS[1..] };
-        let sweep = Axis::new("sweep", "what follows the writes", AxisKind::Choices(SWEEPS), sweeps.iter().copied());
+        let sweeps = if setting.preset == Preset::Thorough { &SWEEPS[..2] } else { &SWEEPS[1..2] };
+        let sweep = Axis::new(
+            "sweep",
+            "reading what was written: not, after it, or alone",
+            AxisKind::Choices(SWEEPS),
+            sweeps.iter().copied(),
+        );
         vec![
             Axis::new("evict_bytes", "size of the buffer, bytes", AxisKind::AtLeast(4), [bytes]).of_work(),
             Axis { neutral: Some(SWEEPS[0].into()), ..sweep },
@@ -72,14 +88,23 @@ impl Experiment for Evict {
         let mut ballasts = Vec::new();
         for (&words, name) in parts.iter().zip(NAMES) {
             let ballast = case.output_from(0, name, Expected::words(words, |i| (i as u32).wrapping_mul(FACTOR)));
-            let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
-            let n = u32::try_from(words).unwrap_or(u32::MAX);
-            case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
-            ballasts.push((ballast, words, n));
+            ballasts.push((ballast, words, u32::try_from(words).unwrap_or(u32::MAX)));
         }
-        let mut bytes = words * 8;
-        if config.choice("sweep") == "read" {
+        let write = |case: &mut CaseBuilder| {
+            for &(ballast, words, n) in &ballasts {
+                let groups = fold_groups(words.div_ceil(LOCAL_SIZE), config.most_groups());
+                case.run(Kernel::new("calibration/evict.comp", [64, 1, 1]), &[ballast], groups, &[n]);
+            }
+        };
+        let sweep = config.choice("sweep");
+        match sweep {
+            "alone" => case.reset(write),
+            _ => write(&mut case),
+        }
+        if sweep == "read" {
             case.depend();
+        }
+        if sweep != "off" {
             let sums: Vec<u32> = parts.iter().flat_map(|&words| sums(words)).collect();
             let sums = case.output("sums", Expected::words(sums.len() as u64, move |i| sums[i as usize]));
             let mut first_sum = 0;
@@ -89,10 +114,14 @@ impl Experiment for Evict {
                 case.run(kernel, &[ballast, sums], groups, &[n, first_sum]);
                 first_sum += words.div_ceil(SWEPT) as u32;
             }
-            bytes = words * 12;
         }
-        let work = Work { bytes: Some(bytes), ..Work::default() };
-        Ok(case.repeat(Repeat::AfterReset).build(work, Headline::BANDWIDTH))
+        let (accesses, repeat) = match sweep {
+            "off" => (2, Repeat::AfterReset),
+            "read" => (3, Repeat::AfterReset),
+            _ => (1, Repeat::Resumes),
+        };
+        let work = Work { bytes: Some(words * 4 * accesses), ..Work::default() };
+        Ok(case.repeat(repeat).build(work, Headline::BANDWIDTH))
     }
 }
 
@@ -162,5 +191,6 @@ mod tests {
         assert_eq!(default_bytes(Some(32 << 20), 1 << 30), 64 << 20);
         assert_eq!(default_bytes(None, 80 << 30), 512 << 20);
         assert_eq!(default_bytes(None, 2 << 30), 256 << 20);
+        assert_eq!([80 << 30, 2 << 30].map(watched_bytes), [256 << 20, 128 << 20]);
     }
 }
