@@ -292,8 +292,8 @@ impl<'r> DeviceRun<'r> {
 
     /// Fills in a row's pair, or why it has none though it should: a base that is no case of this run fails the run by that.
     fn describe_pair(&self, planned: &Planned, measured: &Measured, row: &mut Record) {
-        if let (Some((_, name)), Some(pair)) = (self.base_of(planned), &measured.pair) {
-            row.describe_pair(&name, pair);
+        if let Some((_, name)) = self.base_of(planned) {
+            row.describe_pair(&name, measured);
         }
         let is_by_host = planned.case.as_ref().is_ok_and(|case| case.measurand.is_by_host());
         if is_by_host && !matches!(self.pairing, Pairing::None) {

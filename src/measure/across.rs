@@ -184,8 +184,8 @@ impl Block<'_, '_, '_> {
         let ended = |answer| if let Answer::Ended(result) = answer { Some(result) } else { None };
         let (base_conditions, _) = ask(base_pool, slot, Order::End, ended).map_err(PairTrouble::PairBase)?;
         let (conditions, took) = ask(pool, slot, Order::End, ended).map_err(PairTrouble::Own)?;
-        finish(&mut own, sizes.batch, floors[0]);
-        finish(&mut base, base_sizes.batch, floors[1]);
+        finish(&mut own, sizes, floors[0]);
+        finish(&mut base, base_sizes, floors[1]);
         Ok((joined(own, base, Some(base_conditions)), conditions, base_conditions, took))
     }
 
@@ -231,6 +231,7 @@ fn sample(pool: &mut Pool, slot: usize, place: usize, sizes: Sizes) -> Result<Vi
 
 fn add(visit: &mut Visit, sample: Visit) {
     visit.samples.extend(sample.samples);
+    visit.shorts.extend(sample.shorts);
     visit.host_times.extend(sample.host_times);
     visit.implausible = visit.implausible.take().or(sample.implausible);
 }

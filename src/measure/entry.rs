@@ -12,7 +12,7 @@ use super::rig::Conditions;
 use super::session::{Event, PairBase, Session, Task, VisitMade};
 use super::stop::{JUDGED_ROUNDS, Stop};
 use super::visit::{Sizes, Visit};
-use super::{Measured, Rounds, Timer};
+use super::{Carried, Measured, Reach, Rounds, Timer};
 use crate::model::{self, Case, Failure, Measurand, PipelineStatistics, Stage, Status};
 use crate::stats;
 use crate::units::Nanos;
@@ -283,6 +283,14 @@ impl<'c> Entry<'c> {
         self.sizes.map_or(1, |(sizes, _)| sizes.batch)
     }
 
+    /// What its samples carry beside its passes, by a timer with this floor. The timer's own figures, and what the host does, have no
+    /// part of it.
+    pub(super) fn carried(&self, floor: Nanos) -> Carried {
+        let all: Vec<f64> = self.visits.iter().filter_map(|visit| visit.constant).collect();
+        let taken_off = (!all.is_empty()).then(|| Nanos(stats::median(&all)));
+        if self.is_pass() { Carried::new(taken_off, floor, self.batch()) } else { Carried::default() }
+    }
+
     pub(super) fn rounds(&self, of: impl Fn(&Visit) -> &Vec<f64>) -> Rounds {
         rounds(&self.visits, &self.processes, of)
     }
@@ -316,8 +324,16 @@ impl Session<'_> {
         let overhead = entry.overhead.filter(|_| !is_by_host);
         let empty_pass = overhead.filter(|_| does_work).map(|Nanos(time)| time);
         let floor = if is_by_host { 0.0 } else { self.pool.instrument().floor.0 };
+        let carried = entry.carried(Nanos(floor));
         let own = Pass { time, batch: entry.batch(), floor, empty_pass };
-        let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(self.base_pass(&entry)).collect();
+        let base = self.base_pass(&entry);
+        let pair_reach = base.as_ref().map_or_else(Reach::default, |pass| {
+            // A base's samples are of the form that its batch asks for.
+            let is_differenced = entry.sizes.and_then(|(_, base)| base).is_some_and(|sizes| sizes.shorts > 0);
+            let base = Carried::new(is_differenced.then_some(Nanos(0.0)), Nanos(pass.floor), pass.batch);
+            Reach::new((carried, time), (base, pass.time), self.base_pool.is_none())
+        });
+        let passes: Vec<Pass> = entry.is_pass().then_some(own).into_iter().chain(base).collect();
         let base_conditions: Vec<Conditions> = entry.visits.iter().filter_map(|visit| visit.base_conditions).collect();
         let subject = Evidence {
             noise: entry.noise_now(),
@@ -335,6 +351,8 @@ impl Session<'_> {
             stop,
             duration: entry.spent,
             overhead,
+            carried,
+            pair_reach,
             host_time: Nanos(if host_times.is_empty() { 0.0 } else { stats::median(&host_times) }),
             clock_ratio: flags::clock_ratio(&entry.conditions).filter(|_| !is_by_host),
             clock_mhz: flags::clock_mhz(&entry.conditions).filter(|_| !is_by_host),

@@ -11,9 +11,6 @@ use crate::shader::Prepared;
 use crate::stats;
 use crate::units::{Nanos, TickScale, Ticks};
 
-/// A sample should last this many floors, so that the timer's own error stays below a percent.
-pub const FLOORS_PER_SAMPLE: f64 = 100.0;
-
 /// How far device and host clock may differ before the device's is not believed.
 const CLOCK_TOLERANCE: f64 = 0.01;
 

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::batch::{is_differenced, without_constant};
 use super::bench::{
     Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
 };
 use super::flags;
 use super::pair::visit_pair;
 use super::rig::{Conditions, Rig};
-use super::visit::{SampledCase, Sizes, Visit};
+use super::visit::{SampledCase, Sizes, Sizing, Visit};
 use super::{Dispatcher, Instrument, ProcessorTime, Timer, ToolCases, instrument};
 use crate::digest::{Fingerprint, fingerprint};
 use crate::gpu::Slot;
@@ -301,14 +302,15 @@ impl<'a> LocalBench<'a> {
         let (subject, base) = self.subjects(call)?;
         let place = call.place;
         let rival = self.fastest.filter(|_| is_race);
-        let sizes = self.rig.choose_sizes(&subject, self.max_time, rival, call.is_glance)?;
+        let sizing = Sizing { max_time: self.max_time, is_race, rival, is_glance: call.is_glance };
+        let sizes = self.rig.choose_sizes(&subject, sizing)?;
         self.case(place)?.subject.sizes = sizes;
         if let Some(time) = sizes.pass_time(&subject.prepared.case) {
             self.fastest = Some(self.fastest.map_or(time, |fastest| fastest.min(time)));
         }
         let Some(base) = base else { return Ok((sizes, None)) };
         if !self.bases[base].is_sized {
-            let chosen = self.rig.choose_sizes(&self.bases[base].subject, self.max_time, None, call.is_glance)?;
+            let chosen = self.rig.choose_sizes(&self.bases[base].subject, Sizing { rival: None, ..sizing })?;
             (self.bases[base].subject.sizes, self.bases[base].is_sized) = (chosen, true);
         }
         Ok((sizes, Some(self.bases[base].subject.sizes)))
@@ -366,10 +368,17 @@ impl<'a> LocalBench<'a> {
     /// enough, or tells how much it lacks.
     fn end_round(&mut self, batches: &[u32], stays_busy: bool) -> Result<(Vec<f64>, Duration), Failure> {
         let (empty, timer) = (self.rig.tools().empty, self.rig.instrument.timer);
+        let mut median = |batch| -> Result<f64, Failure> {
+            Ok(stats::median(&instrument::repeat(self.rig.device.as_mut(), empty, timer, batch, EMPTY_SAMPLES)?))
+        };
+        let single = if batches.iter().any(|batch| is_differenced(*batch)) { median(1)? } else { f64::NAN };
         let mut medians = Vec::new();
         for &batch in batches {
-            let times = instrument::repeat(self.rig.device.as_mut(), empty, timer, batch, EMPTY_SAMPLES)?;
-            medians.push(stats::median(&times) / f64::from(batch));
+            let sample = median(batch)?;
+            medians.push(match is_differenced(batch) {
+                true => without_constant(sample, batch, single),
+                false => sample / f64::from(batch),
+            });
         }
         self.rig.was_busy();
         let until = self.round_started + ROUND_SPAN.min(self.max_time);

@@ -9,8 +9,10 @@
 
 mod across;
 mod ahead;
+mod batch;
 mod bench;
 mod block;
+mod carried;
 mod dispatcher;
 mod earlier;
 mod entry;
@@ -39,10 +41,12 @@ use crate::model::{Failure, Flag, PipelineStatistics, real};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
+pub use batch::FLOORS_PER_SAMPLE;
 pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
+pub use carried::{Carried, Reach};
 pub use dispatcher::Dispatcher;
 pub use earlier::Earlier;
-pub use instrument::{FLOORS_PER_SAMPLE, Instrument, Timer, ToolCases, Tools};
+pub use instrument::{Instrument, Timer, ToolCases, Tools};
 pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
@@ -113,6 +117,9 @@ pub struct Measured {
     pub is_compared: bool,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
+    /// What its samples carry beside their passes.
+    #[serde(default)]
+    pub carried: Carried,
     /// Host time per pass, submission and wait included.
     pub host_time: Nanos,
     /// Making pipelines, and the first dispatch, in which some drivers compile.
@@ -130,6 +137,9 @@ pub struct Measured {
     pub memory_speed_ratio: Option<f64>,
     /// Of a case that was measured alternately with its base: its time over the base's, of each pair of samples.
     pub pair: Option<Rounds>,
+    /// How far the ratio may be off by what the samples of either side carry.
+    #[serde(default)]
+    pub pair_reach: Reach,
     /// Why it wasn't, though it should have been.
     pub unpaired: Option<Failure>,
     /// Reasons to doubt the figures, in the order of the flags.
@@ -152,9 +162,20 @@ impl Measured {
         self.rounds.value()
     }
 
-    /// The 95 % interval of the figure.
+    /// The 95 % interval of the figure, which holds what its samples may carry beside their passes as well.
     pub fn interval(&self) -> Option<Interval> {
-        self.rounds.interval()
+        Some(self.carried.lower(self.rounds.interval()?))
+    }
+
+    /// Half the interval of the rounds over the figure: what would be less with more of them. Infinite below six.
+    pub fn noise(&self) -> f64 {
+        self.rounds.noise()
+    }
+
+    /// The 95 % interval of the ratio to its base, likewise; `None` where it isn't measured in a pair.
+    pub fn pair_interval(&self) -> Option<Interval> {
+        let Interval { low, high } = self.pair.as_ref()?.interval()?;
+        Some(Interval { low: low * self.pair_reach.low, high: high * self.pair_reach.high })
     }
 
     /// Over all samples alike.

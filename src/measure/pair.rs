@@ -31,8 +31,8 @@ pub(super) fn visit_pair(rig: &mut Rig, own: &SampledCase, base: &SampledCase) -
         }
     }
     let floor = rig.instrument.floor;
-    finish(&mut base_visit, base.sizes.batch, floor);
-    finish(&mut visit, own.sizes.batch, floor);
+    finish(&mut base_visit, base.sizes, floor);
+    finish(&mut visit, own.sizes, floor);
     rig.was_busy();
     Ok(joined(visit, base_visit, None))
 }

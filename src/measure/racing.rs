@@ -43,7 +43,9 @@ impl Block<'_, '_, '_> {
     /// just timed, and another one leads if that fails.
     pub(super) fn race(&mut self, slot: usize, entries: &mut [Entry]) {
         let rounds: Vec<_> = entries.iter().map(|entry| entry.rounds(|visit| &visit.samples)).collect();
-        let race = Race::new(&rounds);
+        let floor = self.session.pool.instrument().floor;
+        let left: Vec<f64> = entries.iter().map(|entry| entry.carried(floor).left.0).collect();
+        let race = Race::new(&rounds).carrying(&left);
         loop {
             let leads = |i: &usize| self.may_lead(&entries[*i]);
             let Some(leader) = race.leader((0..entries.len()).filter(leads)) else { return };

@@ -178,17 +178,18 @@ impl<'a> Rig<'a> {
 
     /// Samples in the form in which they are timed, in one submission. Long ones of a GPU are followed by the sentinel at once: a
     /// clock that fell for the power that they draw may be up again by the time that the host has seen them end.
-    pub(super) fn take_watched(&mut self, subject: &SampledCase, samples: u32) -> Result<Submission, Failure> {
+    pub(super) fn take_watched(&mut self, subject: &SampledCase, batch: u32, samples: u32) -> Result<Submission, Failure> {
         let SampledCase { slot, sizes, .. } = *subject;
-        let is_watched = sizes.sample_time >= LONG_SAMPLE
+        let is_watched = batch == sizes.batch
+            && sizes.sample_time >= LONG_SAMPLE
             && subject.measurand() == Measurand::Pass
             && self.device.info().kind != DeviceKind::Cpu
             && !self.is_cold();
-        let Timer::Device(scale) = self.instrument.timer else { return self.take(slot, sizes.batch, samples) };
+        let Timer::Device(scale) = self.instrument.timer else { return self.take(slot, batch, samples) };
         if !is_watched {
-            return self.take(slot, sizes.batch, samples);
+            return self.take(slot, batch, samples);
         }
-        let mut submission = self.device.sample_then(slot, sizes.batch, samples, self.tools.sentinel)?;
+        let mut submission = self.device.sample_then(slot, batch, samples, self.tools.sentinel)?;
         if let Some((start, end)) = submission.after {
             let sentinel = scale.between(start, end);
             self.after_samples.push(sentinel.0);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::instrument::{self, FLOORS_PER_SAMPLE};
+use super::batch::{PassTime, Target, is_differenced, without_constant};
+use super::instrument;
 use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
 use super::{Instrument, Timer};
@@ -21,11 +22,16 @@ const MAX_SUBMISSION: Nanos = Nanos(100e6);
 /// What a sample of the host's own work takes at least: many times what reading its clock does.
 const HOST_SAMPLE: Nanos = Nanos(100e3);
 
-/// Beyond this many passes per sample nothing is gained: a pass that short is all launch.
-const MAX_BATCH: u32 = 1024;
-
 /// The most samples of one visit. More would only narrow the error within the visit, which isn't the one that counts.
 const MAX_SAMPLES: f64 = 31.0;
+
+/// A visit of samples that are longer, for the sake of what they carry beside passes, has fewer: so many floors together, but so many
+/// samples at least. It takes no longer than one of many short samples.
+const VISIT_FLOORS: f64 = 6400.0;
+const LEAST_SAMPLES: f64 = 5.0;
+
+/// Samples of a single pass in a visit, besides one that is discarded.
+const SHORTS: u32 = 7;
 
 /// Device time may exceed the host's for the same submission by this share, which is how far the two clocks may differ.
 const CLOCKS_AGREE: f64 = 1.01;
@@ -47,6 +53,10 @@ pub struct Sizes {
     pub batch: u32,
     /// Samples per visit, besides one that is discarded.
     pub samples: u32,
+    /// Samples of a single pass, besides one that is discarded, by which what a sample carries beside its passes is taken off; 0
+    /// where it stays in.
+    #[serde(default)]
+    pub shorts: u32,
     /// Samples that one submission may hold.
     pub samples_at_once: u32,
     /// What a sample took when they were chosen.
@@ -55,7 +65,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// One sample of one pass: those of a case of which nothing is known yet.
-    pub const ONE: Self = Self { batch: 1, samples: 1, samples_at_once: 1, sample_time: Duration::ZERO };
+    pub const ONE: Self = Self { batch: 1, samples: 1, shorts: 0, samples_at_once: 1, sample_time: Duration::ZERO };
 
     /// About how long a pass took when they were chosen, where nothing but passes is in a sample: only there cases compare by it.
     pub(super) fn pass_time(&self, case: &Case) -> Option<Duration> {
@@ -78,6 +88,12 @@ pub struct Visit {
     /// Nanoseconds per pass (or what else is measured), a value per sample.
     #[serde(with = "real::list")]
     pub samples: Vec<f64>,
+    /// Samples of a single pass, ns, until what both kinds carry is taken off.
+    #[serde(with = "real::list", default, skip_serializing_if = "Vec::is_empty")]
+    pub shorts: Vec<f64>,
+    /// What a sample took beside its passes, ns, where that was told and taken off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<f64>,
     /// Host time per pass of each submission, ns.
     #[serde(with = "real::list")]
     pub host_times: Vec<f64>,
@@ -114,38 +130,64 @@ impl SampledCase {
     }
 }
 
+/// How sizes are chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizing {
+    /// The time that may be spent on timing the case.
+    pub(super) max_time: Duration,
+    /// Whether only the fastest counts: a sample isn't lengthened then for an error that is below what others are beaten by.
+    pub(super) is_race: bool,
+    /// How long a pass of a rival takes: one sample tells enough of a case that is far slower.
+    pub(super) rival: Option<Duration>,
+    /// Whether one rough look is all that is wanted.
+    pub(super) is_glance: bool,
+}
+
 impl Rig<'_> {
-    /// Chooses passes per sample, so that a sample is at least 100 floors long, and samples per visit, so that the visits of
-    /// all rounds fit the case's time. Where a pass of a rival is known, one sample tells enough of a case that is far slower.
-    pub(super) fn choose_sizes(
-        &mut self,
-        subject: &SampledCase,
-        max_time: Duration,
-        rival: Option<Duration>,
-        is_glance: bool,
-    ) -> Result<Sizes, Failure> {
+    /// Chooses passes per sample, so that what a sample carries beside them can be taken off or is little of it, and samples per visit,
+    /// so that the visits of all rounds fit the case's time.
+    pub(super) fn choose_sizes(&mut self, subject: &SampledCase, sizing: Sizing) -> Result<Sizes, Failure> {
+        let Sizing { max_time, is_race, rival, is_glance } = sizing;
         if !subject.measurand().is_pass() {
             let samples = if subject.measurand() == Measurand::ClockRate { 1 } else { 31 };
             let time = if subject.measurand() == Measurand::ClockRate { max_time } else { Duration::ZERO };
-            return Ok(Sizes { batch: 0, samples, samples_at_once: samples + 1, sample_time: time });
+            return Ok(Sizes { batch: 0, samples, shorts: 0, samples_at_once: samples + 1, sample_time: time });
         }
         let is_hosts = subject.measurand().is_by_host();
         if subject.measurand() != Measurand::HostPass {
             self.warm_up_if_idle(is_glance)?;
         }
-        let target = if is_hosts { HOST_SAMPLE.0 } else { FLOORS_PER_SAMPLE * self.instrument.floor.0 };
+        let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
+        let target = match is_hosts {
+            true => Target::whole(HOST_SAMPLE, MAX_SUBMISSION.0),
+            false => {
+                let longest = if is_race { 0.0 } else { MAX_SUBMISSION.0.min(visit / (LEAST_SAMPLES + 1.0)) };
+                Target::of_floor(self.instrument.floor, MAX_SUBMISSION.0, longest)
+            }
+        };
         let Case { repeat, prepare, .. } = &subject.prepared.case;
         let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
         let mut batch = 1;
         let (mut timed, mut time) = self.least_sample(subject, batch, rival)?;
-        while may_batch && timed < target && batch < MAX_BATCH && 2.0 * time < MAX_SUBMISSION.0 {
-            batch = next_batch(batch, (target / timed).min(MAX_SUBMISSION.0 / time));
+        while may_batch {
+            let passes = f64::from(batch);
+            let next = target.next(batch, PassTime { timed: timed / passes, spent: time / passes });
+            if next == batch {
+                break;
+            }
+            batch = next;
             (timed, time) = self.least_sample(subject, batch, rival)?;
         }
-        let visit = Nanos::from_duration(max_time).0 / f64::from(LAST_ROUND);
-        let samples = whole(visit / time - 1.0, MAX_SAMPLES); // one is discarded
+        let shorts = if is_differenced(batch) && !is_hosts { SHORTS } else { 0 };
+        let most = match batch > 1 && !is_hosts {
+            true => (VISIT_FLOORS * self.instrument.floor.0 / timed).clamp(LEAST_SAMPLES, MAX_SAMPLES),
+            false => MAX_SAMPLES,
+        };
+        // One is discarded, and those of a single pass take as long as another one at most.
+        let beside = if shorts > 0 { 2.0 } else { 1.0 };
+        let samples = whole(visit / time - beside, most);
         let samples_at_once = whole(MAX_SUBMISSION.0 / time, f64::from(samples + 1));
-        Ok(Sizes { batch, samples, samples_at_once, sample_time: Nanos(time).to_duration() })
+        Ok(Sizes { batch, samples, shorts, samples_at_once, sample_time: Nanos(time).to_duration() })
     }
 
     /// What one sample takes, by the timer, but by the host's clock where caches are evicted before it, outside the timestamps; and
@@ -187,14 +229,36 @@ impl Rig<'_> {
             let at_once = if timer == Timer::Host { 1 } else { left.min(subject.sizes.samples_at_once) };
             self.sample_into(&mut visit, subject, at_once)?;
         }
-        finish(&mut visit, subject.sizes.batch, floor);
+        finish(&mut visit, subject.sizes, floor);
         self.was_busy();
         Ok(visit)
     }
 
-    /// Takes samples in one submission, and judges whether they can be right.
+    /// Takes samples in one submission, and in another one those of a single pass that the visit still lacks, but no more than of the
+    /// others. Judges whether they can be right.
     pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &SampledCase, samples: u32) -> Result<(), Failure> {
-        let submission = self.take_watched(subject, samples)?;
+        let Sizes { batch, shorts, .. } = subject.sizes;
+        let (times, host) = self.timed(visit, subject, batch, samples)?;
+        visit.host_times.push(host.0 / (f64::from(batch) * f64::from(samples)));
+        visit.samples.extend(times.iter().map(|time| time.0 / f64::from(batch)));
+        let lacking = (shorts as usize + 1).saturating_sub(visit.shorts.len()).min(samples as usize);
+        let at_once = if subject.timing(&self.instrument).1 == Timer::Host { 1 } else { lacking };
+        for _ in (0..lacking).step_by(at_once.max(1)).filter(|_| shorts > 0) {
+            let (times, _) = self.timed(visit, subject, 1, u32::try_from(at_once).unwrap_or(u32::MAX))?;
+            visit.shorts.extend(times.iter().map(|time| time.0));
+        }
+        Ok(())
+    }
+
+    /// The times of samples of one submission, and what the host saw of that.
+    fn timed(
+        &mut self,
+        visit: &mut Visit,
+        subject: &SampledCase,
+        batch: u32,
+        samples: u32,
+    ) -> Result<(Vec<Nanos>, Nanos), Failure> {
+        let submission = self.take_watched(subject, batch, samples)?;
         let (_, timer) = subject.timing(&self.instrument);
         let times = timer.durations(&submission);
         let host = Nanos::from_duration(submission.host);
@@ -203,10 +267,7 @@ impl Rig<'_> {
             let device = Nanos(times.iter().map(|time| time.0).sum());
             visit.implausible = visit.implausible.take().or_else(|| more_than_the_hosts(device, host));
         }
-        let batch = f64::from(subject.sizes.batch);
-        visit.host_times.push(host.0 / (batch * f64::from(samples)));
-        visit.samples.extend(times.iter().map(|time| time.0 / batch));
-        Ok(())
+        Ok((times, host))
     }
 
     fn sample_floor(&mut self, subject: &SampledCase) -> Result<Visit, Failure> {
@@ -240,11 +301,23 @@ impl Rig<'_> {
     }
 }
 
-/// Discards the first sample, and judges whether the others can be right.
-pub(super) fn finish(visit: &mut Visit, batch: u32, floor: Nanos) {
+/// Discards the first sample, judges whether the others can be right, and takes off what they carry beside their passes, where that
+/// is told.
+pub(super) fn finish(visit: &mut Visit, sizes: Sizes, floor: Nanos) {
     visit.samples.remove(0);
-    let sample = Nanos(stats::median(&visit.samples) * f64::from(batch));
+    let sample = Nanos(stats::median(&visit.samples) * f64::from(sizes.batch));
     visit.implausible = visit.implausible.take().or_else(|| implausible_time(sample, floor));
+    let shorts = std::mem::take(&mut visit.shorts);
+    // The first one is discarded as well.
+    let Some((_, shorts)) = shorts.split_first().filter(|(_, rest)| !rest.is_empty()) else { return };
+    let single = stats::median(shorts);
+    visit.samples.iter_mut().for_each(|time| *time = without_constant(*time * f64::from(sizes.batch), sizes.batch, single));
+    let pass = stats::median(&visit.samples);
+    visit.constant = Some(single - pass);
+    visit.implausible = visit.implausible.take().or_else(|| {
+        let (batch, single) = (sizes.batch, Nanos(single));
+        (pass.is_nan() || pass <= 0.0).then(|| format!("{batch} passes take {sample}, and one takes {single}"))
+    });
 }
 
 #[expect(clippy::cast_precision_loss, reason = "samples are few")]
@@ -277,13 +350,6 @@ fn nothing(what: &str, time: f64) -> Option<String> {
 fn implausible_time(sample: Nanos, floor: Nanos) -> Option<String> {
     let plausible = sample.0.is_finite() && sample.0 > 0.0 && sample.0 >= BELOW_FLOOR * floor.0;
     (!plausible).then(|| format!("a sample takes {sample}, though two timestamps back to back take {floor}"))
-}
-
-/// About so many times the last: a power of two, so that few batch sizes need an empty pass measured; at most sixteen times, since a
-/// time near the floor says little.
-fn next_batch(batch: u32, times: f64) -> u32 {
-    let factor = whole(times, 16.0).max(2).next_power_of_two();
-    (batch * factor).min(MAX_BATCH)
 }
 
 /// Whether one sample of a pass is enough beside a rival's: it is long, so that looking twice costs time, and nothing that

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::plan::{Plan, Planned, case_id};
 use crate::record::{Cell, Record};
-use crate::stats::{self, Interval};
+use crate::stats::Interval;
 use crate::units::Nanos;
 
 /// Of what a search dropped after a first look.
@@ -156,11 +156,12 @@ impl Record {
         self.compile_ms = shader.compile_time.map(|time| time.as_secs_f64() * 1e3);
     }
 
-    /// Takes what was measured alternately with this base.
-    pub fn describe_pair(&mut self, base: &str, pair: &Rounds) {
+    /// Takes what was measured alternately with this base, if it was.
+    pub fn describe_pair(&mut self, base: &str, measured: &Measured) {
+        let Some(pair) = &measured.pair else { return };
         self.pair_base = base.to_owned();
         self.ratio = Some(pair.value());
-        let interval = pair.interval();
+        let interval = measured.pair_interval();
         self.ratio_ci_low = interval.map(|interval| interval.low);
         self.ratio_ci_high = interval.map(|interval| interval.high);
     }
@@ -337,7 +338,7 @@ impl Record {
             self.describe_statistics(case, statistics);
         }
         let (figure, interval) = (measured.value(), measured.interval());
-        self.noise = interval.map(|interval| stats::noise(interval, figure));
+        self.noise = interval.map(|_| measured.noise());
         if case.measurand == Measurand::ClockRate {
             self.headline(figure, interval.map(|Interval { low, high }| (low, high)));
         } else {
@@ -380,6 +381,7 @@ impl Record {
         self.ci_low_ns = interval.map(|interval| interval.low);
         self.ci_high_ns = interval.map(|interval| interval.high);
         self.overhead_ns = measured.overhead.map(|Nanos(time)| time);
+        self.taken_off_ns = measured.carried.taken_off.map(|Nanos(time)| time);
         self.host_time_ns = Some(measured.host_time.0);
     }
 

@@ -88,7 +88,7 @@ columns! {
         unit: text, "Unit of value, value_ci_low and value_ci_high.";
         value_ci_low: real, "Lower end of the 95 % confidence interval of value.";
         value_ci_high: real, "Upper end of the 95 % confidence interval of value.";
-        noise: real in "ratio", "Half the confidence interval over time_ns.";
+        noise: real in "ratio", "Half the confidence interval of the rounds over time_ns: what more of them would lower.";
         quality_flags: text, "Reasons to doubt the figure, joined by `;`: near_floor, launch_bound, noisy, drift, throttled, memory_speed, contended, out_of_bounds, implausible, quirk:NAME.";
         reason: text, "Why there is no figure, what is implausible about it, or why it has no pair, in words.";
         failed_stage: text, "What was under way when a case failed or was skipped: planning, opening, reference, compiling, loading, first_dispatch, sizing, timing or checking; empty where nobody knows.";
@@ -106,10 +106,10 @@ columns! {
         ratio_ci_high: real in "ratio", "Upper end of the 95 % confidence interval of ratio.";
     }
     time {
-        time_ns: real in "ns", "Time per pass: the median of the rounds' medians.";
-        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns.";
+        time_ns: real in "ns", "Time per pass: the median of the rounds' medians. What a sample takes beside its passes was taken off, or may still be in: see taken_off_ns.";
+        ci_low_ns: real in "ns", "Lower end of the 95 % confidence interval of time_ns. Where taken_off_ns is empty it is lower than the rounds say, by the timer's floor over batch: so much of a sample may be no pass's.";
         ci_high_ns: real in "ns", "Upper end of the 95 % confidence interval of time_ns.";
-        round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them.";
+        round_medians_ns: text in "ns", "Per pass, the median of each round, in order, as `PROCESS:NS` joined by `;`: 1:391.5;2:392.25 is a round of process 1, then one of process 2. time_ns is their median. The interval follows from them, and from what samples may carry beside passes.";
         time_min_ns: real in "ns", "Smallest sample, per pass.";
         time_mean_ns: real in "ns", "Mean of the samples, per pass.";
         time_p05_ns: real in "ns", "5 % quantile of the samples, per pass.";
@@ -117,6 +117,7 @@ columns! {
         time_max_ns: real in "ns", "Largest sample, per pass.";
         time_mad_ns: real in "ns", "Median absolute deviation of the samples, per pass, unscaled.";
         overhead_ns: real in "ns", "Time of an empty pass in the same batch form; reported, never subtracted.";
+        taken_off_ns: real in "ns", "What a sample takes beside its passes (timestamps, and the barriers around them), as samples of a single pass beside the others showed: it was taken off each sample before that was divided by its passes. Empty where it stayed in: batches below 8 are long beside it, or can't be told apart from it.";
         host_time_ns: real in "ns", "Time per pass as the host's clock saw it, submission included.";
     }
     how {
@@ -279,7 +280,7 @@ mod tests {
         insta::assert_snapshot!(groups.join("\n"), @"
         result: experiment variant axis_values status value unit value_ci_low value_ci_high noise quality_flags reason failed_stage metric better checked check_note
         comparison: relative relative_to pair_base ratio ratio_ci_low ratio_ci_high
-        time: time_ns ci_low_ns ci_high_ns round_medians_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns overhead_ns host_time_ns
+        time: time_ns ci_low_ns ci_high_ns round_medians_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_max_ns time_mad_ns overhead_ns taken_off_ns host_time_ns
         how: timer processes rounds samples batch stop duration_ms clock_ratio clock_mhz memory_speed_ratio compile_ms pipeline_ms pipeline_cache_hit memory_types statistics registers spill_bytes shared_bytes code_bytes
         work: bytes_per_pass flops_per_pass ops_per_pass items_per_pass gb_per_s gflop_per_s gop_per_s gitems_per_s
         case: row_kind case_id local_size_x local_size_y local_size_z groups_x groups_y groups_z subgroup_size cache validation robustness seed source_hash spirv_hash plan_id plan_cases plan_index

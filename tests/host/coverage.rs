@@ -11,7 +11,6 @@ use lanescope::measure::{
 use lanescope::model::{Case, DeviceInfo, Failure, Preset};
 use lanescope::plan::{Plan, Request};
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
-use lanescope::units::Nanos;
 use lanescope::validate::{Outputs, Verdict};
 
 /// Noise within a visit, and from visit to visit 2.5 times as much.
@@ -26,7 +25,7 @@ const FEW_INTERVALS: usize = 400;
 const AT_ONCE: usize = 50;
 const FEW_AT_ONCE: usize = 2;
 
-fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
+pub fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
     let info = DeviceInfo::mock();
     let setting = Setting { device: &info, queue: None, preset: Preset::Quick, seed: 1 };
     let axes = axes.iter().map(ToString::to_string).collect();
@@ -36,12 +35,12 @@ fn cases(filter: &str, axes: &[&str]) -> Vec<Prepared> {
     plan.iter().filter_map(|planned| prepare(planned.case.ok()?, &mut compiler).ok()).collect()
 }
 
-fn tools() -> ToolCases {
+pub fn tools() -> ToolCases {
     let case = |name: &str| cases(name, &[]).remove(0);
     ToolCases { empty: case("calibration/empty"), sentinel: case("calibration/sentinel"), evictor: None, sweep: None }
 }
 
-fn mock(options: MockOptions, seed: u64) -> Mock {
+pub fn mock(options: MockOptions, seed: u64) -> Mock {
     // What it computes isn't looked at here.
     Mock::new(options, seed, Box::new(|_: &Case| Vec::new()))
 }
@@ -92,14 +91,17 @@ fn usual() -> MockOptions {
     MockOptions { noise: WITHIN, spread: BETWEEN, ..MockOptions::default() }
 }
 
-/// A pass's time as a device without noise shows it, in batches of this size.
-fn truth(case: &Prepared, batch: u32) -> f64 {
+/// A pass's time as a device without noise shows it: what a sample takes more for each pass that it has more.
+pub fn truth(case: &Prepared) -> f64 {
+    const PASSES: u32 = 1000;
     let mut device = mock(MockOptions { noise: 0.0, ..MockOptions::default() }, 0);
     let scale = device.tick_scale().expect("the mock has timestamps");
     let slot = device.load(case).expect("the mock loads everything").slot;
-    let submission = device.sample(slot, batch, 1).expect("the mock samples everything");
-    let Nanos(time) = scale.between(submission.samples[0].0, submission.samples[0].1);
-    time / f64::from(batch)
+    let mut sample = |batch| {
+        let submission = device.sample(slot, batch, 1).expect("the mock samples everything");
+        scale.between(submission.samples[0].0, submission.samples[0].1).0
+    };
+    (sample(PASSES + 1) - sample(1)) / f64::from(PASSES)
 }
 
 /// The share of intervals that hold what they should.
@@ -118,7 +120,7 @@ fn intervals_hold_the_truth_however_early_measuring_stops() {
         let all = measure(&case, max_noise, false, 1, &usual());
         let holds = |measured: &Measured| {
             let interval = measured.interval().expect("there are at least six rounds");
-            let truth = truth(&case, measured.batch);
+            let truth = truth(&case);
             interval.low <= truth && truth <= interval.high
         };
         let covered = share(&all, holds);
@@ -158,7 +160,7 @@ fn intervals_hold_the_truth_where_processes_differ() {
     let options = MockOptions { process: 2.0 * BETWEEN, ..usual() };
     let covered = |processes, max_noise| {
         let all = measure(&case, max_noise, false, processes, &options);
-        let truth = truth(&case, all[0].batch);
+        let truth = truth(&case);
         let covered = share(&all, |measured| measured.interval().is_some_and(|of| of.low <= truth && truth <= of.high));
         println!(
             "{processes} processes, max_noise {max_noise}: {:.1} % of {INTERVALS} intervals hold the truth",

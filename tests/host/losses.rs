@@ -89,7 +89,7 @@ impl Scripted {
     }
 }
 
-const SIZES: Sizes = Sizes { batch: 1, samples: 2, samples_at_once: 3, sample_time: Duration::from_micros(10) };
+const SIZES: Sizes = Sizes { batch: 1, samples: 2, shorts: 0, samples_at_once: 3, sample_time: Duration::from_micros(10) };
 const FINE: Conditions = Conditions { clock: 1.0, lost: None, mhz: None, memory: None };
 
 fn wrong(is_wrong: bool) -> Result<(), Failure> {

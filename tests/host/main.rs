@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod card;
+mod carried;
 mod cases;
 mod catalogue;
 mod cli;
