@@ -169,10 +169,10 @@ impl Rig<'_> {
         let may_batch = *repeat != Repeat::AfterReset && prepare.is_empty() && !self.is_cold();
         let mut batch = 1;
         let (mut timed, mut time) = self.least_sample(subject, batch, rival)?;
-        while may_batch {
+        loop {
             let passes = f64::from(batch);
             let next = target.next(batch, PassTime { timed: timed / passes, spent: time / passes });
-            if next == batch {
+            if !may_batch || next == batch {
                 break;
             }
             batch = next;
@@ -241,10 +241,11 @@ impl Rig<'_> {
         let (times, host) = self.timed(visit, subject, batch, samples)?;
         visit.host_times.push(host.0 / (f64::from(batch) * f64::from(samples)));
         visit.samples.extend(times.iter().map(|time| time.0 / f64::from(batch)));
-        let lacking = (shorts as usize + 1).saturating_sub(visit.shorts.len()).min(samples as usize);
-        let at_once = if subject.timing(&self.instrument).1 == Timer::Host { 1 } else { lacking };
-        for _ in (0..lacking).step_by(at_once.max(1)).filter(|_| shorts > 0) {
-            let (times, _) = self.timed(visit, subject, 1, u32::try_from(at_once).unwrap_or(u32::MAX))?;
+        // One is discarded. By the host's clock `samples` is 1: it sees submissions.
+        let wanted = if shorts > 0 { shorts as usize + 1 } else { 0 };
+        let lacking = u32::try_from(wanted.saturating_sub(visit.shorts.len())).map_or(samples, |lacking| lacking.min(samples));
+        if lacking > 0 {
+            let (times, _) = self.timed(visit, subject, 1, lacking)?;
             visit.shorts.extend(times.iter().map(|time| time.0));
         }
         Ok(())
