@@ -35,9 +35,18 @@ impl CaseSource for These {
     }
 }
 
+/// What a case may take: enough for long samples, and what the quickest run gives it.
+const ENOUGH: Duration = Duration::from_secs(1);
+const LITTLE: Duration = Duration::from_millis(20);
+
 /// Measures these, each next to that base if one is named.
-fn measure(all: &[Prepared], base: Option<&Prepared>, rule: Rule, options: &MockOptions, seed: u64) -> Vec<Measured> {
-    let max_time = Duration::from_secs(1);
+fn measure(
+    all: &[Prepared],
+    base: Option<&Prepared>,
+    (rule, max_time): (Rule, Duration),
+    options: &MockOptions,
+    seed: u64,
+) -> Vec<Measured> {
     let key = |prepared: &Prepared| CaseKey::from_case(&prepared.case);
     let source = || These(all.iter().chain(base).map(|prepared| (key(prepared), prepared.clone())).collect());
     let tools = tools();
@@ -73,8 +82,8 @@ fn no_figure_is_off_by_what_its_samples_carry() {
     let all = linear();
     assert_eq!(all.len(), 19);
     for (timer, options) in [("device", quiet()), ("host", MockOptions { bits: 0, ..quiet() })] {
-        for rule in [Rule::Each, Rule::Race] {
-            let measured = measure(&all, None, rule, &options, 1);
+        for how in [(Rule::Each, ENOUGH), (Rule::Each, LITTLE), (Rule::Race, ENOUGH)] {
+            let measured = measure(&all, None, how, &options, 1);
             for (measured, prepared) in measured.iter().zip(&all).filter(|(measured, _)| measured.interval().is_some()) {
                 let (truth, value) = (truth(prepared), measured.value());
                 assert_eq!(measured.timer.as_str(), timer);
@@ -89,7 +98,7 @@ fn no_figure_is_off_by_what_its_samples_carry() {
 #[test]
 fn with_time_enough_the_figure_itself_is_right() {
     let all = linear();
-    let measured = measure(&all, None, Rule::Each, &quiet(), 2);
+    let measured = measure(&all, None, (Rule::Each, ENOUGH), &quiet(), 2);
     let mut batches = Vec::new();
     for (measured, prepared) in measured.iter().zip(&all) {
         let error = measured.value() / truth(prepared) - 1.0;
@@ -110,7 +119,7 @@ fn with_time_enough_the_figure_itself_is_right() {
 fn the_interval_holds_what_can_not_be_taken_off() {
     let all = cases("calibration/evict", &["evict_bytes=4096,65536,2^20"]);
     assert!(all.len() >= 3);
-    for (measured, prepared) in measure(&all, None, Rule::Each, &quiet(), 3).iter().zip(&all) {
+    for (measured, prepared) in measure(&all, None, (Rule::Each, ENOUGH), &quiet(), 3).iter().zip(&all) {
         let (truth, interval) = (truth(prepared), measured.interval().expect("there are six rounds"));
         assert_eq!((measured.batch, measured.carried.taken_off), (1, None));
         assert!(interval.low <= truth && truth <= interval.high, "{}: {interval:?} for {truth}", prepared.case.point);
@@ -123,8 +132,8 @@ fn the_interval_holds_what_can_not_be_taken_off() {
 #[test]
 fn no_ratio_is_off_by_what_either_side_carries() {
     let all = linear();
-    for base in [&all[0], &all[14], &all[18]] {
-        for (measured, prepared) in measure(&all, Some(base), Rule::Each, &quiet(), 4).iter().zip(&all) {
+    for (base, time) in [0, 14, 18].map(|base| &all[base]).into_iter().flat_map(|base| [(base, ENOUGH), (base, LITTLE)]) {
+        for (measured, prepared) in measure(&all, Some(base), (Rule::Each, time), &quiet(), 4).iter().zip(&all) {
             let pair = measured.pair.as_ref().expect("it was paired");
             let (ratio, truth) = (pair.value(), truth(prepared) / truth(base));
             let interval = measured.pair_interval().expect("there are six rounds");
@@ -139,7 +148,9 @@ fn no_ratio_is_off_by_what_either_side_carries() {
 fn batches_are_the_same_from_run_to_run() {
     let all = linear();
     let options = MockOptions { noise: 0.02, ..MockOptions::default() };
-    let run = |seed| measure(&all, None, Rule::Each, &options, seed).iter().map(|measured| measured.batch).collect::<Vec<_>>();
+    let run = |seed| {
+        measure(&all, None, (Rule::Each, ENOUGH), &options, seed).iter().map(|measured| measured.batch).collect::<Vec<_>>()
+    };
     let first = run(10);
     let flips: usize = (11..16).map(|seed| run(seed).iter().zip(&first).filter(|(one, other)| one != other).count()).sum();
     assert!(flips <= 1, "{flips} of {} batches are others", 5 * all.len());
