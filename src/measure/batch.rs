@@ -5,7 +5,7 @@
 //! device, and is anything between nothing and all of it. So that no figure has an error that its interval doesn't hold:
 //!
 //! - Where a batch has [`DIFFERENCED_FROM`] passes or more, samples of a single pass are taken beside it, and the difference is that of
-//!   passes alone, whatever the constant part is ([`without_constant`]). A single pass adds little to such a batch, neither time nor
+//!   passes alone, whatever the constant part is ([`constant`]). A single pass adds little to such a batch, neither time nor
 //!   noise.
 //! - With fewer passes a difference would be noisy and dear. There a sample lasts [`FLOORS_UNDIVIDED`] floors: the constant part is below
 //!   0.1 % of it.
@@ -23,6 +23,9 @@ pub(super) const DIFFERENCED_FROM: u32 = 8;
 /// The sizes of a batch. Where the constant part is taken off, a sample may be four times as long as it has to be: it has fewer borders.
 /// The largest is one where a pass is all launch.
 const STEPS: [u32; 8] = [1, 2, 4, DIFFERENCED_FROM, 32, 128, 512, 2048];
+
+/// By how many floors the constant part differs from one at most. A sample lasts many more.
+const DISTURBED_FLOORS: f64 = 9.0;
 
 /// How many floors a sample lasts at least where the constant part is taken off: many enough for the timer's own scatter to be small.
 pub const FLOORS_PER_SAMPLE: f64 = 50.0;
@@ -101,9 +104,13 @@ fn rounded(floor: Nanos) -> f64 {
     if floor.0 > 0.0 { floor.0.log2().round().exp2() } else { 0.0 }
 }
 
-/// What one pass takes, of a sample of a batch and one of a single pass: what both take beside their passes is in neither.
-pub(super) fn without_constant(sample: f64, batch: u32, single: f64) -> f64 {
-    (sample - single) / (f64::from(batch) - 1.0)
+/// What samples take beside their passes, of one of a batch and one of a single pass: the difference of the two is that of passes alone.
+/// What is many floors away from the floor is no such part but a disturbance, and goes no further: so the rest is still that of passes.
+/// As far to either side, so that the middle of noisy ones isn't moved.
+pub(super) fn constant(sample: f64, batch: u32, single: f64, floor: Nanos) -> f64 {
+    let pass = (sample - single) / (f64::from(batch) - 1.0);
+    let beyond = DISTURBED_FLOORS * floor.0;
+    (single - pass).max(floor.0 - beyond).min(floor.0 + beyond)
 }
 
 #[cfg(test)]
@@ -192,10 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn the_constant_part_is_in_neither() {
-        for constant in [0.0, 100.0, 3400.0] {
-            let sample = |batch: u32| constant + 500.0 * f64::from(batch);
-            assert!((without_constant(sample(32), 32, sample(1)) - 500.0).abs() < 1e-9);
+    fn the_constant_part_is_told_and_a_disturbance_is_bounded() {
+        for part in [0.0, 100.0, 3400.0] {
+            let sample = |batch: u32| part + 500.0 * f64::from(batch);
+            assert!((constant(sample(32), 32, sample(1), Nanos(FLOOR)) - part).abs() < 1e-9);
         }
+        let disturbed = |single| constant(64e3, 32, single, Nanos(1000.0));
+        assert_eq!([1e6, -1e6].map(disturbed), [10e3, -8e3]);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::batch::{is_differenced, without_constant};
+use super::batch::{constant, is_differenced};
 use super::bench::{
     Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited,
 };
@@ -367,7 +367,8 @@ impl<'a> LocalBench<'a> {
     /// The time of an empty pass in each batch size, visited in each round as the cases are; then works on until the round is long
     /// enough, or tells how much it lacks.
     fn end_round(&mut self, batches: &[u32], stays_busy: bool) -> Result<(Vec<f64>, Duration), Failure> {
-        let (empty, timer) = (self.rig.tools().empty, self.rig.instrument.timer);
+        let empty = self.rig.tools().empty;
+        let &Instrument { timer, floor, .. } = &self.rig.instrument;
         let mut median = |batch| -> Result<f64, Failure> {
             Ok(stats::median(&instrument::repeat(self.rig.device.as_mut(), empty, timer, batch, EMPTY_SAMPLES)?))
         };
@@ -375,10 +376,8 @@ impl<'a> LocalBench<'a> {
         let mut medians = Vec::new();
         for &batch in batches {
             let sample = median(batch)?;
-            medians.push(match is_differenced(batch) {
-                true => without_constant(sample, batch, single),
-                false => sample / f64::from(batch),
-            });
+            let beside = if is_differenced(batch) { constant(sample, batch, single, floor) } else { 0.0 };
+            medians.push((sample - beside) / f64::from(batch));
         }
         self.rig.was_busy();
         let until = self.round_started + ROUND_SPAN.min(self.max_time);
@@ -410,7 +409,7 @@ impl<'a> LocalBench<'a> {
     fn sample(&mut self, place: usize) -> Result<Visit, Failure> {
         let subject = self.case(place)?.subject.clone();
         let mut visit = Visit::default();
-        self.rig.sample_into(&mut visit, &subject, 1)?;
+        self.rig.sample_one_into(&mut visit, &subject)?;
         self.rig.was_busy();
         Ok(visit)
     }

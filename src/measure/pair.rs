@@ -27,7 +27,7 @@ pub(super) fn visit_pair(rig: &mut Rig, own: &SampledCase, base: &SampledCase) -
             both.reverse();
         }
         for (visit, subject) in both {
-            rig.sample_into(visit, subject, 1)?;
+            rig.sample_one_into(visit, subject)?;
         }
     }
     let floor = rig.instrument.floor;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::{PassTime, Target, is_differenced, without_constant};
+use super::batch::{PassTime, Target, constant, is_differenced};
 use super::instrument;
 use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
@@ -66,6 +66,12 @@ pub struct Sizes {
 impl Sizes {
     /// One sample of one pass: those of a case of which nothing is known yet.
     pub const ONE: Self = Self { batch: 1, samples: 1, shorts: 0, samples_at_once: 1, sample_time: Duration::ZERO };
+
+    /// Samples of a single pass that a visit lacks. One more is discarded.
+    fn lacking(&self, visit: &Visit) -> u32 {
+        let wanted = if self.shorts > 0 { self.shorts + 1 } else { 0 };
+        wanted.saturating_sub(u32::try_from(visit.shorts.len()).unwrap_or(u32::MAX))
+    }
 
     /// About how long a pass took when they were chosen, where nothing but passes is in a sample: only there cases compare by it.
     pub(super) fn pass_time(&self, case: &Case) -> Option<Duration> {
@@ -229,26 +235,38 @@ impl Rig<'_> {
             let at_once = if timer == Timer::Host { 1 } else { left.min(subject.sizes.samples_at_once) };
             self.sample_into(&mut visit, subject, at_once)?;
         }
+        loop {
+            let lacking = subject.sizes.lacking(&visit);
+            if lacking == 0 {
+                break;
+            }
+            self.shorts_into(&mut visit, subject, if timer == Timer::Host { 1 } else { lacking })?;
+        }
         finish(&mut visit, subject.sizes, floor);
         self.was_busy();
         Ok(visit)
     }
 
-    /// Takes samples in one submission, and in another one those of a single pass that the visit still lacks, but no more than of the
-    /// others. Judges whether they can be right.
+    /// Takes samples in one submission, and judges whether they can be right.
     pub(super) fn sample_into(&mut self, visit: &mut Visit, subject: &SampledCase, samples: u32) -> Result<(), Failure> {
-        let Sizes { batch, shorts, .. } = subject.sizes;
+        let batch = subject.sizes.batch;
         let (times, host) = self.timed(visit, subject, batch, samples)?;
         visit.host_times.push(host.0 / (f64::from(batch) * f64::from(samples)));
         visit.samples.extend(times.iter().map(|time| time.0 / f64::from(batch)));
-        // One is discarded. By the host's clock `samples` is 1: it sees submissions.
-        let wanted = if shorts > 0 { shorts as usize + 1 } else { 0 };
-        let lacking = u32::try_from(wanted.saturating_sub(visit.shorts.len())).map_or(samples, |lacking| lacking.min(samples));
-        if lacking > 0 {
-            let (times, _) = self.timed(visit, subject, 1, lacking)?;
-            visit.shorts.extend(times.iter().map(|time| time.0));
-        }
         Ok(())
+    }
+
+    /// The same of a single pass, beside the others.
+    fn shorts_into(&mut self, visit: &mut Visit, subject: &SampledCase, samples: u32) -> Result<(), Failure> {
+        let (times, _) = self.timed(visit, subject, 1, samples)?;
+        visit.shorts.extend(times.iter().map(|time| time.0));
+        Ok(())
+    }
+
+    /// Takes one sample, and beside it one of a single pass where the visit lacks one: in alternation with another case.
+    pub(super) fn sample_one_into(&mut self, visit: &mut Visit, subject: &SampledCase) -> Result<(), Failure> {
+        self.sample_into(visit, subject, 1)?;
+        if subject.sizes.lacking(visit) > 0 { self.shorts_into(visit, subject, 1) } else { Ok(()) }
     }
 
     /// The times of samples of one submission, and what the host saw of that.
@@ -312,9 +330,10 @@ pub(super) fn finish(visit: &mut Visit, sizes: Sizes, floor: Nanos) {
     // The first one is discarded as well.
     let Some((_, shorts)) = shorts.split_first().filter(|(_, rest)| !rest.is_empty()) else { return };
     let single = stats::median(shorts);
-    visit.samples.iter_mut().for_each(|time| *time = without_constant(*time * f64::from(sizes.batch), sizes.batch, single));
+    let constant = constant(sample.0, sizes.batch, single, floor);
+    visit.samples.iter_mut().for_each(|time| *time -= constant / f64::from(sizes.batch));
     let pass = stats::median(&visit.samples);
-    visit.constant = Some(single - pass);
+    visit.constant = Some(constant);
     visit.implausible = visit.implausible.take().or_else(|| {
         let (batch, single) = (sizes.batch, Nanos(single));
         (pass.is_nan() || pass <= 0.0).then(|| format!("{batch} passes take {sample}, and one takes {single}"))
