@@ -16,7 +16,13 @@ layout(push_constant) uniform Push {
 
 // What passes leave for each other: how many there were; where each invocation stopped; and what it preloaded.
 layout(set = 0, binding = 0) restrict buffer State { uint state[]; };
-layout(set = 0, binding = 1) restrict readonly buffer Nodes { uint nodes[]; };
+// What is only read and nobody else writes, some drivers load on another way, which may be longer: UNQUALIFIED doesn't say it.
+#ifdef UNQUALIFIED
+#define NODES buffer
+#else
+#define NODES restrict readonly buffer
+#endif
+layout(set = 0, binding = 1) NODES Nodes { uint nodes[]; };
 
 const uint AT = 1;
 

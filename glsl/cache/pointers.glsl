@@ -8,8 +8,9 @@
 // The words of a node that hold the next one's address, its lower half first, behind the two that hold its index and noise.
 const uint POINTER = 2;
 
-// What an address leads to: the next one. Two words hold it, since some drivers crash on pointers that loops carry along.
-layout(buffer_reference, std430, buffer_reference_align = 8) restrict readonly buffer Pointer { uvec2 next; };
+// What an address leads to: the next one. Two words hold it, since some drivers crash on pointers that loops carry along. It isn't
+// declared `restrict readonly`: NVIDIA's driver loads such words on a longer way (link=index_unqualified is the same of indexes).
+layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pointer { uvec2 next; };
 
 // The address of a word of the nodes, which begin at an address.
 uvec2 address_of(uvec2 nodes, uint word) {

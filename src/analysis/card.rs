@@ -184,7 +184,7 @@ impl<'r> OneDevice<'r> {
 
     /// What was inferred of a cache from walks by index, which all devices do.
     fn level(&self, variant: &str) -> Option<&'r Record> {
-        self.of("cache/levels", &[]).find(|row| row.variant == variant && row.is_derived() && !is_by_pointer(row))
+        self.of("cache/levels", &[]).find(|row| row.variant == variant && row.is_derived() && !is_by_other_link(row))
     }
 
     /// Where no levels were inferred, what loads take from sets of a few sizes.
@@ -192,7 +192,7 @@ impl<'r> OneDevice<'r> {
         if self.caches().is_some() {
             return None;
         }
-        let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_pointer(row));
+        let by_index = self.of("cache/latency", &[]).filter(|row| !is_by_other_link(row));
         let measured: BTreeMap<u64, &Record> =
             by_index.filter_map(|row| Some((integer(row, "working_set_bytes")?, row))).collect();
         let step = measured.len().saturating_sub(1).div_ceil(MOST_SIZES - 1).max(1);
@@ -279,9 +279,9 @@ fn bytes(row: &Record) -> String {
     }
 }
 
-/// Whether a row is about a walk from address to address, which not all devices do.
-fn is_by_pointer(row: &Record) -> bool {
-    row.by_axis.get("link").is_some_and(|link| link.to_string() == "pointer")
+/// Whether a row is about a walk in another way than by indexes that are declared as such: addresses aren't there on all devices.
+fn is_by_other_link(row: &Record) -> bool {
+    row.by_axis.get("link").is_some_and(|link| link.to_string() != "index")
 }
 
 fn integer(row: &Record, axis: &str) -> Option<u64> {

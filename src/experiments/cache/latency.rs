@@ -30,7 +30,7 @@ const LINE_BYTES: u64 = 64;
 const PRELOADED_BYTES: (u64, u64) = (2 << 20, 1 << 20);
 
 /// What a node may tell of the next one, the neutral value first.
-const LINKS: &[&str] = &["index", "pointer"];
+const LINKS: &[&str] = &["index", "pointer", "index_unqualified"];
 
 struct Latency;
 
@@ -63,7 +63,13 @@ impl Experiment for Latency {
         // Enough loads to see a fair sample of a large set, few enough that a pass of the slowest takes some 50 ms.
         let hops = if quick { setting.by_class(1_u64 << 15, 1 << 16) } else { setting.by_class(1 << 18, 1 << 16) };
         // The quick overview is about levels, which indexes show as well as pointers do, and on every device.
-        let links = LINKS[..if quick { 1 } else { LINKS.len() }].iter().copied();
+        // The third is for whoever asks what the declaration of a buffer costs.
+        let links = match setting.preset {
+            Preset::Quick => 1,
+            Preset::Default => 2,
+            Preset::Thorough => LINKS.len(),
+        };
+        let links = LINKS[..links].iter().copied();
         vec![
             Axis::new("working_set_bytes", "memory that the walk leads through", AxisKind::AtLeast(64), sizes(setting)),
             Axis::new("line_bytes", "bytes from node to node", AxisKind::Numbers(&[16, 32, 64, 128, 256]), [LINE_BYTES]),
@@ -84,7 +90,11 @@ impl Experiment for Latency {
         let chain = Chain { seed: config.seed(), nodes: nodes(config.point), stride: line / 4, detour: 0, places: 1 };
         let preloads = bytes <= config.setting.by_class(PRELOADED_BYTES.0, PRELOADED_BYTES.1);
         let preloaded = if preloads { chain.nodes } else { 0 };
-        let link = if config.choice("link") == LINKS[0] { Link::Index } else { Link::Pointer };
+        let link = match config.choice("link") {
+            "pointer" => Link::Pointer,
+            "index_unqualified" => Link::UnqualifiedIndex,
+            _ => Link::Index,
+        };
         chase::build(self.name(), config, Walk { chain, link, hops, preloaded, sweep: Sweep::of_nodes(chain) })
     }
 

@@ -36,6 +36,8 @@ const NO_BASE: [u32; 2] = [0; 2];
 pub(in crate::experiments) enum Link {
     /// The index of its first word.
     Index,
+    /// The same, but the shader doesn't declare that the nodes are only read and have no other name.
+    UnqualifiedIndex,
     /// Where it is in memory. Nodes have four words at least.
     Pointer,
 }
@@ -91,10 +93,11 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
     }
     let iterations = hops / HOPS_PER_ITERATION;
     let source = match link {
-        Link::Index => "cache/chase.comp",
+        Link::Index | Link::UnqualifiedIndex => "cache/chase.comp",
         Link::Pointer => "cache/chase_pointers.comp",
     };
     let walker = kernel(source, LOCAL_SIZE, chain)?.constant("ITERATIONS", Scalar::U32(u32_of(iterations)?));
+    let walker = if link == Link::UnqualifiedIndex { walker.define("UNQUALIFIED", "") } else { walker };
     let sweeper = kernel("cache/sweep.comp", SWEEP_LOCAL_SIZE, sweep.chain())?;
     let count = u32_of(sweep.count)?;
 
@@ -108,7 +111,7 @@ pub(in crate::experiments) fn build(experiment: &str, config: &Config, walk: Wal
     case.prepare(|case| case.dispatch(sweeper, [1, 1, 1], &[count]));
     let push = [u32_of(chain.after(0))?, u32_of(preloaded)?, 1];
     match link {
-        Link::Index => case.dispatch(walker, [1, 1, 1], &push),
+        Link::Index | Link::UnqualifiedIndex => case.dispatch(walker, [1, 1, 1], &push),
         Link::Pointer => {
             config.require(&[Feature::BufferDeviceAddress])?;
             let pointer = case.kernel(kernel("cache/point.comp", POINT_LOCAL_SIZE, chain)?, &[nodes]);
