@@ -16,7 +16,7 @@ layout(push_constant) uniform Push {
 
 // What passes leave for each other: how many there were; where each invocation stopped; and what it preloaded.
 layout(set = 0, binding = 0) restrict buffer State { uint state[]; };
-// What is only read and nobody else writes, some drivers load on another way, which may be longer: UNQUALIFIED doesn't say it.
+// Drivers may load in another way what is only read and nobody else writes: UNQUALIFIED doesn't say that it is so.
 #ifdef UNQUALIFIED
 #define NODES buffer
 #else

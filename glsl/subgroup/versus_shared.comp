@@ -5,7 +5,8 @@
 
 // The job (REDUCE, SCAN or BROADCAST) and who does it (BY_SUBGROUP, or else workgroup memory) are macros: they change what a device
 // must be able to do, and some drivers would wait at a barrier in a branch that a specialization constant closes. So is ALONE,
-// where a workgroup has but one subgroup. UNROLLED has the steps of tree and scan one after the other, without a loop.
+// where a workgroup has but one subgroup. UNROLLED, which is the workgroup's size, has the steps of tree and scan one
+// after the other, without a loop.
 #ifdef BY_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #ifdef BROADCAST
@@ -116,20 +117,61 @@ uint self() {
 // Two rows, so that what a step reads isn't what the next one writes.
 shared uint slots[2][SIZE];
 
-#ifdef UNROLLED
-#define STEPS [[unroll]]
-#else
-#define STEPS
-#endif
-
 #if defined(REDUCE)
 
 #ifdef UNROLLED
-// The same in one comparison with a number that the compiler knows.
-#define HAS_PARTNER (own < min(half_size, SIZE - half_size))
-#else
-#define HAS_PARTNER (own < half_size && own + half_size < SIZE)
+
+// A step of the tree: as many as `half_size` add what lies so far behind them, if there is something.
+void add_upper_half(uint row, uint own, uint half_size) {
+    if (own < min(half_size, SIZE - half_size)) {
+        slots[row][own] += slots[row][own + half_size];
+    }
+    barrier();
+}
+
+// The tree, with steps as the size has them: UNROLLED is that size, and at most 2048.
+uint job(uint x, uint number) {
+    const uint row = number & 1u;
+    const uint own = self();
+    slots[row][own] = x;
+    barrier();
+#if UNROLLED > 1024
+    add_upper_half(row, own, 1024u);
 #endif
+#if UNROLLED > 512
+    add_upper_half(row, own, 512u);
+#endif
+#if UNROLLED > 256
+    add_upper_half(row, own, 256u);
+#endif
+#if UNROLLED > 128
+    add_upper_half(row, own, 128u);
+#endif
+#if UNROLLED > 64
+    add_upper_half(row, own, 64u);
+#endif
+#if UNROLLED > 32
+    add_upper_half(row, own, 32u);
+#endif
+#if UNROLLED > 16
+    add_upper_half(row, own, 16u);
+#endif
+#if UNROLLED > 8
+    add_upper_half(row, own, 8u);
+#endif
+#if UNROLLED > 4
+    add_upper_half(row, own, 4u);
+#endif
+#if UNROLLED > 2
+    add_upper_half(row, own, 2u);
+#endif
+#if UNROLLED > 1
+    add_upper_half(row, own, 1u);
+#endif
+    return slots[row][0];
+}
+
+#else
 
 // A tree: in each step, half as many add what the other half has.
 uint job(uint x, uint number) {
@@ -137,8 +179,8 @@ uint job(uint x, uint number) {
     const uint own = self();
     slots[row][own] = x;
     barrier();
-    STEPS for (uint half_size = SIZE > 1u ? 1u << findMSB(SIZE - 1u) : 0u; half_size > 0u; half_size /= 2u) {
-        if (HAS_PARTNER) {
+    for (uint half_size = SIZE > 1u ? 1u << findMSB(SIZE - 1u) : 0u; half_size > 0u; half_size /= 2u) {
+        if (own < half_size && own + half_size < SIZE) {
             slots[row][own] += slots[row][own + half_size];
         }
         barrier();
@@ -146,7 +188,15 @@ uint job(uint x, uint number) {
     return slots[row][0];
 }
 
+#endif
+
 #elif defined(SCAN)
+
+#ifdef UNROLLED
+#define STEPS [[unroll]]
+#else
+#define STEPS
+#endif
 
 // Each adds what lies 1, 2, 4 and so on before it (Hillis and Steele: Data Parallel Algorithms, 1986).
 uint job(uint x, uint number) {

@@ -16,6 +16,9 @@ const BY_SUBGROUP: &str = "subgroup";
 const BY_SHARED: &str = "shared";
 const UNROLLED: &str = "shared_unrolled";
 
+/// Invocations for which the shader has the steps written out.
+const MOST_UNROLLED: u64 = 1 << 11;
+
 /// More would keep the twin busy for minutes, and outlast the loops of some drivers.
 const MOST_JOBS: u64 = 1 << 12;
 
@@ -71,7 +74,10 @@ impl Experiment for VersusShared {
             UNROLLED if job == "broadcast" => {
                 return Err(Skip::new("a broadcast has no loop: the variant `shared` is all of it"));
             }
-            UNROLLED => kernel.define("UNROLLED", ""),
+            UNROLLED if local_size > MOST_UNROLLED => {
+                return Err(Skip::new(format!("steps are written out for at most {MOST_UNROLLED} invocations")));
+            }
+            UNROLLED => kernel.define("UNROLLED", &local_size.to_string()),
             _ => kernel,
         };
         let (groups, invocations) = config.grid(config.integer("groups"));
