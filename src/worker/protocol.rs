@@ -52,7 +52,7 @@ pub enum Reply {
     /// It can't be opened.
     Refused(Failure),
     /// To an item of the order.
-    Answer(Answer),
+    Answer(Box<Answer>),
     /// The order is carried out.
     Done,
     /// The device is lost, or hangs: the worker ends without touching it again.
@@ -138,8 +138,8 @@ mod tests {
         let lost = Failure::new(crate::model::Status::DeviceLost, "gone\nand \"lost\"");
         let replies = [
             Reply::Hello(Box::default()),
-            Reply::Answer(Answer::Visited(Ok(visited))),
-            Reply::Answer(Answer::Checked(Err(lost.clone()))),
+            Reply::Answer(Box::new(Answer::Visited(Ok(visited)))),
+            Reply::Answer(Box::new(Answer::Checked(Err(lost.clone())))),
             Reply::Done,
             Reply::Lost(lost),
         ];

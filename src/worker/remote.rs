@@ -189,7 +189,8 @@ impl Bench for RemoteBench {
         loop {
             let limit = self.limit(&order, answered);
             match self.worker.hear(limit) {
-                Ok(Reply::Answer(mut item)) => {
+                Ok(Reply::Answer(item)) => {
+                    let mut item = *item;
                     if let Answer::Loaded(loading) = &mut item {
                         self.add_log(loading);
                     }

@@ -64,7 +64,7 @@ pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
 /// Carries out an order, which has this number, unless it is halted meanwhile.
 fn carry_out(bench: &mut LocalBench, order: Order, number: u64, halted: &AtomicU64) -> Result<(), Loss> {
     bench.carry_out(order, &mut |answer| {
-        let said = protocol::write(&mut io::stdout().lock(), &Reply::Answer(answer));
+        let said = protocol::write(&mut io::stdout().lock(), &Reply::Answer(Box::new(answer)));
         let goes_on = said.is_ok() && halted.load(Ordering::Relaxed) < number;
         if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })

@@ -100,6 +100,15 @@ fn another_card_of_one_kind_is_no_change() {
     assert!(count(&all, "same") >= 140, "{}", count(&all, "same"));
 }
 
+/// One card by today's way to time, which takes off what samples hold beside passes.
+#[test]
+fn one_card_measured_twice_in_todays_way_has_no_verdict_of_a_change() {
+    let files = [4, 5].map(|i| data(&format!("nvidia-h100-overview-{i}.csv")));
+    let cases = cases(&succeeded(&["compare", &files[0], &files[1], "--all", "--format", "csv"]).out);
+    assert_eq!(["slower", "faster", "broken", "missing", "new"].map(|verdict| count(&cases, verdict)), [0; 5]);
+    assert!(count(&cases, "same") >= 160, "{}", count(&cases, "same"));
+}
+
 #[test]
 fn one_card_measured_twice_has_no_verdict_of_a_change() {
     let [one, other] = twice();

@@ -77,7 +77,7 @@ impl Experiment for VersusShared {
             UNROLLED if local_size > MOST_UNROLLED => {
                 return Err(Skip::new(format!("steps are written out for at most {MOST_UNROLLED} invocations")));
             }
-            UNROLLED => kernel.define("UNROLLED", &local_size.to_string()),
+            UNROLLED => kernel.define("UNROLLED", local_size),
             _ => kernel,
         };
         let (groups, invocations) = config.grid(config.integer("groups"));
