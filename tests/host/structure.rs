@@ -244,6 +244,33 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The lines that a merge leaves where two sides differ.
+fn unmerged(text: &str) -> Vec<usize> {
+    let is_mark = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
+    (1..).zip(text.lines()).filter(|(_, line)| is_mark(line)).map(|(number, _)| number).collect()
+}
+
+/// Documents too, which no compiler reads.
+#[test]
+fn no_merge_is_left_halfway() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut texts: Vec<PathBuf> = ["README.md", "CHANGELOG.md"].map(|name| root.join(name)).into();
+    texts.extend(
+        ["src", "glsl"]
+            .iter()
+            .flat_map(|folder| ["md", "toml", "comp", "glsl"].map(|ending| files(&root.join(folder), ending)))
+            .flatten(),
+    );
+    texts.extend(files(&root.join("tests"), "toml"));
+    let faults: Vec<_> = texts
+        .iter()
+        .map(|path| (path, unmerged(&fs::read_to_string(path).unwrap())))
+        .filter(|(_, lines)| !lines.is_empty())
+        .collect();
+    assert!(texts.len() > 100 && faults.is_empty(), "{faults:#?}");
+    assert_eq!(unmerged("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> 123\n"), [2, 6]);
+}
+
 // ---- which stage imports which --------------------------------------------------------------------------------------------
 
 fn import_faults(source: &Source) -> Vec<String> {
