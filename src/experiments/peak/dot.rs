@@ -44,7 +44,7 @@ impl Experiment for Dot {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let ops = if setting.preset == Preset::Quick { &OPS[..1] } else { OPS };
-        // Code of eight chains is longer than an H100's cache for instructions holds, and a sixth slower.
+        // Eight chains are a sixth slower on an H100, probably since their code is longer than its cache for instructions holds.
         let few = [setting.by_class(8_u64, 4)];
         let chains: &[u64] = if setting.preset == Preset::Thorough { &[1, 2, 4, 8] } else { &few };
         vec![
