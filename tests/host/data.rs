@@ -194,7 +194,9 @@ fn derived_rows_follow_from_the_others() {
             let derived = rows.into_iter().filter(|row| row.row_kind == "derived").map(|row| (row.case_id.clone(), row));
             derived.collect::<BTreeMap<String, Record>>().into_values().collect::<Vec<Record>>()
         };
-        let [kept, merged] = [derived(rows(name)), derived(crate::support::rows_of(&merged))];
+        let [kept, mut merged] = [derived(rows(name)), derived(crate::support::rows_of(&merged))];
+        // A file that is older than a derivation has none of its rows.
+        merged.retain(|row| kept.iter().any(|kept| kept.experiment == row.experiment));
         assert_eq!(kept.len(), merged.len(), "{name}");
         for (kept, merged) in kept.iter().zip(&merged) {
             let figures = |row: &Record| [row.value, row.value_ci_low, row.value_ci_high];

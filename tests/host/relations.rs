@@ -15,7 +15,7 @@ fn transposed(filters: &[&str]) -> Vec<Record> {
 #[test]
 fn variants_are_relative_to_the_first_of_the_ladder_at_the_same_point() {
     let rows = transposed(&["algo/transpose"]);
-    let measured: Vec<&Record> = rows.iter().filter(|row| row.status == "ok").collect();
+    let measured: Vec<&Record> = rows.iter().filter(|row| row.status == "ok" && row.row_kind == "measured").collect();
     assert!(measured.len() >= 8, "{}", measured.len());
     for row in measured {
         let base = rows.iter().find(|base| base.case_id == row.relative_to).unwrap();
@@ -23,6 +23,19 @@ fn variants_are_relative_to_the_first_of_the_ladder_at_the_same_point() {
         assert_eq!(row.relative, Some(row.value.unwrap() / base.value.unwrap()));
         assert_eq!(row.variant == "naive", row.relative_to == row.case_id);
     }
+}
+
+#[test]
+fn a_ladder_tells_its_best_rung() {
+    let rows = transposed(&["algo/transpose"]);
+    let [gain] = &rows.iter().filter(|row| row.experiment == "algo/ladder").collect::<Vec<_>>()[..] else { panic!("not one") };
+    let of = |is: &dyn Fn(&Record) -> bool| {
+        let times = rows.iter().filter(|row| row.row_kind == "measured" && is(row)).filter_map(|row| row.time_ns);
+        times.fold(f64::INFINITY, f64::min)
+    };
+    assert_eq!(gain.value, Some(of(&|row| row.variant == "naive") / of(&|_| true)));
+    assert_eq!((gain.variant.as_str(), gain.axis_values.as_str()), ("algo/transpose", "matrix_size=64"));
+    assert!(gain.check_note.contains("the best of "), "{}", gain.check_note);
 }
 
 /// What others are compared with comes first, so that it is finished when they are written.
@@ -58,7 +71,7 @@ fn a_variant_alone_has_no_base() {
 #[test]
 fn variants_are_paired_with_their_base() {
     let rows = measured(&[&["algo/transpose", "--paired", "-a", "local_size_y=8", "-d", "mock"], &TRANSPOSE[..]].concat());
-    for row in rows.iter().filter(|row| row.status == "ok") {
+    for row in rows.iter().filter(|row| row.status == "ok" && row.row_kind == "measured") {
         assert_eq!(row.pair_base.is_empty(), row.variant == "naive", "{}", row.variant);
         let base = rows.iter().find(|base| base.variant == "naive" && base.axis_values == row.axis_values).unwrap();
         assert!(row.variant == "naive" || row.pair_base == base.case_id);

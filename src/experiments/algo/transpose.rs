@@ -1,9 +1,10 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
+use crate::experiments::common::ladder::{self, Ladder};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip,
-    SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, DeviceInfo, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar,
+    Sequence, Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -17,11 +18,15 @@ const BEYOND_CACHES: u64 = 1 << 28;
 /// and eight words are few registers.
 const MOST_STAGES: u32 = 3;
 
+/// What its variants gain.
+const LADDER: Ladder =
+    Ladder { experiment: "algo/transpose", first: "naive", choices: &["local_size_x", "local_size_y", "tile"] };
+
 struct Transpose;
 
 impl Experiment for Transpose {
     fn name(&self) -> &'static str {
-        "algo/transpose"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -33,7 +38,15 @@ impl Experiment for Transpose {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some("naive")
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

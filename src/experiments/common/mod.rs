@@ -9,6 +9,7 @@ pub(in crate::experiments) mod elements;
 pub(in crate::experiments) mod grid;
 pub(in crate::experiments) mod issue;
 pub(in crate::experiments) mod knee;
+pub(in crate::experiments) mod ladder;
 pub(in crate::experiments) mod lanes;
 pub(in crate::experiments) mod ledger;
 pub(in crate::experiments) mod levels;

@@ -1,0 +1,127 @@
+//! Ladders: variants of one problem, from the first idea to a good one. What does the best of them gain over the first?
+
+use std::collections::BTreeMap;
+
+use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::units;
+
+/// Under which name ladders are told.
+pub const NAME: &str = "algo/ladder";
+
+/// A ladder.
+pub struct Ladder {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// The variant that it begins with.
+    pub first: &'static str,
+    /// The axes that a program may choose freely, such as the workgroup's size. All others are the problem.
+    pub choices: &'static [&'static str],
+}
+
+impl Ladder {
+    /// For each problem, how many times as fast the best of all rows is as the best of the first variant.
+    pub fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut problems: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.cache == Cache::Warm) {
+            problems.entry(row.point.without(self.choices)).or_default().push(row);
+        }
+        problems.into_iter().map(|(point, rows)| self.gain(point, &rows)).collect()
+    }
+
+    fn gain(&self, point: Point, rows: &[&Finished]) -> Derived {
+        let fastest = |all: &mut dyn Iterator<Item = &Finished>| all.min_by(|a, b| a.time.total_cmp(&b.time)).cloned();
+        let first = fastest(&mut rows.iter().copied().filter(|row| row.variant == self.first));
+        let best = fastest(&mut rows.iter().copied());
+        let is_one = rows.iter().all(|row| row.variant == self.first);
+        let (figure, note) = match (first, best) {
+            (Some(first), Some(best)) if !is_one => (Ok(ratio(&first, &best)), self.note(&first, &best, rows.len())),
+            (None, _) => (
+                Err(Untold::TooFew(format!("no row of the first variant: run {}:{} as well", self.experiment, self.first))),
+                String::new(),
+            ),
+            _ => (
+                Err(Untold::TooFew(format!("only {} was measured: run its other variants as well", self.first))),
+                String::new(),
+            ),
+        };
+        Derived {
+            experiment: NAME,
+            variant: self.experiment,
+            point,
+            metric: "gain",
+            unit: "ratio",
+            better: "higher",
+            figure,
+            note,
+        }
+    }
+
+    fn note(&self, first: &Finished, best: &Finished, rows: usize) -> String {
+        let choice = |row: &Finished| {
+            let chosen = row.point.iter().filter(|(axis, _)| self.choices.contains(axis));
+            let chosen: Vec<String> = chosen.map(|(axis, value)| format!("{axis}={value}")).collect();
+            format!("{} {} ({})", row.variant, chosen.join(";"), units::time(row.time, None))
+        };
+        format!("{}, the best of {rows} rows, over {}", choice(best), choice(first))
+    }
+}
+
+/// How many times as fast one row is as another.
+fn ratio(first: &Finished, best: &Finished) -> Figure {
+    let (first_low, first_high) = first.rate_ends(1.0);
+    let (best_low, best_high) = best.rate_ends(1.0);
+    let is_known = first.interval.is_some() && best.interval.is_some();
+    let value = first.time / best.time;
+    // A row is as fast as itself.
+    let interval = if first.case_id == best.case_id { (1.0, 1.0) } else { (best_low / first_high, best_high / first_low) };
+    Figure { value, interval: is_known.then_some(interval) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LADDER: Ladder = Ladder { experiment: "algo/example", first: "naive", choices: &["local_size_x"] };
+
+    fn row(variant: &str, n: u64, local_size: u64, time: f64) -> Finished {
+        Finished {
+            variant: variant.to_owned(),
+            point: Point::new([("local_size_x".into(), local_size.into()), ("n".into(), n.into())]),
+            case_id: format!("c{variant}{n}{local_size}"),
+            time,
+            interval: Some((time - 1.0, time + 1.0)),
+            ..Finished::default()
+        }
+    }
+
+    #[test]
+    fn each_problem_has_its_best_rung() {
+        let rows = [
+            row("naive", 8, 32, 400.0),
+            row("naive", 8, 64, 300.0),
+            row("tiled", 8, 32, 100.0),
+            row("tiled", 8, 64, 150.0),
+            row("naive", 9, 32, 50.0),
+            row("tiled", 9, 32, 60.0),
+        ];
+        let told = LADDER.derive(&rows);
+        let [large, small] = &told[..] else { panic!("{told:?}") };
+        let figure = large.figure.as_ref().unwrap();
+        assert_eq!((large.variant, large.point.integer("n"), figure.value), ("algo/example", 8, 3.0));
+        let (low, high) = figure.interval.unwrap();
+        assert!((low - 299.0 / 101.0).abs() < 1e-9 && (high - 301.0 / 99.0).abs() < 1e-9, "{low} {high}");
+        assert_eq!(large.note, "tiled local_size_x=32 (100 ns), the best of 4 rows, over naive local_size_x=64 (300 ns)");
+        // Where the first rung is the best one, nothing is gained, and that is sure.
+        assert_eq!(small.figure, Ok(Figure { value: 1.0, interval: Some((1.0, 1.0)) }));
+    }
+
+    #[test]
+    fn a_ladder_needs_its_first_rung_and_another() {
+        let lacking = |rows: &[Finished]| LADDER.derive(rows)[0].lacking().unwrap().to_owned();
+        assert!(lacking(&[row("tiled", 8, 32, 1.0)]).contains("run algo/example:naive"));
+        assert!(lacking(&[row("naive", 8, 32, 1.0)]).contains("only naive"));
+        assert!(LADDER.derive(&[]).is_empty());
+        let cold = Finished { cache: Cache::Cold, ..row("naive", 8, 32, 1.0) };
+        assert!(LADDER.derive(&[cold]).is_empty());
+    }
+}
