@@ -229,6 +229,14 @@ impl<'a> Expected<'a> {
         }
     }
 
+    /// Has the twin compute what it looks up. It may share that among all processors: so it is asked before they share the
+    /// comparison, where each would wait for the one that computes, and that one for what they had yet to do.
+    fn prepare(&self) {
+        if self.elements > 0 {
+            self.bits(0);
+        }
+    }
+
     fn show(&self, bits: u32) -> String {
         match self.at {
             At::Word(_) => format!("{bits:#010x}"),
@@ -286,6 +294,7 @@ impl Output<'_> {
             self.bytes.get(start..start + 4).map(|bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
         };
         let is_wrong = |index: &u64| element(*index).is_none_or(|got| !expected.accepts(got, *index));
+        expected.prepare();
         let missing_or_more = (self.bytes.len() as u64).abs_diff(expected.elements * 4).div_ceil(4);
         // Two passes only where something is wrong: the first wrong element costs order.
         let wrong = (0..expected.elements).into_par_iter().filter(is_wrong).count() as u64;
@@ -320,6 +329,17 @@ mod tests {
         let Err(mismatch) = compare(&bytes(&[1, 9, 3, 9]), &expected) else { panic!("wrong words pass") };
         assert_eq!((mismatch.at.clone(), mismatch.wrong, mismatch.total), (Position::Element(1), 2, 4));
         assert_eq!(mismatch.to_string(), "out[1] is 0x00000009, should be 0x00000002 (2 of 4 elements are wrong)");
+    }
+
+    /// From one of the threads that share the comparison, it could have to wait for itself.
+    #[test]
+    fn what_a_twin_computes_beforehand_it_may_share_among_all_processors() {
+        let twin = || {
+            assert_eq!(rayon::current_thread_index(), None, "asked for by a thread that compares");
+            let sum: u32 = (0..1000_u32).into_par_iter().sum();
+            move |i| sum + u32::try_from(i).unwrap()
+        };
+        assert_eq!(compare(&bytes(&[499_500, 499_501]), &Expected::words_from(2, twin)), Ok(()));
     }
 
     #[test]
