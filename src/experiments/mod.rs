@@ -266,6 +266,8 @@ pub mod peak {
 
 /// Experiments of the family `algo`.
 pub mod algo {
+    pub mod argmax;
+    pub mod reduce;
     pub mod transpose;
 }
 
@@ -301,7 +303,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose;
+        algo: transpose, reduce, argmax;
     }
     derivations {
         peak: summary, share;

@@ -14,6 +14,7 @@ pub(in crate::experiments) mod lanes;
 pub(in crate::experiments) mod ledger;
 pub(in crate::experiments) mod levels;
 pub(in crate::experiments) mod products;
+pub(in crate::experiments) mod reduction;
 pub(in crate::experiments) mod ring;
 pub(in crate::experiments) mod stepped;
 pub(in crate::experiments) mod submissions;

@@ -1,0 +1,167 @@
+//! `algo/argmax`: what brings the search for the largest value, and for where it is, to the speed of memory?
+
+use rayon::prelude::*;
+
+use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Feature, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip, Traffic, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Argmax;
+
+/// The rungs of the ladder.
+const RUNGS: &[&str] = &["atomics", "tree", "subgroup", "vector"];
+
+/// The values of the axis `data`.
+const DATA: &[&str] = &["random", "ascending"];
+
+/// Words of a key.
+const KEY: u64 = 2;
+
+struct Argmax;
+
+impl Experiment for Argmax {
+    fn name(&self) -> &'static str {
+        "algo/argmax"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        RUNGS
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["atomics", "vector"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("atomics")
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        axes(setting, false)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        axes(setting, variant == "vector")
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let (words, count) = (padded(n)?, u32_of(n)?);
+        let values = values(config, n, words);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let key = move || {
+            let key = largest_key(n, |i| values.word(i));
+            move |word| halves(key)[usize::from(word > 0)]
+        };
+        let result = case.output("result", Expected::words_from(KEY, key));
+        let source = case.input("source", words, values);
+        let items = config.integer("items");
+        let width = if config.variant == "vector" { VECTOR } else { 1 };
+        let elements = dealt(n.div_ceil(width), width, config)?;
+        if config.variant == "atomics" {
+            config.require(&[Feature::Int64, Feature::BufferInt64Atomics])?;
+            case.fill(result, 0);
+            case.barrier();
+            let kernel = taking("algo/argmax_atomics.comp", items, config);
+            case.run(kernel, &[result, source], elements.groups, &[count]);
+        } else {
+            let of = |shader, elements| taking(shader, elements, config);
+            let [first, later] = match config.variant {
+                "tree" => ["algo/argmax_tree.comp"; 2].map(|shader| Ok(of(shader, items))),
+                "subgroup" => ["algo/argmax_subgroup.comp"; 2].map(|shader| by_subgroups(of(shader, items), config)),
+                _ => [
+                    by_subgroups(of("algo/argmax_vector.comp", items / width).define("VECTORS", ""), config),
+                    by_subgroups(of("algo/argmax_subgroup.comp", items), config),
+                ],
+            };
+            let (first, later) = (first?, later?.define("KEYS", ""));
+            let kernel = |is_first: bool| if is_first { first.clone() } else { later.clone() };
+            Rounds { source, elements, count, words: KEY, result }.dispatch(&mut case, config, kernel)?;
+        }
+        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        reduction::traffic(case)
+    }
+}
+
+fn axes(setting: &Setting, is_wide: bool) -> Vec<Axis> {
+    let items: &[u64] = match setting.preset {
+        Preset::Quick => setting.by_class(&[16], &[64]),
+        Preset::Default => setting.by_class(&[4, 16], &[16, 64]),
+        Preset::Thorough => &[1, 4, 16, 32, 64],
+    };
+    let data = if setting.preset == Preset::Quick { &DATA[..1] } else { DATA };
+    let data = Axis::new("data", "in which order the values come", AxisKind::Choices(DATA), data.iter().copied());
+    [vec![data], reduction::axes(setting, items, is_wide)].concat()
+}
+
+/// `n` values, and those that only fill the buffer. `random` ones are so few different ones that about 16 are alike, the largest as
+/// well. Each of the `ascending` ones is larger than all before it.
+fn values(config: &Config, n: u64, words: u64) -> Sequence {
+    if config.choice("data") == "ascending" {
+        return Sequence::Shuffled(Shuffled { seed: config.seed(), n: words, block: 1 });
+    }
+    // As whole numbers, the words of floats are any: up to 20 bits of them differ.
+    let magnitude = u32::try_from(n / 32).unwrap_or(u32::MAX).clamp(1, 1 << 19);
+    Sequence::WholeFloats { seed: config.seed(), magnitude }
+}
+
+/// The largest key of so many values: the value in its upper half, and in its lower one its index with all bits inverted, so that of
+/// equal values the first one has the largest key.
+fn largest_key(n: u64, value: impl Fn(u64) -> u32 + Sync) -> u64 {
+    let key = |i: u64| (u64::from(value(i)) << 32) | (u64::from(u32::MAX) - i);
+    (0..n).into_par_iter().map(key).max().unwrap_or_default()
+}
+
+/// The words of a key as they lie in memory, the lower one first.
+#[expect(clippy::cast_possible_truncation, reason = "half of a key is meant")]
+fn halves(key: u64) -> [u32; 2] {
+    [key as u32, (key >> 32) as u32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn of_equal_values_the_first_is_the_largest() {
+        let values = [3, 9, 2, 9, 9, 0];
+        let key = largest_key(6, |i| values[usize::try_from(i).unwrap()]);
+        assert_eq!(halves(key), [!1, 9]);
+        assert_eq!(halves(largest_key(1, |_| 0)), [!0, 0]);
+    }
+
+    /// A device that took another one of the equal ones would be wrong, and be seen.
+    #[test]
+    fn random_values_have_ties_and_ascending_ones_end_with_the_largest() {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        for n in [100_u64, 1000, 65_536, 100_003] {
+            let words = |data: &'static str| {
+                let point = Point::new([("data".into(), data.into())]);
+                let values = values(&Config::new("", &point, &setting), n, n.next_multiple_of(VECTOR));
+                (0..n).map(move |i| values.word(i)).collect::<Vec<u32>>()
+            };
+            let (random, ascending) = (words("random"), words("ascending"));
+            let largest = random.iter().max().unwrap();
+            assert!(random.iter().filter(|word| *word == largest).count() > 1, "{n}");
+            assert!(ascending.is_sorted_by(|one, next| one < next), "{n}");
+        }
+    }
+}

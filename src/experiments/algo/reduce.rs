@@ -1,0 +1,212 @@
+//! `algo/reduce`: what brings a sum of many words to the speed of memory?
+
+use rayon::prelude::*;
+
+use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
+use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
+use crate::model::{
+    Axis, Bound, Case, Contents, Dimension, Format, Headline, ImageRole, Point, Preset, Repeatability, Resource, Sampling,
+    Scalar, Sequence, Shape, Skip, Traffic, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Reduce;
+
+/// The rungs of the ladder.
+const RUNGS: &[&str] = &["atomics", "interleaved", "sequential", "shared_atomic", "subgroup", "vector", "image"];
+
+/// Those whose loads are of four words.
+const WIDE: &[&str] = &["vector", "image"];
+
+/// Texels of a tile of the image along a line, and its lines, as the shader has them.
+const TILE: [u64; 2] = [8, 4];
+
+struct Reduce;
+
+impl Experiment for Reduce {
+    fn name(&self) -> &'static str {
+        "algo/reduce"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        RUNGS
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["atomics", "vector"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("atomics")
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        reduction::axes(setting, items(setting), false)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        reduction::axes(setting, items(setting), WIDE.contains(&variant))
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let (words, count) = (padded(n)?, u32_of(n)?);
+        let source = Sequence::Words { seed: config.seed() };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let sum = move || {
+            let sum = (0..n).into_par_iter().map(|i| source.word(i)).reduce(|| 0, u32::wrapping_add);
+            move |_| sum
+        };
+        let result = case.output("result", Expected::words_from(1, sum));
+        match config.variant {
+            "image" => from_image(&mut case, config, result, count, source)?,
+            "interleaved" | "sequential" => {
+                let is_interleaved = Scalar::Bool(config.variant == "interleaved");
+                let elements = dealt(n, 1, config)?;
+                let source = case.input("source", words, source);
+                let kernel = taking("algo/reduce_tree.comp", config.integer("items"), config);
+                let kernel = kernel.constant("INTERLEAVED", is_interleaved);
+                Rounds { source, elements, count, words: 1, result }.dispatch(&mut case, config, |_| kernel.clone())?;
+            }
+            rung => {
+                let width = if rung == "vector" { VECTOR } else { 1 };
+                let elements = dealt(n.div_ceil(width), width, config)?;
+                let of = |shader| taking(shader, config.integer("items") / width, config);
+                let kernel = match rung {
+                    "atomics" => of("algo/reduce_atomics.comp"),
+                    "shared_atomic" => of("algo/reduce_tree.comp").define("ONE_ATOMIC", ""),
+                    "subgroup" => by_subgroups(of("algo/reduce_subgroup.comp"), config)?,
+                    _ => by_subgroups(of("algo/reduce_subgroup.comp").define("VECTORS", ""), config)?,
+                };
+                let source = case.input("source", words, source);
+                case.fill(result, 0);
+                case.barrier();
+                case.run(kernel, &[result, source], elements.groups, &[count]);
+            }
+        }
+        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+        Ok(case.bound((n >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        reduction::traffic(case)
+    }
+}
+
+/// Words that an invocation takes by default.
+fn items(setting: &Setting) -> &'static [u64] {
+    match setting.preset {
+        Preset::Quick => setting.by_class(&[16], &[64]),
+        Preset::Default => setting.by_class(&[1, 16], &[1, 64]),
+        Preset::Thorough => &[1, 4, 16, 32, 64],
+    }
+}
+
+/// The words as an image of texels of four words, whose lines are a power of two long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Image {
+    /// A line has 2^this texels.
+    line_bits: u32,
+    lines: u64,
+}
+
+impl Image {
+    /// One that holds so many words in whole tiles, as near to a square as can be.
+    fn of(words: u64) -> Self {
+        let [width, height] = TILE;
+        let tiles = words.div_ceil(VECTOR * width * height);
+        let line_bits = ((tiles * width * height).next_power_of_two().ilog2().div_ceil(2)).max(width.ilog2());
+        let lines = tiles.div_ceil((1 << line_bits) / width) * height;
+        Self { line_bits, lines }
+    }
+
+    fn texels(self) -> u64 {
+        self.lines << self.line_bits
+    }
+
+    fn extent(self) -> [u32; 3] {
+        [1 << self.line_bits, u32::try_from(self.lines).unwrap_or(u32::MAX), 1]
+    }
+}
+
+/// A pass that samples the words from an image, leaves the sums of its workgroups in another one, and then adds these up.
+fn from_image(
+    case: &mut CaseBuilder,
+    config: &Config,
+    result: Handle,
+    count: u32,
+    words: Sequence,
+) -> Result<(), Skip> {
+    let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
+    let image = Image::of(count.into());
+    u32_of(image.texels() * VECTOR)?;
+    // The image of the sums has the extent of the grid.
+    let longest = config.most_groups().min(config.device().limits.image_dimension);
+    dealt(image.texels(), VECTOR, config)?;
+    let texels = Elements::dealt(image.texels(), local_size, items / VECTOR, longest)?;
+    let sums = Elements::dealt(workgroups(texels.groups), local_size, items, config.most_groups())?;
+    let d2 = |name, format, extent, role, contents| {
+        Resource::new(name, Shape::Image { format, dimension: Dimension::D2, extent, role }, contents)
+    };
+    let source = Contents::Sequence(words);
+    let source = case.add(d2("source", Format::Rgba32Uint, image.extent(), ImageRole::Sampled, source));
+    let nearest = case.add(Resource::new("nearest", Shape::Sampler(Sampling::default()), Contents::Undefined));
+    let partials =
+        case.add(d2("partials", Format::R32Uint, texels.groups, ImageRole::Storage, Contents::Undefined));
+    let kernel = |macro_name, elements| {
+        by_subgroups(taking("algo/reduce_subgroup.comp", elements, config).define(macro_name, ""), config)
+    };
+    case.fill(result, 0);
+    case.barrier();
+    let [width, lines, _] = image.extent();
+    case.run(
+        kernel("SAMPLED", items / VECTOR)?,
+        &[partials, source, nearest],
+        texels.groups,
+        &[count, width.ilog2(), lines],
+    );
+    case.depend();
+    let in_partials = u32_of(workgroups(texels.groups))?;
+    case.run(kernel("PARTIALS", items)?, &[result, partials], sums.groups, &[in_partials, texels.groups[0]]);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn images_are_whole_tiles_that_hold_all_words() {
+        for n in [1, 5, 128, 129, 1000, 65_536, 100_003, 100_000_007, 1 << 28, (1 << 32) - 1] {
+            let image = Image::of(n);
+            let width = 1_u64 << image.line_bits;
+            assert!(width % TILE[0] == 0 && image.lines % TILE[1] == 0, "{n}: {image:?}");
+            let held = image.texels() * VECTOR;
+            assert!(held >= n && held - n < (width * TILE[1] + 1) * VECTOR, "{n}: {image:?}");
+        }
+        assert_eq!(Image::of(1 << 28), Image { line_bits: 13, lines: 8192 });
+        assert_eq!(Image::of(1).extent(), [8, 4, 1]);
+    }
+
+    #[test]
+    fn the_result_is_the_sum_of_the_words_alone() {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 7 };
+        let point = Point::new([("local_size_x", 8_u64), ("items", 1), ("n", 5)].map(|(name, n)| (name.into(), n.into())));
+        let built = Reduce.build(&Config::new("sequential", &point, &setting)).unwrap();
+        let words = Sequence::Words { seed: 7 };
+        let sum = (0..5).fold(0_u32, |sum, i| sum.wrapping_add(words.word(i)));
+        assert_eq!(built.check(&[sum.to_ne_bytes().to_vec()]), Ok(()));
+        assert!(built.check(&[sum.wrapping_add(words.word(5)).to_ne_bytes().to_vec()]).is_err());
+    }
+}
