@@ -29,7 +29,7 @@ void main() {
     }
     // There may be more subgroups than lanes.
     uvec2 of_lane = uvec2(0u);
-    for (uint subgroup = gl_SubgroupInvocationID; subgroup < gl_NumSubgroups; subgroup += lanes()) {
+    for (uint subgroup = gl_SubgroupInvocationID; subgroup < subgroups(); subgroup += lanes()) {
         of_lane = larger(of_lane, parts[subgroup]);
     }
     const uvec2 key = of_subgroup(of_lane);

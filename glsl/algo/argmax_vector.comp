@@ -40,7 +40,7 @@ uint own_index(uint value) {
 uint of_workgroup() {
     uint of_lane = 0u;
     // There may be more subgroups than lanes.
-    for (uint subgroup = gl_SubgroupInvocationID; subgroup < gl_NumSubgroups; subgroup += lanes()) {
+    for (uint subgroup = gl_SubgroupInvocationID; subgroup < subgroups(); subgroup += lanes()) {
         of_lane = max(of_lane, parts[subgroup]);
     }
     return subgroupMax(of_lane);

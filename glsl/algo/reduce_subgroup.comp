@@ -27,7 +27,7 @@ void main() {
     }
     // There may be more subgroups than lanes.
     uint of_lane = 0u;
-    for (uint subgroup = gl_SubgroupInvocationID; subgroup < gl_NumSubgroups; subgroup += lanes()) {
+    for (uint subgroup = gl_SubgroupInvocationID; subgroup < subgroups(); subgroup += lanes()) {
         of_lane += parts[subgroup];
     }
     const uint sum = subgroupAdd(of_lane);

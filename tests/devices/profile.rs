@@ -269,6 +269,24 @@ fn every_form_of_workgroups_and_of_their_memory_is_right() {
     }
 }
 
+/// Sizes that no load, tile or workgroup divides, and workgroups that fill no subgroup.
+#[test]
+fn reductions_of_any_size_are_right() {
+    for device in devices() {
+        let odd = ["-a=n=1,1003", "-a=local_size_x=1,12,100", "-a=items=4", "-a=data=random,ascending"];
+        let rows = profile(&device, &[&["algo/reduce:*", "algo/argmax:*"], &odd[..]].concat());
+        let lacks = |row: &&Record| row.status == "skipped" && row.reason.contains("shaderInt64 is missing");
+        let measured: Vec<&Record> = rows.iter().filter(|row| row.row_kind == "measured").collect();
+        assert_eq!(measured.len(), 7 * 6 + 4 * 12, "on {}", device.driver);
+        assert!(measured.iter().all(|row| row.status == "ok" || lacks(row)), "on {}", device.driver);
+        // A tree of workgroups of one needs more than a word for each.
+        let alone = ["algo/reduce:sequential", "-a=n=1,2", "-a=local_size_x=1", "-a=items=1"];
+        let rows = profile(&device, &alone);
+        let count = |status: &str| rows.iter().filter(|row| row.row_kind == "measured" && row.status == status).count();
+        assert_eq!((count("ok"), count("skipped")), (1, 1), "on {}", device.driver);
+    }
+}
+
 #[test]
 fn a_size_beyond_the_limit_is_skipped() {
     for device in devices() {

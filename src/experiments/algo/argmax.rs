@@ -1,8 +1,8 @@
 //! `algo/argmax`: what brings the search for the largest value, and for where it is, to the speed of memory?
 
-use rayon::prelude::*;
-
-use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
+use crate::experiments::common::reduction::{
+    self, BEYOND_CACHES, Rounds, VECTOR, by_ranges, by_subgroups, dealt, padded, taking,
+};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
 use crate::model::{
     Axis, AxisKind, Bound, Case, Feature, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip, Traffic, Work,
@@ -101,9 +101,8 @@ impl Experiment for Argmax {
 
 fn axes(setting: &Setting, is_wide: bool) -> Vec<Axis> {
     let items: &[u64] = match setting.preset {
-        Preset::Quick => setting.by_class(&[16], &[64]),
-        Preset::Default => setting.by_class(&[4, 16], &[16, 64]),
-        Preset::Thorough => &[1, 4, 16, 32, 64],
+        Preset::Quick | Preset::Default => setting.by_class(&[16], &[32]),
+        Preset::Thorough => &[1, 4, 8, 16, 32, 64],
     };
     let data = if setting.preset == Preset::Quick { &DATA[..1] } else { DATA };
     let data = Axis::new("data", "in which order the values come", AxisKind::Choices(DATA), data.iter().copied());
@@ -125,7 +124,7 @@ fn values(config: &Config, n: u64, words: u64) -> Sequence {
 /// equal values the first one has the largest key.
 fn largest_key(n: u64, value: impl Fn(u64) -> u32 + Sync) -> u64 {
     let key = |i: u64| (u64::from(value(i)) << 32) | (u64::from(u32::MAX) - i);
-    (0..n).into_par_iter().map(key).max().unwrap_or_default()
+    by_ranges(n, |range| range.map(key).max()).into_iter().flatten().max().unwrap_or_default()
 }
 
 /// The words of a key as they lie in memory, the lower one first.

@@ -1,8 +1,10 @@
 //! `algo/reduce`: what brings a sum of many words to the speed of memory?
 
-use rayon::prelude::*;
+use std::ops::Range;
 
-use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
+use crate::experiments::common::reduction::{
+    self, BEYOND_CACHES, Rounds, VECTOR, by_ranges, by_subgroups, dealt, loads, padded, taking,
+};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
 use crate::model::{
     Axis, Bound, Case, Contents, Dimension, Format, Headline, ImageRole, Point, Preset, Repeatability, Resource, Sampling,
@@ -63,7 +65,8 @@ impl Experiment for Reduce {
         let source = Sequence::Words { seed: config.seed() };
         let mut case = CaseBuilder::new(self.name(), config);
         let sum = move || {
-            let sum = (0..n).into_par_iter().map(|i| source.word(i)).reduce(|| 0, u32::wrapping_add);
+            let sum_of = |range: Range<u64>| range.map(|i| source.word(i)).fold(0, u32::wrapping_add);
+            let sum = by_ranges(n, sum_of).into_iter().fold(0, u32::wrapping_add);
             move |_| sum
         };
         let result = case.output("result", Expected::words_from(1, sum));
@@ -105,9 +108,9 @@ impl Experiment for Reduce {
 /// Words that an invocation takes by default.
 fn items(setting: &Setting) -> &'static [u64] {
     match setting.preset {
-        Preset::Quick => setting.by_class(&[16], &[64]),
-        Preset::Default => setting.by_class(&[1, 16], &[1, 64]),
-        Preset::Thorough => &[1, 4, 16, 32, 64],
+        Preset::Quick => setting.by_class(&[16], &[32]),
+        Preset::Default => setting.by_class(&[1, 16], &[1, 32]),
+        Preset::Thorough => &[1, 4, 8, 16, 32, 64],
     }
 }
 
@@ -139,41 +142,29 @@ impl Image {
 }
 
 /// A pass that samples the words from an image, leaves the sums of its workgroups in another one, and then adds these up.
-fn from_image(
-    case: &mut CaseBuilder,
-    config: &Config,
-    result: Handle,
-    count: u32,
-    words: Sequence,
-) -> Result<(), Skip> {
+fn from_image(case: &mut CaseBuilder, config: &Config, result: Handle, count: u32, words: Sequence) -> Result<(), Skip> {
     let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
+    let of_invocation = loads(VECTOR, config)?;
     let image = Image::of(count.into());
     u32_of(image.texels() * VECTOR)?;
     // The image of the sums has the extent of the grid.
     let longest = config.most_groups().min(config.device().limits.image_dimension);
-    dealt(image.texels(), VECTOR, config)?;
-    let texels = Elements::dealt(image.texels(), local_size, items / VECTOR, longest)?;
-    let sums = Elements::dealt(workgroups(texels.groups), local_size, items, config.most_groups())?;
+    let texels = Elements::dealt(image.texels(), local_size, of_invocation, longest)?;
+    let sums = dealt(workgroups(texels.groups), 1, config)?;
     let d2 = |name, format, extent, role, contents| {
         Resource::new(name, Shape::Image { format, dimension: Dimension::D2, extent, role }, contents)
     };
     let source = Contents::Sequence(words);
     let source = case.add(d2("source", Format::Rgba32Uint, image.extent(), ImageRole::Sampled, source));
     let nearest = case.add(Resource::new("nearest", Shape::Sampler(Sampling::default()), Contents::Undefined));
-    let partials =
-        case.add(d2("partials", Format::R32Uint, texels.groups, ImageRole::Storage, Contents::Undefined));
+    let partials = case.add(d2("partials", Format::R32Uint, texels.groups, ImageRole::Storage, Contents::Undefined));
     let kernel = |macro_name, elements| {
         by_subgroups(taking("algo/reduce_subgroup.comp", elements, config).define(macro_name, ""), config)
     };
     case.fill(result, 0);
     case.barrier();
     let [width, lines, _] = image.extent();
-    case.run(
-        kernel("SAMPLED", items / VECTOR)?,
-        &[partials, source, nearest],
-        texels.groups,
-        &[count, width.ilog2(), lines],
-    );
+    case.run(kernel("SAMPLED", of_invocation)?, &[partials, source, nearest], texels.groups, &[count, width.ilog2(), lines]);
     case.depend();
     let in_partials = u32_of(workgroups(texels.groups))?;
     case.run(kernel("PARTIALS", items)?, &[result, partials], sums.groups, &[in_partials, texels.groups[0]]);

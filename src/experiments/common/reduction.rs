@@ -1,21 +1,29 @@
 //! What reductions share: how words are dealt to invocations, and how the partial results of workgroups become one.
 //! `glsl/algo/reduction.glsl` and `glsl/algo/reduction_subgroups.glsl` have the other half.
 
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
+
 use super::builder::{CaseBuilder, Handle, KernelHandle};
 use super::config::Config;
 use super::elements::Elements;
 use super::grid::{POWERS_TO_64, u32_of, usual_size, workgroups};
 use super::lanes::{lanes, size_to_require};
 use crate::experiments::Setting;
-use crate::model::{Axis, AxisKind, Kernel, Moved, Preset, Scalar, Skip, SubgroupClass, Traffic};
+use crate::model::{Axis, AxisKind, Case, Kernel, Moved, Preset, Scalar, Skip, SubgroupClass, Traffic};
 
 /// Words of the widest load.
 pub const VECTOR: u64 = 4;
 
+/// Numbers that are not worth a thread.
+const FEW: u64 = 1 << 12;
+
 /// Words from which no cache of today holds a part that matters: 1 GiB.
 pub const BEYOND_CACHES: u64 = 1 << 28;
 
-/// The axes of a reduction, whose invocations take so many words by default: a few where `is_wide` loads take all of them at once.
+/// The axes of a reduction, whose invocations take so many words by default: where loads are wide, those
+/// numbers of them that are whole loads.
 pub fn axes(setting: &Setting, items: &[u64], is_wide: bool) -> Vec<Axis> {
     let sizes = match setting.preset {
         Preset::Quick => vec![usual_size(setting)],
@@ -44,16 +52,25 @@ pub fn padded(n: u64) -> Result<u64, Skip> {
     u32_of(words).map(|_| words)
 }
 
-/// Elements of `width` words each, `items` words of them to each invocation.
+/// Loads of `width` words that an invocation takes its words by.
 ///
 /// # Errors
-/// Loads that are wider than what an invocation takes, and as [`Elements::dealt`].
-pub fn dealt(count: u64, width: u64, config: &Config) -> Result<Elements, Skip> {
-    let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
-    if items % width != 0 {
-        return Err(Skip::new(format!("items={items}: the case needs a multiple of {width}, the words of a load")));
+/// Loads that its words are no multiple of.
+pub fn loads(width: u64, config: &Config) -> Result<u64, Skip> {
+    let items = config.integer("items");
+    if items % width == 0 {
+        Ok(items / width)
+    } else {
+        Err(Skip::new(format!("items={items}: the case needs a multiple of {width}, the words of a load")))
     }
-    Elements::dealt(count, local_size, items / width, config.most_groups())
+}
+
+/// Elements of `width` words each, of which an invocation takes as many as it has loads.
+///
+/// # Errors
+/// As [`loads`] and [`Elements::dealt`].
+pub fn dealt(count: u64, width: u64, config: &Config) -> Result<Elements, Skip> {
+    Elements::dealt(count, config.integer("local_size_x"), loads(width, config)?, config.most_groups())
 }
 
 /// A kernel whose invocations take so many elements.
@@ -75,6 +92,21 @@ pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
     let subgroups = u32::try_from(local_size.div_ceil(smallest.into())).unwrap_or(u32::MAX);
     let kernel = kernel.constant("SUBGROUPS", Scalar::U32(subgroups));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
+}
+
+/// What a twin makes of each of several ranges, which together are all numbers below `n`, by a thread for each processor.
+///
+/// These are threads of their own: a twin is asked for its first element by one of those that share the comparing of outputs, and
+/// one that waited for their help there could be given an element that waits for the twin.
+pub fn by_ranges<T: Send>(n: u64, of: impl Fn(Range<u64>) -> T + Sync) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let part = n.div_ceil(threads).max(FEW);
+    thread::scope(|scope| {
+        let of = &of;
+        let ranges = (0..n.div_ceil(part)).map(|i| i * part..((i + 1) * part).min(n));
+        let running: Vec<_> = ranges.map(|range| scope.spawn(move || of(range))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// What a pass reduces in several dispatches.
@@ -141,7 +173,7 @@ impl Rounds {
 ///
 /// # Errors
 /// Where one does lack words.
-pub fn traffic(case: &crate::model::Case) -> Result<Vec<Traffic>, &'static str> {
+pub fn traffic(case: &Case) -> Result<Vec<Traffic>, &'static str> {
     let [n, local_size, items] = ["n", "local_size_x", "items"].map(|axis| case.point.integer(axis));
     let usual = Traffic::usual(case);
     if n % (local_size * items) != 0 || usual.invocations * items != n {
@@ -190,6 +222,14 @@ mod tests {
         assert!(groups(1, 1, 2).unwrap_err().reason.contains("the case needs"));
         // Grids that are folded have more workgroups than are asked for, and yet always fewer than before.
         assert_eq!(groups(2, 1, 1 << 20).unwrap().last(), Some(&1));
+    }
+
+    #[test]
+    fn ranges_are_every_number_once() {
+        for n in [0, 1, FEW, FEW + 1, 100_003] {
+            let ranges = by_ranges(n, |range| range);
+            assert!(ranges.iter().cloned().flatten().eq(0..n), "{n}");
+        }
     }
 
     #[test]
