@@ -4,6 +4,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "local_size.glsl"
 #include "grid.glsl"
+#define VECTORS
 #include "argmax_keys.glsl"
 #include "reduction_subgroups.glsl"
 

@@ -143,14 +143,18 @@ fn all_given(specialized: &Specialized) -> SpecValues {
     specialized.entries.iter().filter_map(|entry| Some((entry.id, given(specialized, entry.id)?))).collect()
 }
 
-/// A kernel that declares a buffer to write to writes to one, and it uses the classes of subgroup operations that its module
+/// A kernel that declares a buffer to write to writes to one, the same of images, and it uses the classes of subgroup operations that its module
 /// asks for, and no other.
 fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: &str) {
     let (entry, values) = (&reflection.entry_points[0], all_given(specialized));
     let mix = reflection.instruction_mix(entry, &values);
     let some = |kinds: [InstructionKind; 2]| kinds.iter().any(|kind| mix.total.get(*kind) > 0);
-    let writable = reflection.bindings.iter().any(|info| info.access != Access::ReadOnly);
-    assert_eq!(some([InstructionKind::GlobalStore, InstructionKind::Atomic]), writable, "{name}: {mix:?}");
+    let is_image = |kind| matches!(kind, BindingKind::StorageImage | BindingKind::StorageTexelBuffer);
+    let mut writable = reflection.bindings.iter().filter(|info| info.access != Access::ReadOnly);
+    let writes_images = writable.clone().any(|info| is_image(info.kind));
+    let writes_buffers = writable.any(|info| !is_image(info.kind));
+    assert_eq!(some([InstructionKind::GlobalStore, InstructionKind::Atomic]), writes_buffers, "{name}: {mix:?}");
+    assert!(!writes_images || mix.total.get(InstructionKind::Image) > 0, "{name}: {mix:?}");
     let shared = some([InstructionKind::SharedLoad, InstructionKind::SharedStore]);
     assert!(specialized.shared_bytes > 0 || !shared, "{name}: {mix:?}");
     assert_eq!(mix.by_depth.iter().map(InstructionCounts::sum).sum::<u64>(), mix.total.sum(), "{name}");

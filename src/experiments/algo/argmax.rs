@@ -82,7 +82,7 @@ impl Experiment for Argmax {
                 "tree" => ["algo/argmax_tree.comp"; 2].map(|shader| Ok(of(shader, items))),
                 "subgroup" => ["algo/argmax_subgroup.comp"; 2].map(|shader| by_subgroups(of(shader, items), config)),
                 _ => [
-                    by_subgroups(of("algo/argmax_vector.comp", items / width).define("VECTORS", ""), config),
+                    by_subgroups(of("algo/argmax_vector.comp", items / width), config),
                     by_subgroups(of("algo/argmax_subgroup.comp", items), config),
                 ],
             };
