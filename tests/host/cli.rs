@@ -626,7 +626,7 @@ fn list_finds_experiments_by_names_and_by_what_they_are_about() {
     let bandwidth = listed(&["bandwidth"]);
     let about = ["cache/bandwidth", "shared/bandwidth", "memory/stream", "transfer/copy"];
     assert!(about.iter().all(|name| bandwidth.iter().any(|found| found == name)), "{bandwidth:?}");
-    assert_eq!(listed(&["texture"]), ["load/path", "load/stream", "load/filter"]);
+    assert_eq!(listed(&["texture"]), ["load/path", "load/stream", "load/filter", "algo/reduce"]);
     let images = succeeded(&["list", "texel"]).out;
     assert!(images.contains("load/path"), "by its variants and its text: {images}");
     assert_eq!(listed(&["warp"]), listed(&["subgroup"]), "as others call it");
