@@ -221,6 +221,11 @@ impl<'a> Expected<'a> {
         (0..self.elements).flat_map(|index| self.bits(index).to_ne_bytes()).collect()
     }
 
+    /// The word that a right device would write there.
+    pub fn word(&self, index: u64) -> u32 {
+        self.bits(index)
+    }
+
     fn bits(&self, index: u64) -> u32 {
         match &self.at {
             At::Word(at) => at(index),

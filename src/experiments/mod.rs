@@ -268,6 +268,8 @@ pub mod peak {
 pub mod algo {
     pub mod argmax;
     pub mod reduce;
+    pub mod compact;
+    pub mod scan;
     pub mod transpose;
 }
 
@@ -304,6 +306,7 @@ catalogue! {
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
         algo: transpose, reduce, argmax;
+        algo: transpose, scan, compact;
     }
     derivations {
         peak: summary, share;

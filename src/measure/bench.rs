@@ -49,6 +49,12 @@ pub trait CaseSource {
     /// Where that can't be told, as of a case that isn't one of its own.
     fn check(&mut self, case: &Case, outputs: Outputs) -> Result<Verdict, Failure>;
 
+    /// What there is to say of outputs of a case, in the order of its check, that are right: how the pass went, where they tell it.
+    fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
+        let _ = (case, outputs);
+        None
+    }
+
     /// Whether it tells what a pass never wrote from what that computed, which takes another pass over another poison.
     fn tells_unwritten(&self) -> bool {
         false
@@ -191,8 +197,8 @@ pub enum Answer {
     Visited(Result<Visited, Failure>),
     /// The medians of an empty pass, ns, in the order of the batch sizes, and how much a round still lacks.
     RoundEnded(Result<(Vec<f64>, Duration), Failure>),
-    /// A case's results are right, or why not.
-    Checked(Result<(), Failure>),
+    /// A case's results are right, with what there is to say of them, or why not.
+    Checked(Result<Option<String>, Failure>),
     /// A visit has begun.
     Begun(Result<(), Failure>),
     /// One sample.

@@ -536,7 +536,10 @@ impl Block<'_, '_, '_> {
             if let (Answer::Checked(checked), Some((i, _))) = (answer, listed.pop_front()) {
                 entries[i].checked[slot] = true;
                 match checked {
-                    Ok(()) => any = true,
+                    Ok(remark) => {
+                        any = true;
+                        entries[i].remark = remark.or(entries[i].remark.take());
+                    }
                     Err(failure) => {
                         entries[i].fail(failure.at(Stage::Checking));
                         observing.see_end(&mut entries[i]);

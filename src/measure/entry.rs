@@ -60,6 +60,8 @@ pub(super) struct Entry<'c> {
     /// By the pool's slots, whether it was timed there, and whether what it left behind was compared since.
     pub(super) timed: Vec<bool>,
     pub(super) checked: Vec<bool>,
+    /// What there was to say of its results, the last time that they were compared.
+    pub(super) remark: Option<String>,
     /// In a race: whether its results were right after a timed batch, so that it may beat others.
     pub(super) is_right: bool,
     /// What beat it, by its place in the block.
@@ -95,6 +97,7 @@ impl<'c> Entry<'c> {
             suspected_at: None,
             timed: vec![false; slots],
             checked: vec![false; slots],
+            remark: None,
             is_right: false,
             beaten_by: None,
             is_told: false,
@@ -346,6 +349,7 @@ impl Session<'_> {
         let beyond_limit = || flags::beyond_limit(case, time, &self.pool.info().peaks);
         let mut measured = Measured {
             is_compared: entry.is_right || entry.is_checked(),
+            remark: entry.remark.clone(),
             batch: entry.batch(),
             timer: self.timer_of(case.measurand)?,
             stop,

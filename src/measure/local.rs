@@ -253,7 +253,7 @@ impl<'a> LocalBench<'a> {
         let ran = self.run_checked(&prepared.case, loaded.slot, is_checked);
         let (first_pass, poisoned) = ran.map_err(|failure| failure.at(Stage::FirstDispatch))?;
         let right = match is_checked {
-            true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?,
+            true => self.compare(&prepared.case, loaded.slot, poisoned, None, "after one pass")?.0,
             false => None,
         };
         let subject = SampledCase { prepared: Rc::clone(prepared), slot: loaded.slot, sizes: Sizes::ONE };
@@ -263,7 +263,8 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Compares what a case left behind with its twin, unless it is byte by byte what was found right before: twins of large
-    /// cases take longer than the cases. Gives what stands for it, or nothing where nothing is to be compared.
+    /// cases take longer than the cases. Gives what stands for it, or nothing where nothing is to be compared, and what there is to
+    /// say of it.
     fn compare(
         &mut self,
         case: &Case,
@@ -271,19 +272,20 @@ impl<'a> LocalBench<'a> {
         poisoned: Option<Contents>,
         right: Option<Fingerprint>,
         when: &str,
-    ) -> Result<Option<Fingerprint>, Failure> {
+    ) -> Result<(Option<Fingerprint>, Option<String>), Failure> {
         if case.check.outputs().is_empty() {
-            return Ok(None);
+            return Ok((None, None));
         }
         let bytes = self.outputs(case, slot)?;
+        let remark = self.source.remark(case, &bytes);
         let found = Some(fingerprint(&bytes));
         if found == right {
-            return Ok(found);
+            return Ok((found, remark));
         }
         let verdict = self.source.check(case, Outputs { bytes, poisoned })?;
         let failed = |mismatch| Failure::new(Status::WrongResult, format!("{when}: {mismatch}")).at(Stage::Checking);
         verdict.map_err(failed)?;
-        Ok(found)
+        Ok((found, remark))
     }
 
     fn case(&mut self, place: usize) -> Result<&mut LoadedCase, Failure> {
@@ -388,16 +390,17 @@ impl<'a> LocalBench<'a> {
     }
 
     /// Runs one more sample, exactly in the timed form, and compares what it leaves behind. Other cases may share the case's
-    /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it.
-    fn check(&mut self, place: usize) -> Result<(), Failure> {
+    /// outputs, so what its last timed sample left is gone by now; the poison of the reset makes sure that this one wrote it. Gives
+    /// what there is to say of it.
+    fn check(&mut self, place: usize) -> Result<Option<String>, Failure> {
         let case = self.case(place)?;
         let (SampledCase { prepared, slot, sizes }, right) = (case.subject.clone(), case.right);
         if prepared.case.check.outputs().is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         self.rig.device.run_reset(slot)?;
         self.rig.take(slot, sizes.batch, 1)?;
-        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(drop)
+        self.compare(&prepared.case, slot, None, right, "after a timed batch").map(|(_, remark)| remark)
     }
 
     fn begin(&mut self, recovers: bool) -> Result<(), Failure> {

@@ -115,6 +115,9 @@ pub struct Measured {
     pub duration: Duration,
     /// Whether what a timed batch left behind was compared, and not the first pass alone.
     pub is_compared: bool,
+    /// What there was to say of what it left behind: how a pass went, where its outputs tell it.
+    #[serde(default)]
+    pub remark: Option<String>,
     /// An empty pass in the same batch form; `None` where nothing is dispatched.
     pub overhead: Option<Nanos>,
     /// What its samples carry beside their passes.

@@ -329,10 +329,10 @@ impl Record {
         self.add_flags(&measured.flags);
         self.reason = measured.implausible.clone().unwrap_or_default();
         self.describe_check(&case.check);
-        if !measured.is_compared && !case.check.outputs().is_empty() {
-            let parts = [mem::take(&mut self.check_note), AFTER_ONE_PASS.to_owned()];
-            self.check_note = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-        }
+        let is_left = !measured.is_compared && !case.check.outputs().is_empty();
+        let also = [measured.remark.as_deref(), is_left.then_some(AFTER_ONE_PASS)];
+        let parts = [mem::take(&mut self.check_note)].into_iter().chain(also.into_iter().flatten().map(str::to_owned));
+        self.check_note = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
         self.describe_how(measured);
         if let Some(statistics) = &measured.statistics {
             self.describe_statistics(case, statistics);

@@ -95,7 +95,7 @@ columns! {
         metric: text, "What value is: the figure that the experiment is about.";
         better: text, "higher or lower: which value is the better one.";
         checked: text, "true (every output element was compared), invariant, or false.";
-        check_note: text, "Why nothing was checked, what the invariant is, what was left unchecked, or what a derived figure rests on.";
+        check_note: text, "Why nothing was checked, what the invariant is, what results tell of how a pass went, what was left unchecked, or what a derived figure rests on.";
     }
     comparison {
         relative: real in "ratio", "value over the value of the case that relative_to names.";

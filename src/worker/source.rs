@@ -75,6 +75,12 @@ impl CaseSource for Catalogue {
         let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
         Ok(built.check(&outputs.bytes))
     }
+
+    fn remark(&mut self, case: &Case, outputs: &[Vec<u8>]) -> Option<String> {
+        let experiment = experiments::find(&case.experiment)?;
+        let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting())).ok()?;
+        built.remark(outputs)
+    }
 }
 
 /// A kernel of the user's.

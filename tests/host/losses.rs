@@ -172,7 +172,7 @@ impl Bench for Scripted {
                     if log.lost_at_check.is_some() && self.loaded.get(place).copied() == log.lost_at_check {
                         return Self::lost();
                     }
-                    let _ = answer(Answer::Checked(self.loaded_at(place).and_then(|()| wrong(log.is_wrong))));
+                    let _ = answer(Answer::Checked(self.loaded_at(place).and_then(|()| wrong(log.is_wrong)).map(|()| None)));
                 }
             }
             Order::Unload => self.loaded.clear(),

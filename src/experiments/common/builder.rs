@@ -39,11 +39,15 @@ pub struct Built<'a> {
 /// A check of its own, of what a pass left in the outputs.
 type OwnCheck<'a> = Box<dyn Fn(&Left) -> Verdict + 'a>;
 
+/// What there is to say of outputs that are right.
+type Remark<'a> = Box<dyn Fn(&Left) -> Option<String> + 'a>;
+
 /// What each output must hold after a pass, and how that is compared where it isn't element by element.
 #[derive(Default)]
 struct Twin<'a> {
     expected: Vec<Expected<'a>>,
     check: Option<OwnCheck<'a>>,
+    remark: Option<Remark<'a>>,
 }
 
 /// What passes left in the outputs.
@@ -97,6 +101,11 @@ impl<'a> Built<'a> {
         );
         let left = Left { case: &self.case, bytes: outputs };
         self.twin.check.as_ref().map_or_else(|| left.compare(&self.twin.expected), |check| check(&left))
+    }
+
+    /// What there is to say of outputs that are right, in the order of the case's check: how the pass went, where they tell it.
+    pub fn remark(&self, outputs: &[Vec<u8>]) -> Option<String> {
+        self.twin.remark.as_ref().and_then(|remark| remark(&Left { case: &self.case, bytes: outputs }))
     }
 }
 
@@ -283,6 +292,13 @@ impl<'a> CaseBuilder<'a> {
     #[must_use]
     pub fn checked_by(mut self, check: impl Fn(&Left) -> Verdict + 'a) -> Self {
         self.twin.check = Some(Box::new(check));
+        self
+    }
+
+    /// Says how a pass went, where its outputs tell it: rows have it in `check_note`.
+    #[must_use]
+    pub fn remarked_by(mut self, remark: impl Fn(&Left) -> Option<String> + 'a) -> Self {
+        self.twin.remark = Some(Box::new(remark));
         self
     }
 

@@ -19,3 +19,4 @@ pub(in crate::experiments) mod ring;
 pub(in crate::experiments) mod stepped;
 pub(in crate::experiments) mod submissions;
 pub(in crate::experiments) mod sweep;
+pub(in crate::experiments) mod tiles;

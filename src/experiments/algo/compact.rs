@@ -1,0 +1,246 @@
+//! `algo/compact`: what does it cost to keep some words of an array, and what to keep their order?
+
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+
+use crate::experiments::common::tiles::{self, Steps, Tiles};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
+    SubgroupClass, Traffic, Work,
+};
+use crate::validate::{Expected, invariants};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Compact;
+
+/// Words from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+const BY_LANE: &str = "atomics";
+const BY_SUBGROUP: &str = "subgroup_atomics";
+const BY_WORKGROUP: &str = "workgroup_atomics";
+const SCAN: &str = "scan";
+const LOOK_BACK: &str = "look_back";
+
+/// What subgroups count by.
+const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
+
+struct Compact;
+
+impl Experiment for Compact {
+    fn name(&self) -> &'static str {
+        "algo/compact"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        &[BY_LANE, BY_SUBGROUP, BY_WORKGROUP, SCAN, LOOK_BACK]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &[BY_LANE, LOOK_BACK]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some(BY_LANE)
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        axes(tiles::axes(setting), setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        axes(tiles::axes_of(variant == LOOK_BACK, setting), setting)
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let tiles = Tiles::new(config)?;
+        let kept = Kept::new(&tiles, config);
+        let (count, push) = (kept.count, [u32_of(tiles.words)?, u32_of(kept.count)?]);
+        let list = Arc::new(kept);
+        let of_kept = Arc::clone(&list);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let source = case.input("source", tiles.padded(), Sequence::Shuffled(list.source));
+        let output = case.output("kept", Expected::words(count, move |i| of_kept.at(i)));
+        let counter = case.output("count", Expected::words(1, move |_| push[1]));
+        let resources = [source, output, counter];
+        let case = match config.variant {
+            LOOK_BACK => by_look_back(case, resources, list, tiles, push, config)?,
+            SCAN => by_scan(case, resources, &tiles, push, config)?,
+            _ => by_atomics(case, resources, &tiles, push, config)?,
+        };
+        let bytes = 4 * (tiles.words + count);
+        let work = Work { bytes: Some(bytes), items: Some(tiles.words), ..Work::default() };
+        Ok(case.bound((tiles.words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
+        if words % (local_size * items) != 0 {
+            return Err("the last tile is no whole one");
+        }
+        match case.variant.as_str() {
+            // What is read: what is written depends on the data. A whole tile has a way of its own beside the one that checks.
+            BY_LANE | BY_SUBGROUP | BY_WORKGROUP => {
+                let read = 4 * words;
+                let uncounted = 4 * items;
+                Ok(vec![Traffic { counted: Moved::READ, uncounted, total: read, ..Traffic::usual(case) }])
+            }
+            _ => Err("whole tiles have a way of their own beside the one that checks, and what is stored depends on the data"),
+        }
+    }
+}
+
+/// The axes of arrays in tiles, and how many words are kept.
+fn axes(tiled: Vec<Axis>, setting: &Setting) -> Vec<Axis> {
+    let shares = if setting.preset == Preset::Quick { vec![50_u64] } else { vec![1, 50, 99] };
+    let kept = Axis::new("kept", "words that are kept, percent", AxisKind::AtLeast(1), shares).up_to(100);
+    tiled.into_iter().chain([kept]).collect()
+}
+
+/// Whoever keeps a word asks for its place. In which order they come, nobody knows.
+fn by_atomics<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, kept, count]: [Handle; 3],
+    tiles: &Tiles,
+    push: [u32; 2],
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let who = match config.variant {
+        BY_SUBGROUP => {
+            config.require_classes(BALLOTS)?;
+            "BY_SUBGROUP"
+        }
+        BY_WORKGROUP => "BY_WORKGROUP",
+        _ => "BY_LANE",
+    };
+    let kernel = Kernel::new("algo/compact_atomics.comp", config.workgroup())
+        .define(who, "")
+        .constant("ITEMS", Scalar::U32(config.u32("items")));
+    case.fill(count, 0);
+    case.barrier();
+    case.run(kernel, &[source, kept, count], tiles.groups, &push);
+    let in_any_order = move |left: &Left| {
+        left.of(count).compare(&Expected::words(1, |_| push[1]))?;
+        invariants::permutation("kept", (0..push[1]).into_par_iter(), &left.of(kept).words())
+    };
+    Ok(case.checked_by(in_any_order))
+}
+
+/// Counts what each tile keeps, scans the counts, and then reads each tile again.
+fn by_scan<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, kept, count]: [Handle; 3],
+    tiles: &Tiles,
+    push: [u32; 2],
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let [counting, keeping] =
+        ["algo/compact_count.comp", "algo/compact_tiles.comp"].map(|source| tiles::by_vectors(source, BALLOTS, config));
+    let sums = tiles.sums(&mut case);
+    case.run(counting?, &[source, sums], tiles.groups, &push);
+    case.depend();
+    // Counts are few beside words: how they are scanned is no matter of this ladder.
+    tiles.scan_sums(&mut case, sums, Steps::Doubling, config)?;
+    case.depend();
+    case.run(keeping?, &[source, kept, count, sums], tiles.groups, &push);
+    let within = Steps::Subgroups.iterations(config.integer("local_size_x"), config) + config.integer("items");
+    Ok(case.iterations(within.max(tiles.iterations_of_sums(Steps::Doubling, config))))
+}
+
+/// Does so in one dispatch.
+fn by_look_back<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, kept, count]: [Handle; 3],
+    list: Arc<Kept>,
+    tiles: Tiles,
+    push: [u32; 2],
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let kernel = tiles::by_look_back("algo/compact_tiles.comp", 3, config)?;
+    let of_states = Arc::clone(&list);
+    let states = case.output("states", tiles.states(move |end| of_states.before(end)));
+    case.fill(states, 0);
+    case.barrier();
+    case.run(kernel, &[source, kept, count, states], tiles.groups, &push);
+    let check = move |left: &Left| {
+        left.of(count).compare(&Expected::words(1, |_| push[1]))?;
+        left.of(kept).compare(&Expected::words(list.count, |i| list.at(i)))?;
+        tiles.check_states(left.of(states), |end| list.before(end))
+    };
+    let remark = move |left: &Left| tiles.fallbacks(left.of(states));
+    let iterations = tiles.iterations_of_looking(config).saturating_add(config.integer("items"));
+    Ok(case.iterations(iterations).checked_by(check).remarked_by(remark))
+}
+
+/// The twin: the words that are kept, in order, computed when the first is asked for. The array holds each number up to its size once,
+/// so that how many are below a threshold is known beforehand.
+struct Kept {
+    source: Shuffled,
+    words: u64,
+    count: u64,
+    all: OnceLock<Vec<u32>>,
+}
+
+impl Kept {
+    fn new(tiles: &Tiles, config: &Config) -> Self {
+        // Beyond the last word, the numbers are others, which nobody keeps.
+        let source = Shuffled { seed: config.seed(), n: tiles.padded(), block: tiles.words };
+        let count = (tiles.words * config.integer("kept") / 100).max(1);
+        Self { source, words: tiles.words, count, all: OnceLock::new() }
+    }
+
+    /// The word that is kept in a place.
+    fn at(&self, place: u64) -> u32 {
+        let all = self.all.get_or_init(|| self.in_order());
+        usize::try_from(place).ok().and_then(|place| all.get(place).copied()).unwrap_or_default()
+    }
+
+    fn in_order(&self) -> Vec<u32> {
+        let kept = |i| Some(self.source.at(i)).filter(|number| *number < self.count);
+        let part = |first, end| (first..end).filter_map(kept).filter_map(|number| u32::try_from(number).ok()).collect();
+        tiles::in_parts::<Vec<u32>>(self.words, part).concat()
+    }
+
+    /// How many are kept of so many words at the beginning: their places rise with those in the array.
+    fn before(&self, end: u64) -> u32 {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.source.position(self.at(middle).into()) < end {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        u32::try_from(low).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_words_are_in_order_and_counted_from_the_beginning() {
+        let source = Shuffled { seed: 5, n: 1004, block: 1001 };
+        let kept = Kept { source, words: 1001, count: 300, all: OnceLock::new() };
+        let mut found = Vec::new();
+        for i in 0..1001 {
+            assert_eq!(kept.before(i), u32::try_from(found.len()).unwrap());
+            found.extend(Some(source.at(i)).filter(|number| *number < 300));
+        }
+        assert_eq!(found.len(), 300);
+        assert!((0..300).zip(&found).all(|(place, number)| u64::from(kept.at(place)) == *number));
+        assert_eq!(kept.before(1001), 300);
+    }
+}

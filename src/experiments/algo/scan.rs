@@ -1,0 +1,212 @@
+//! `algo/scan`: what does a prefix sum gain by each way of scanning, up to a single pass?
+
+use std::sync::{Arc, OnceLock};
+
+use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
+use crate::model::{
+    Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Scan;
+
+/// Words from which no cache of today holds a part that matters: 1 GiB for the source alone.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+const DOUBLING: &str = "hillis_steele";
+const TREE: &str = "blelloch";
+const SUBGROUP: &str = "subgroup";
+const LOOK_BACK: &str = "look_back";
+
+struct Scan;
+
+impl Experiment for Scan {
+    fn name(&self) -> &'static str {
+        "algo/scan"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        &[DOUBLING, TREE, SUBGROUP, LOOK_BACK]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &[DOUBLING, LOOK_BACK]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some(DOUBLING)
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        tiles::axes(setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        tiles::axes_of(variant == LOOK_BACK, setting)
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let tiles = Tiles::new(config)?;
+        let words = tiles.words;
+        let source = Sequence::Words { seed: config.seed() };
+        let sums = Arc::new(Sums { source, words, all: OnceLock::new() });
+        let of_target = Arc::clone(&sums);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let input = case.input("source", tiles.padded(), source);
+        let output = case.output("target", Expected::words(words, move |i| of_target.up_to(i)));
+        let case = match config.variant {
+            LOOK_BACK => by_look_back(case, [input, output], sums, tiles, config)?,
+            SUBGROUP => by_subgroup(case, [input, output], &tiles, config)?,
+            TREE => in_steps(case, [input, output], Steps::Tree, &tiles, config)?,
+            _ => in_steps(case, [input, output], Steps::Doubling, &tiles, config)?,
+        };
+        let work = Work { bytes: Some(2 * 4 * words), items: Some(words), ..Work::default() };
+        Ok(case.bound((words >= BEYOND_CACHES).then_some(Bound::Memory)).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let [local_size, items, words] = ["local_size_x", "items", "n"].map(|axis| case.point.integer(axis));
+        if words % (local_size * items) != 0 {
+            return Err("the last tile is no whole one");
+        }
+        match case.variant.as_str() {
+            // The tile's sum is beside what counts. The loops of the steps touch no buffer.
+            DOUBLING | TREE => Ok(vec![Traffic {
+                counted: Moved::READ_AND_WRITTEN,
+                uncounted: 4,
+                loops: vec![items, 1],
+                ..Traffic::usual(case)
+            }]),
+            _ => Err("whole tiles have a way of their own beside the one that checks"),
+        }
+    }
+}
+
+/// Scans each tile in workgroup memory, then the sums of tiles, and adds those.
+fn in_steps<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, target]: [Handle; 2],
+    steps: Steps,
+    tiles: &Tiles,
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let kernel =
+        |source| Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
+    let within = steps.of(kernel("algo/scan_within.comp"), config);
+    let size = u32_of(tiles.words)?;
+    let sums = tiles.sums(&mut case);
+    case.run(within, &[source, target, sums], tiles.groups, &[size]);
+    case.depend();
+    tiles.scan_sums(&mut case, sums, steps, config)?;
+    case.depend();
+    case.run(kernel("algo/scan_add.comp"), &[target, sums], tiles.groups, &[size]);
+    let within = config.integer("items") * (1 + steps.iterations(config.integer("local_size_x"), config));
+    Ok(case.iterations(within.max(tiles.iterations_of_sums(steps, config))))
+}
+
+/// Adds up each tile by subgroups, scans the sums, and then scans each tile from there.
+fn by_subgroup<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, target]: [Handle; 2],
+    tiles: &Tiles,
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let [reduce, scan] =
+        ["algo/scan_reduce.comp", "algo/scan_tiles.comp"].map(|source| tiles::by_vectors(source, SHUFFLES, config));
+    let size = u32_of(tiles.words)?;
+    let sums = tiles.sums(&mut case);
+    case.run(reduce?, &[source, sums], tiles.groups, &[size]);
+    case.depend();
+    tiles.scan_sums(&mut case, sums, Steps::Subgroups, config)?;
+    case.depend();
+    case.run(scan?, &[source, target, target, sums], tiles.groups, &[size]);
+    let within = Steps::Subgroups.iterations(config.integer("local_size_x"), config);
+    Ok(case.iterations(within.max(tiles.iterations_of_sums(Steps::Subgroups, config))))
+}
+
+/// Does so in one dispatch.
+fn by_look_back<'a>(
+    mut case: CaseBuilder<'a>,
+    [source, target]: [Handle; 2],
+    sums: Arc<Sums>,
+    tiles: Tiles,
+    config: &Config<'a>,
+) -> Result<CaseBuilder<'a>, Skip> {
+    let kernel = tiles::by_look_back("algo/scan_tiles.comp", 3, config)?;
+    let of_states = Arc::clone(&sums);
+    let states = case.output("states", tiles.states(move |end| of_states.before(end)));
+    case.fill(states, 0);
+    case.barrier();
+    case.run(kernel, &[source, target, target, states], tiles.groups, &[u32_of(tiles.words)?]);
+    let check = move |left: &Left| {
+        left.of(target).compare(&Expected::words(tiles.words, |i| sums.up_to(i)))?;
+        tiles.check_states(left.of(states), |end| sums.before(end))
+    };
+    let remark = move |left: &Left| tiles.fallbacks(left.of(states));
+    Ok(case.iterations(tiles.iterations_of_looking(config)).checked_by(check).remarked_by(remark))
+}
+
+/// The twin: all sums, computed when the first is asked for.
+struct Sums {
+    source: Sequence,
+    words: u64,
+    all: OnceLock<Vec<u32>>,
+}
+
+impl Sums {
+    /// The sum of the words up to one.
+    fn up_to(&self, i: u64) -> u32 {
+        let all = self.all.get_or_init(|| self.scanned());
+        usize::try_from(i).ok().and_then(|i| all.get(i).copied()).unwrap_or_default()
+    }
+
+    /// The sum of so many words.
+    fn before(&self, end: u64) -> u32 {
+        end.checked_sub(1).map_or(0, |last| self.up_to(last))
+    }
+
+    fn scanned(&self) -> Vec<u32> {
+        let scan = |first, end| {
+            let add = |sum: &mut u32, i| {
+                *sum = sum.wrapping_add(self.source.word(i));
+                Some(*sum)
+            };
+            (first..end).scan(0, add).collect::<Vec<u32>>()
+        };
+        let mut before = 0_u32;
+        let mut parts = tiles::in_parts(self.words, scan);
+        for part in &mut parts {
+            let sum = part.last().copied().unwrap_or_default();
+            part.iter_mut().for_each(|up_to| *up_to = up_to.wrapping_add(before));
+            before = before.wrapping_add(sum);
+        }
+        parts.concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_go_on_from_part_to_part_and_wrap_around() {
+        let source = Sequence::Words { seed: 3 };
+        let sums = Sums { source, words: 100_003, all: OnceLock::new() };
+        let mut sum = 0_u32;
+        for i in 0..100_003 {
+            sum = sum.wrapping_add(source.word(i));
+            assert_eq!((sums.up_to(i), sums.before(i + 1)), (sum, sum));
+        }
+        assert_eq!((sums.before(0), sums.up_to(100_003)), (0, 0));
+    }
+}

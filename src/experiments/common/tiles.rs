@@ -1,0 +1,290 @@
+//! Arrays in tiles, each of which needs what the tiles before it come to: what `algo/scan` and `algo/compact` have in common. The
+//! shaders' half is `glsl/algo/scan_*.glsl`.
+
+use super::builder::{CaseBuilder, Handle};
+use super::config::Config;
+use super::elements::Elements;
+use super::grid::usual_size;
+use super::lanes::{lanes, size_to_require};
+use crate::experiments::Setting;
+use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip, SubgroupClass};
+use crate::validate::{Expected, Output, Verdict};
+
+/// Words of a vector: kernels of subgroups load and store vectors.
+const VECTOR: u64 = 4;
+
+/// How workgroups come by their tiles, in the order of the shader's constants.
+const ORDERS: &[&str] = &["ticket", "index", "reversed"];
+
+/// What subgroups scan by.
+pub(in crate::experiments) const SHUFFLES: &[SubgroupClass] = &[SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+
+/// What look-back needs beside that.
+pub(in crate::experiments) const LOOK_BACK: &[SubgroupClass] =
+    &[SubgroupClass::Ballot, SubgroupClass::Shuffle, SubgroupClass::ShuffleRelative];
+
+/// Words before the states of tiles: the next ticket, and how often a workgroup fell back.
+const FIRST_STATE: u64 = 2;
+/// The state of a tile whose sum of all up to it is known, above either half of it.
+const PREFIX: u32 = 2 << 16;
+
+/// Elements of a twin for which a thread is worth starting.
+const LEAST_OF_PART: u64 = 1 << 14;
+
+/// Invocations that scan the sums of all tiles, at most: one workgroup does so.
+const MOST_OF_SUMS: u32 = 1024;
+
+/// Iterations of its loop, at most: a single workgroup that takes longer is what the device waits for.
+const MOST_ROUNDS_OF_SUMS: u64 = 1 << 14;
+
+/// How the sums of tiles are scanned, in the order of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::experiments) enum Steps {
+    /// By doubling.
+    Doubling,
+    /// As a tree.
+    Tree,
+    /// By subgroups.
+    Subgroups,
+}
+
+impl Steps {
+    /// Iterations of the loops of one scan of a workgroup.
+    pub(in crate::experiments) fn iterations(self, local_size: u64, config: &Config) -> u64 {
+        match self {
+            Self::Doubling | Self::Tree => 2 * (1 + u64::from(local_size.max(1).ilog2())),
+            Self::Subgroups => local_size.div_ceil(lanes(config.device()).into()),
+        }
+    }
+
+    /// The kernel with what its scan of a workgroup needs.
+    pub(in crate::experiments) fn of(self, kernel: Kernel, config: &Config) -> Kernel {
+        let local_size = kernel.local_size[0];
+        match self {
+            Self::Doubling => kernel,
+            Self::Tree => {
+                let padded = local_size.checked_next_power_of_two().unwrap_or(u32::MAX);
+                kernel.define("WORK_EFFICIENT", "").constant("PADDED", Scalar::U32(padded))
+            }
+            Self::Subgroups => with_lanes(in_subgroups(kernel.define("BY_SUBGROUP", ""), config), config),
+        }
+    }
+}
+
+/// An array in tiles.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::experiments) struct Tiles {
+    /// Words of the array.
+    pub(in crate::experiments) words: u64,
+    /// Words of a tile.
+    pub(in crate::experiments) tile: u64,
+    /// The grid that takes them all.
+    pub(in crate::experiments) groups: [u32; 3],
+}
+
+impl Tiles {
+    /// The array of the axis `n`, in tiles of the axes `local_size_x` and `items`.
+    ///
+    /// # Errors
+    /// As [`Elements::dealt`].
+    pub(in crate::experiments) fn new(config: &Config) -> Result<Self, Skip> {
+        let [words, local_size, items] = ["n", "local_size_x", "items"].map(|axis| config.integer(axis));
+        let Elements { groups, .. } = Elements::dealt(words, local_size, items, config.most_groups())?;
+        Ok(Self { words, tile: local_size * items, groups })
+    }
+
+    /// How many there are.
+    pub(in crate::experiments) fn count(&self) -> u64 {
+        self.words.div_ceil(self.tile)
+    }
+
+    /// Words of a buffer that holds the array in whole vectors.
+    pub(in crate::experiments) fn padded(&self) -> u64 {
+        self.words.next_multiple_of(VECTOR)
+    }
+
+    /// The first word after a tile.
+    fn end(&self, tile: u64) -> u64 {
+        ((tile + 1) * self.tile).min(self.words)
+    }
+
+    // ---- sums that a dispatch of their own scans ----------------------------------------------------------------------------
+
+    /// A buffer for the sums of all tiles.
+    pub(in crate::experiments) fn sums(&self, case: &mut CaseBuilder) -> Handle {
+        case.scratch("sums", self.count().next_multiple_of(VECTOR))
+    }
+
+    /// Puts in the place of each tile's sum that of all before it: by one workgroup, which is as large as may be, whatever the
+    /// others are.
+    ///
+    /// # Errors
+    /// Where that takes far too long.
+    pub(in crate::experiments) fn scan_sums(
+        &self,
+        case: &mut CaseBuilder,
+        sums: Handle,
+        steps: Steps,
+        config: &Config,
+    ) -> Result<(), Skip> {
+        let local_size = size_of_sums(config);
+        let rounds = self.rounds_of_sums(config);
+        if rounds > MOST_ROUNDS_OF_SUMS {
+            let count = self.count();
+            let reason = format!("one workgroup would scan the sums of {count} tiles in {rounds} rounds: larger tiles are fewer");
+            return Err(Skip::new(reason));
+        }
+        let kernel = steps.of(Kernel::new("algo/scan_sums.comp", [local_size, 1, 1]), config);
+        let vectors = u32::try_from(self.count().div_ceil(VECTOR)).unwrap_or(u32::MAX);
+        case.run(kernel, &[sums], [1; 3], &[vectors]);
+        Ok(())
+    }
+
+    /// Iterations of the loop of that workgroup.
+    fn rounds_of_sums(&self, config: &Config) -> u64 {
+        self.count().div_ceil(VECTOR * u64::from(size_of_sums(config)))
+    }
+
+    /// Iterations of all its loops, at most.
+    pub(in crate::experiments) fn iterations_of_sums(&self, steps: Steps, config: &Config) -> u64 {
+        self.rounds_of_sums(config).saturating_mul(1 + steps.iterations(size_of_sums(config).into(), config))
+    }
+
+    // ---- states that look-back leaves ------------------------------------------------------------------------------------------
+
+    /// The states of all tiles, as a pass leaves them that never fell back: `sum_up_to` gives the sum of so many words.
+    pub(in crate::experiments) fn states<'a>(&self, sum_up_to: impl Fn(u64) -> u32 + Sync + 'a) -> Expected<'a> {
+        let tiles = *self;
+        Expected::words(FIRST_STATE + 2 * self.count(), move |i| match i.checked_sub(FIRST_STATE) {
+            None => 0,
+            Some(half) => {
+                let sum = sum_up_to(tiles.end(half / 2));
+                PREFIX | if half % 2 == 0 { sum & 0xFFFF } else { sum >> 16 }
+            }
+        })
+    }
+
+    /// Compares states with those. The ticket and how often workgroups fell back are whatever they are.
+    ///
+    /// # Errors
+    /// The first tile's whose sum is wrong.
+    pub(in crate::experiments) fn check_states(&self, states: Output, sum_up_to: impl Fn(u64) -> u32 + Sync) -> Verdict {
+        let counters: Vec<u32> = states.words().into_iter().take(2).collect();
+        let expected = self.states(sum_up_to);
+        let word = |i: u64| usize::try_from(i).ok().and_then(|i| counters.get(i).copied());
+        states.compare(&Expected::words(expected.elements(), |i| word(i).unwrap_or_else(|| expected.word(i))))
+    }
+
+    /// What states tell beside that: how often workgroups fell back.
+    pub(in crate::experiments) fn fallbacks(&self, states: Output) -> Option<String> {
+        let fallbacks = states.words().get(1).copied()?;
+        Some(format!("{fallbacks} fallbacks in look-back over {} tiles", self.count()))
+    }
+
+    /// Iterations of the loops of a workgroup that looks back, at most: over all tiles, and in vain.
+    pub(in crate::experiments) fn iterations_of_looking(&self, config: &Config) -> u64 {
+        self.count().saturating_mul(2).saturating_add(config.integer("spins"))
+    }
+}
+
+/// Invocations that scan the sums of all tiles.
+fn size_of_sums(config: &Config) -> u32 {
+    let limits = &config.device().limits;
+    let most = limits.workgroup_invocations.min(limits.workgroup_size[0]).clamp(1, MOST_OF_SUMS);
+    // No subgroup of it is left with a part.
+    1 << most.ilog2()
+}
+
+/// The axes of arrays in tiles.
+pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
+    let usual = usual_size(setting);
+    let (sizes, items, orders) = match setting.preset {
+        Preset::Quick => (vec![usual], vec![16_u64], &ORDERS[..1]),
+        Preset::Default => (vec![64, 128, 256, 512, 1024], vec![16], &ORDERS[..1]),
+        Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &ORDERS[..2]),
+    };
+    let words = match setting.preset {
+        Preset::Quick => vec![setting.by_class(1_u64 << 14, 1 << 28)],
+        _ => vec![setting.by_class(1_u64 << 18, 1 << 28), setting.by_class(100_003, 100_000_007)],
+    };
+    vec![
+        Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+        Axis::new("items", "words of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), items),
+        Axis::new("order", "how a workgroup that looks back comes by its tile", AxisKind::Choices(ORDERS), orders.iter().copied()),
+        Axis::new(
+            "spins",
+            "times that a workgroup looks back in vain before it computes other tiles' sums itself",
+            AxisKind::AtLeast(0),
+            [setting.by_class(256_u64, 1024)],
+        )
+        .up_to(1 << 30),
+        Axis::new("n", "words of the array", AxisKind::AtLeast(1), words).of_work(),
+    ]
+}
+
+/// The same, of which those of look-back have one value where a variant does nothing of the kind.
+pub(in crate::experiments) fn axes_of(looks_back: bool, setting: &Setting) -> Vec<Axis> {
+    let mut axes = axes(setting);
+    for axis in axes.iter_mut().filter(|axis| !looks_back && ["order", "spins"].contains(&axis.name.as_ref())) {
+        axis.defaults.truncate(1);
+    }
+    axes
+}
+
+/// A kernel whose invocations take vectors, in tiles.
+///
+/// # Errors
+/// Where they have none, or where compute shaders lack these classes of subgroup operations.
+pub(in crate::experiments) fn by_vectors(
+    source: &'static str,
+    classes: &[SubgroupClass],
+    config: &Config,
+) -> Result<Kernel, Skip> {
+    config.require_classes(classes)?;
+    let items = config.integer("items");
+    if items % VECTOR != 0 {
+        return Err(Skip::new(format!("items is {items}: the kernel loads vectors of {VECTOR} words")));
+    }
+    let kernel = Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
+    let kernel = in_subgroups(kernel, config);
+    let scans = classes.contains(&SubgroupClass::ShuffleRelative);
+    Ok(if scans { with_lanes(kernel, config) } else { kernel })
+}
+
+/// The same that looks back at the tiles before its own, by states at this binding.
+///
+/// # Errors
+/// As [`by_vectors`].
+pub(in crate::experiments) fn by_look_back(source: &'static str, binding: u32, config: &Config) -> Result<Kernel, Skip> {
+    let kernel = by_vectors(source, LOOK_BACK, config)?;
+    Ok(kernel
+        .define("LOOK_BACK", binding)
+        .constant("ORDER", Scalar::U32(config.code("order", ORDERS)))
+        .constant("SPINS", Scalar::U32(config.u32("spins"))))
+}
+
+/// The kernel, told how many subgroups its workgroups have.
+fn in_subgroups(kernel: Kernel, config: &Config) -> Kernel {
+    let [local_size, ..] = kernel.local_size;
+    let subgroups = local_size.div_ceil(lanes(config.device()));
+    let required_subgroup_size = size_to_require(config.device(), local_size.into());
+    Kernel { required_subgroup_size, ..kernel.constant("SUBGROUPS", Scalar::U32(subgroups)) }
+}
+
+/// The kernel, told how many lanes a subgroup has.
+fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
+    kernel.constant("LANES", Scalar::U32(lanes(config.device())))
+}
+
+/// Computes parts of an array of so many elements at the same time, on all processors, and gives them in order: `part` gets the first
+/// element and the end of each. Not by rayon: who waits for a twin there may be given another element of it to compare.
+pub(in crate::experiments) fn in_parts<T: Send>(elements: u64, part: impl Fn(u64, u64) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let size = elements.div_ceil(threads).max(LEAST_OF_PART);
+    let part = &part;
+    let firsts = (0..elements.div_ceil(size)).map(|i| i * size);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = firsts.map(|first| scope.spawn(move || part(first, elements.min(first + size)))).collect();
+        parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
