@@ -175,6 +175,26 @@ fn sizes_that_no_workgroup_divides_are_right() {
     }
 }
 
+/// Sizes that no tile divides, workgroups that fill no subgroup, and the worst order of tiles, in which workgroups compute all that
+/// they look back for.
+#[test]
+fn arrays_in_tiles_of_any_size_are_right() {
+    for device in devices() {
+        let edges = ["-a", "n=1,1001", "-a", "local_size_x=1,7,48", "-a", "items=4"];
+        for (ladder, variants) in [("algo/scan:*", 4), ("algo/compact:*", 5)] {
+            let rows = profile(&device, &[&[ladder], &edges[..]].concat());
+            assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), variants * 2 * 3, "{ladder} on {}", device.driver);
+        }
+        let reversed = ["-a", "order=reversed", "-a", "spins=0,10", "-a", "n=1001", "-a", "local_size_x=1,12", "-a", "items=8"];
+        let rows = profile(&device, &[&["algo/scan:look_back", "algo/compact:look_back"], &reversed[..]].concat());
+        let measured: Vec<&Record> = rows.iter().filter(|row| row.status == "ok").collect();
+        assert_eq!(measured.len(), 2 * 4, "on {}", device.driver);
+        // The first workgroup finds nothing of what lies before the last tile.
+        let counts = measured.iter().map(|row| row.check_note.split_once(" fallbacks").unwrap().0.parse::<u32>().unwrap());
+        assert!(counts.into_iter().all(|count| count > 0), "on {}", device.driver);
+    }
+}
+
 /// Sizes that fill no workgroup, and a grid that is folded where the device's x is short, in all that reads and writes memory.
 #[test]
 fn memory_of_any_size_is_right() {

@@ -4,9 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
-use crate::model::{
-    Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
-};
+use crate::model::{Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -100,8 +98,7 @@ fn in_steps<'a>(
     tiles: &Tiles,
     config: &Config<'a>,
 ) -> Result<CaseBuilder<'a>, Skip> {
-    let kernel =
-        |source| Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
+    let kernel = |source| Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
     let within = steps.of(kernel("algo/scan_within.comp"), config);
     let size = u32_of(tiles.words)?;
     let sums = tiles.sums(&mut case);

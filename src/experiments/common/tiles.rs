@@ -131,7 +131,10 @@ impl Tiles {
         let rounds = self.rounds_of_sums(config);
         if rounds > MOST_ROUNDS_OF_SUMS {
             let count = self.count();
-            let reason = format!("one workgroup would scan the sums of {count} tiles in {rounds} rounds: larger tiles are fewer");
+            let reason = format!(
+                "one workgroup scans the sums of all tiles, in at most {MOST_ROUNDS_OF_SUMS} rounds: of {count} tiles the case \
+                 needs {rounds}"
+            );
             return Err(Skip::new(reason));
         }
         let kernel = steps.of(Kernel::new("algo/scan_sums.comp", [local_size, 1, 1]), config);
@@ -210,7 +213,12 @@ pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
         Axis::new("items", "words of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16, 32, 64]), items),
-        Axis::new("order", "how a workgroup that looks back comes by its tile", AxisKind::Choices(ORDERS), orders.iter().copied()),
+        Axis::new(
+            "order",
+            "how a workgroup that looks back comes by its tile",
+            AxisKind::Choices(ORDERS),
+            orders.iter().copied(),
+        ),
         Axis::new(
             "spins",
             "times that a workgroup looks back in vain before it computes other tiles' sums itself",
@@ -243,7 +251,7 @@ pub(in crate::experiments) fn by_vectors(
     config.require_classes(classes)?;
     let items = config.integer("items");
     if items % VECTOR != 0 {
-        return Err(Skip::new(format!("items is {items}: the kernel loads vectors of {VECTOR} words")));
+        return Err(Skip::new(format!("items is {items}: the case needs whole vectors of {VECTOR} words")));
     }
     let kernel = Kernel::new(source, config.workgroup()).constant("ITEMS", Scalar::U32(config.u32("items")));
     let kernel = in_subgroups(kernel, config);
