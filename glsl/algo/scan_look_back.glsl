@@ -94,10 +94,11 @@ bool look_back(inout uint end, inout uint spins, inout uint sum) {
             value = (lower & 0xFFFFu) | (upper << 16);
         }
         // Up to the nearest lane that has a prefix, or to the one before the nearest that has nothing.
+        const uvec4 prefixes = subgroupBallot(kind == PREFIX);
         const uvec4 ends = subgroupBallot(kind != AGGREGATE);
         const bool is_any = subgroupBallotBitCount(ends) > 0u;
         const uint nearest = is_any ? subgroupBallotFindLSB(ends) : lanes();
-        const bool is_found = is_any && subgroupShuffle(kind, min(nearest, lanes() - 1u)) == PREFIX;
+        const bool is_found = is_any && subgroupBallotBitExtract(prefixes, nearest);
         const uint seen = nearest + uint(is_found);
         sum += lane < seen ? value : 0u;
         if (is_found) {
@@ -116,8 +117,8 @@ bool look_back(inout uint end, inout uint spins, inout uint sum) {
 
 // The sum of all tiles before this one, whose own sum it makes known. All invocations of the workgroup ask together.
 uint sum_before(uint tile, uint own) {
-    const bool is_teller = gl_LocalInvocationID.x == 0u;
-    const bool is_first_of_subgroup = gl_SubgroupID == 0u && is_first_lane();
+    // One invocation tells the other workgroups all that there is to tell: so a prefix comes after the aggregate.
+    const bool is_teller = gl_SubgroupID == 0u && is_first_lane();
     if (is_teller) {
         publish(tile, tile == 0u ? PREFIX : AGGREGATE, own);
     }
@@ -128,7 +129,7 @@ uint sum_before(uint tile, uint own) {
         if (gl_SubgroupID == 0u) {
             const bool is_found = look_back(end, spins, sum);
             const uint before = of_last_lane(scan_lanes(sum));
-            if (is_first_of_subgroup) {
+            if (is_teller) {
                 if (is_found && tile > 0u) {
                     publish(tile, PREFIX, before + own);
                 }
@@ -137,14 +138,15 @@ uint sum_before(uint tile, uint own) {
             }
         }
         barrier();
-        const uint other = lacking;
+        // What a subgroup lacks of its lanes goes through loops as well on some drivers, and has to leave them with the others.
+        const uint other = subgroupBroadcastFirst(lacking);
         if (other == NO_TILE) {
             break;
         }
         // Nobody waits any longer: the tile's sum is computed here as well.
         uint before, all;
         share_part(of_last_lane(scan_lanes(own_part_of(other))), before, all);
-        if (is_first_of_subgroup) {
+        if (is_teller) {
             publish_for(other, all);
             atomicAdd(states[FALLBACKS], 1u);
             sum += all;
