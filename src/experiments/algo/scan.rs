@@ -83,6 +83,8 @@ impl Experiment for Scan {
                 counted: Moved::READ_AND_WRITTEN,
                 uncounted: 4,
                 loops: vec![items, 1],
+                // Not those that scan the sums, which may be more.
+                invocations: words / items,
                 ..Traffic::usual(case)
             }]),
             _ => Err("whole tiles have a way of their own beside the one that checks"),

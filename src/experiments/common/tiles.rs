@@ -296,3 +296,68 @@ pub(in crate::experiments) fn in_parts<T: Send>(elements: u64, part: impl Fn(u64
         parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceInfo, Point};
+
+    /// What becomes of an array of so many words in tiles of so many invocations with four words each.
+    fn with<T>(words: u64, local_size: u64, then: impl FnOnce(Tiles, &Config) -> T) -> T {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let axes = axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let values = [("n", words), ("local_size_x", local_size), ("items", 4)];
+        let point = values.iter().fold(Point::new(axes), |point, (name, value)| point.with(name, &(*value).into()));
+        let config = Config::new("", &point, &setting);
+        then(Tiles::new(&config).unwrap(), &config)
+    }
+
+    #[test]
+    fn states_tell_the_sum_up_to_the_end_of_each_tile_in_halves() {
+        let words =
+            |words: u64| with(words, 8, |tiles, _| (tiles.count(), tiles.states(|end| u32::try_from(end << 12).unwrap())));
+        let (count, states) = words(70);
+        assert_eq!((count, states.elements()), (3, 2 + 6));
+        let ends = [32_u32, 64, 70].map(|end| end << 12);
+        let told = ends.into_iter().flat_map(|sum| [PREFIX | (sum & 0xFFFF), PREFIX | (sum >> 16)]);
+        assert!((0..8).map(|i| states.word(i)).eq([0, 0].into_iter().chain(told)));
+    }
+
+    #[test]
+    fn a_wrong_state_is_found_and_fallbacks_are_told() {
+        with(70, 8, |tiles, _| {
+            let mut words: Vec<u32> = (0..8).map(|i| tiles.states(|_| 5).word(i)).collect();
+            (words[0], words[1]) = (3, 2);
+            let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+            let check = |words: &[u32]| tiles.check_states(Output { name: "states", bytes: &bytes(words) }, |_| 5);
+            assert_eq!(check(&words), Ok(()));
+            let told = tiles.fallbacks(Output { name: "states", bytes: &bytes(&words) });
+            assert_eq!(told.as_deref(), Some("2 fallbacks in look-back over 3 tiles"));
+            words[4] = 1 << 16 | 5;
+            assert!(check(&words).is_err(), "an aggregate is left where a prefix should be");
+        });
+    }
+
+    #[test]
+    fn one_workgroup_is_not_asked_for_too_much() {
+        let result = |words, local_size| {
+            with(words, local_size, |tiles, config| {
+                let mut case = CaseBuilder::new("a/b", config);
+                let sums = tiles.sums(&mut case);
+                tiles.scan_sums(&mut case, sums, Steps::Doubling, config).map_err(|skip| skip.reason)
+            })
+        };
+        assert_eq!(result(1 << 20, 1), Ok(()));
+        assert!(result(1 << 29, 1).unwrap_err().contains("at most 16384 rounds"));
+        assert_eq!(result(1 << 29, 256), Ok(()));
+    }
+
+    #[test]
+    fn parts_are_in_order_and_whole() {
+        for elements in [0, 1, LEAST_OF_PART, 10 * LEAST_OF_PART + 1] {
+            let parts = in_parts(elements, |first, end| (first..end).collect::<Vec<u64>>());
+            assert!(parts.concat().into_iter().eq(0..elements));
+        }
+    }
+}
