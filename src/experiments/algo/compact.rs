@@ -103,7 +103,7 @@ impl Experiment for Compact {
 /// The axes of arrays in tiles, and how many words are kept.
 fn axes(tiled: Vec<Axis>, setting: &Setting) -> Vec<Axis> {
     let shares = if setting.preset == Preset::Quick { vec![50_u64] } else { vec![1, 50, 99] };
-    let kept = Axis::new("kept", "words that are kept, percent", AxisKind::AtLeast(1), shares).up_to(100);
+    let kept = Axis::new("kept", "words that are kept, percent; one at least", AxisKind::AtLeast(0), shares).up_to(100);
     tiled.into_iter().chain([kept]).collect()
 }
 

@@ -208,7 +208,7 @@ pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
     };
     let words = match setting.preset {
         Preset::Quick => vec![setting.by_class(1_u64 << 14, 1 << 28)],
-        _ => vec![setting.by_class(1_u64 << 18, 1 << 28), setting.by_class(100_003, 100_000_007)],
+        _ => vec![setting.by_class(1_u64 << 16, 1 << 28), setting.by_class(20_011, 100_000_007)],
     };
     vec![
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
