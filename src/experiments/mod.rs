@@ -267,8 +267,8 @@ pub mod peak {
 /// Experiments of the family `algo`.
 pub mod algo {
     pub mod argmax;
-    pub mod reduce;
     pub mod compact;
+    pub mod reduce;
     pub mod scan;
     pub mod transpose;
 }
@@ -305,8 +305,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax;
-        algo: transpose, scan, compact;
+        algo: transpose, reduce, argmax, scan, compact;
     }
     derivations {
         peak: summary, share;

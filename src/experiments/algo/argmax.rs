@@ -1,11 +1,12 @@
 //! `algo/argmax`: what brings the search for the largest value, and for where it is, to the speed of memory?
 
-use crate::experiments::common::reduction::{
-    self, BEYOND_CACHES, Rounds, VECTOR, by_ranges, by_subgroups, dealt, padded, taking,
-};
+use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::parts::in_parts;
+use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Feature, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, Feature, Finished, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip,
+    Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -21,11 +22,14 @@ const DATA: &[&str] = &["random", "ascending"];
 /// Words of a key.
 const KEY: u64 = 2;
 
+/// What its variants gain.
+const LADDER: Ladder = Ladder { experiment: "algo/argmax", first: "atomics", choices: &["local_size_x", "items"] };
+
 struct Argmax;
 
 impl Experiment for Argmax {
     fn name(&self) -> &'static str {
-        "algo/argmax"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -41,7 +45,15 @@ impl Experiment for Argmax {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some("atomics")
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
@@ -124,7 +136,7 @@ fn values(config: &Config, n: u64, words: u64) -> Sequence {
 /// equal values the first one has the largest key.
 fn largest_key(n: u64, value: impl Fn(u64) -> u32 + Sync) -> u64 {
     let key = |i: u64| (u64::from(value(i)) << 32) | (u64::from(u32::MAX) - i);
-    by_ranges(n, |range| range.map(key).max()).into_iter().flatten().max().unwrap_or_default()
+    in_parts(n, |range| range.map(key).max()).into_iter().flatten().max().unwrap_or_default()
 }
 
 /// The words of a key as they lie in memory, the lower one first.

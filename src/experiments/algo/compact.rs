@@ -1,14 +1,17 @@
 //! `algo/compact`: what does it cost to keep some words of an array, and what to keep their order?
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
-    SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence,
+    Shuffled, Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::{Expected, invariants};
 
@@ -27,11 +30,15 @@ const LOOK_BACK: &str = "look_back";
 /// What subgroups count by.
 const BALLOTS: &[SubgroupClass] = &[SubgroupClass::Ballot];
 
+/// What its variants gain.
+const LADDER: Ladder =
+    Ladder { experiment: "algo/compact", first: BY_LANE, choices: &["local_size_x", "items", "order", "spins"] };
+
 struct Compact;
 
 impl Experiment for Compact {
     fn name(&self) -> &'static str {
-        "algo/compact"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -47,7 +54,15 @@ impl Experiment for Compact {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some(BY_LANE)
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
@@ -207,8 +222,8 @@ impl Kept {
 
     fn in_order(&self) -> Vec<u32> {
         let kept = |i| Some(self.source.at(i)).filter(|number| *number < self.count);
-        let part = |first, end| (first..end).filter_map(kept).filter_map(|number| u32::try_from(number).ok()).collect();
-        tiles::in_parts::<Vec<u32>>(self.words, part).concat()
+        let part = |part: Range<u64>| part.filter_map(kept).filter_map(|number| u32::try_from(number).ok()).collect();
+        in_parts::<Vec<u32>>(self.words, part).concat()
     }
 
     /// How many are kept of so many words at the beginning: their places rise with those in the array.

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::reduction::{
-    self, BEYOND_CACHES, Rounds, VECTOR, by_ranges, by_subgroups, dealt, loads, padded, taking,
-};
+use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::parts::in_parts;
+use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
 use crate::model::{
-    Axis, Bound, Case, Contents, Dimension, Format, Headline, ImageRole, Point, Preset, Repeatability, Resource, Sampling,
-    Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, Bound, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Point, Preset, Repeatability,
+    Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -24,11 +24,14 @@ const WIDE: &[&str] = &["vector", "image"];
 /// Texels of a tile of the image along a line, and its lines, as the shader has them.
 const TILE: [u64; 2] = [8, 4];
 
+/// What its variants gain.
+const LADDER: Ladder = Ladder { experiment: "algo/reduce", first: "atomics", choices: &["local_size_x", "items"] };
+
 struct Reduce;
 
 impl Experiment for Reduce {
     fn name(&self) -> &'static str {
-        "algo/reduce"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -44,7 +47,15 @@ impl Experiment for Reduce {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some("atomics")
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
@@ -66,7 +77,7 @@ impl Experiment for Reduce {
         let mut case = CaseBuilder::new(self.name(), config);
         let sum = move || {
             let sum_of = |range: Range<u64>| range.map(|i| source.word(i)).fold(0, u32::wrapping_add);
-            let sum = by_ranges(n, sum_of).into_iter().fold(0, u32::wrapping_add);
+            let sum = in_parts(n, sum_of).into_iter().fold(0, u32::wrapping_add);
             move |_| sum
         };
         let result = case.output("result", Expected::words_from(1, sum));

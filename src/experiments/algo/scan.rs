@@ -1,10 +1,15 @@
 //! `algo/scan`: what does a prefix sum gain by each way of scanning, up to a single pass?
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
-use crate::model::{Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
+use crate::model::{
+    Axis, Bound, Case, Derived, Finished, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
+};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -18,11 +23,15 @@ const TREE: &str = "blelloch";
 const SUBGROUP: &str = "subgroup";
 const LOOK_BACK: &str = "look_back";
 
+/// What its variants gain.
+const LADDER: Ladder =
+    Ladder { experiment: "algo/scan", first: DOUBLING, choices: &["local_size_x", "items", "order", "spins"] };
+
 struct Scan;
 
 impl Experiment for Scan {
     fn name(&self) -> &'static str {
-        "algo/scan"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -38,7 +47,15 @@ impl Experiment for Scan {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some(DOUBLING)
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
@@ -175,15 +192,15 @@ impl Sums {
     }
 
     fn scanned(&self) -> Vec<u32> {
-        let scan = |first, end| {
+        let scan = |part: Range<u64>| {
             let add = |sum: &mut u32, i| {
                 *sum = sum.wrapping_add(self.source.word(i));
                 Some(*sum)
             };
-            (first..end).scan(0, add).collect::<Vec<u32>>()
+            part.scan(0, add).collect::<Vec<u32>>()
         };
         let mut before = 0_u32;
-        let mut parts = tiles::in_parts(self.words, scan);
+        let mut parts = in_parts(self.words, scan);
         for part in &mut parts {
             let sum = part.last().copied().unwrap_or_default();
             part.iter_mut().for_each(|up_to| *up_to = up_to.wrapping_add(before));

@@ -13,6 +13,7 @@ pub(in crate::experiments) mod ladder;
 pub(in crate::experiments) mod lanes;
 pub(in crate::experiments) mod ledger;
 pub(in crate::experiments) mod levels;
+pub(in crate::experiments) mod parts;
 pub(in crate::experiments) mod products;
 pub(in crate::experiments) mod reduction;
 pub(in crate::experiments) mod ring;

@@ -1,10 +1,6 @@
 //! What reductions share: how words are dealt to invocations, and how the partial results of workgroups become one.
 //! `glsl/algo/reduction.glsl` and `glsl/algo/reduction_subgroups.glsl` have the other half.
 
-use std::ops::Range;
-use std::panic::resume_unwind;
-use std::thread;
-
 use super::builder::{CaseBuilder, Handle, KernelHandle};
 use super::config::Config;
 use super::elements::Elements;
@@ -15,9 +11,6 @@ use crate::model::{Axis, AxisKind, Case, Kernel, Moved, Preset, Scalar, Skip, Su
 
 /// Words of the widest load.
 pub const VECTOR: u64 = 4;
-
-/// Numbers that are not worth a thread.
-const FEW: u64 = 1 << 12;
 
 /// Words from which no cache of today holds a part that matters: 1 GiB.
 pub const BEYOND_CACHES: u64 = 1 << 28;
@@ -92,21 +85,6 @@ pub fn by_subgroups(kernel: Kernel, config: &Config) -> Result<Kernel, Skip> {
     let subgroups = u32::try_from(local_size.div_ceil(smallest.into())).unwrap_or(u32::MAX);
     let kernel = kernel.constant("SUBGROUPS", Scalar::U32(subgroups));
     Ok(Kernel { required_subgroup_size: required, ..kernel })
-}
-
-/// What a twin makes of each of several ranges, which together are all numbers below `n`, by a thread for each processor.
-///
-/// These are threads of their own: a twin is asked for its first element by one of those that share the comparing of outputs, and
-/// one that waited for their help there could be given an element that waits for the twin.
-pub fn by_ranges<T: Send>(n: u64, of: impl Fn(Range<u64>) -> T + Sync) -> Vec<T> {
-    let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let part = n.div_ceil(threads).max(FEW);
-    thread::scope(|scope| {
-        let of = &of;
-        let ranges = (0..n.div_ceil(part)).map(|i| i * part..((i + 1) * part).min(n));
-        let running: Vec<_> = ranges.map(|range| scope.spawn(move || of(range))).collect();
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
 }
 
 /// What a pass reduces in several dispatches.
@@ -222,14 +200,6 @@ mod tests {
         assert!(groups(1, 1, 2).unwrap_err().reason.contains("the case needs"));
         // Grids that are folded have more workgroups than are asked for, and yet always fewer than before.
         assert_eq!(groups(2, 1, 1 << 20).unwrap().last(), Some(&1));
-    }
-
-    #[test]
-    fn ranges_are_every_number_once() {
-        for n in [0, 1, FEW, FEW + 1, 100_003] {
-            let ranges = by_ranges(n, |range| range);
-            assert!(ranges.iter().cloned().flatten().eq(0..n), "{n}");
-        }
     }
 
     #[test]

@@ -28,9 +28,6 @@ const FIRST_STATE: u64 = 2;
 /// The state of a tile whose sum of all up to it is known, above either half of it.
 const PREFIX: u32 = 2 << 16;
 
-/// Elements of a twin for which a thread is worth starting.
-const LEAST_OF_PART: u64 = 1 << 14;
-
 /// Invocations that scan the sums of all tiles, at most: one workgroup does so.
 const MOST_OF_SUMS: u32 = 1024;
 
@@ -284,19 +281,6 @@ fn with_lanes(kernel: Kernel, config: &Config) -> Kernel {
     kernel.constant("LANES", Scalar::U32(lanes(config.device())))
 }
 
-/// Computes parts of an array of so many elements at the same time, on all processors, and gives them in order: `part` gets the first
-/// element and the end of each. Not by rayon: who waits for a twin there may be given another element of it to compare.
-pub(in crate::experiments) fn in_parts<T: Send>(elements: u64, part: impl Fn(u64, u64) -> T + Sync) -> Vec<T> {
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
-    let size = elements.div_ceil(threads).max(LEAST_OF_PART);
-    let part = &part;
-    let firsts = (0..elements.div_ceil(size)).map(|i| i * size);
-    std::thread::scope(|scope| {
-        let parts: Vec<_> = firsts.map(|first| scope.spawn(move || part(first, elements.min(first + size)))).collect();
-        parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,13 +335,5 @@ mod tests {
         assert_eq!(result(1 << 20, 1), Ok(()));
         assert!(result(1 << 29, 1).unwrap_err().contains("at most 16384 rounds"));
         assert_eq!(result(1 << 29, 256), Ok(()));
-    }
-
-    #[test]
-    fn parts_are_in_order_and_whole() {
-        for elements in [0, 1, LEAST_OF_PART, 10 * LEAST_OF_PART + 1] {
-            let parts = in_parts(elements, |first, end| (first..end).collect::<Vec<u64>>());
-            assert!(parts.concat().into_iter().eq(0..elements));
-        }
     }
 }
