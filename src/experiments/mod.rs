@@ -270,6 +270,7 @@ pub mod algo {
     pub mod compact;
     pub mod reduce;
     pub mod scan;
+    pub mod histogram;
     pub mod transpose;
 }
 
@@ -306,6 +307,7 @@ catalogue! {
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
         algo: transpose, reduce, argmax, scan, compact;
+        algo: transpose, histogram;
     }
     derivations {
         peak: summary, share;

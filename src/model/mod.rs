@@ -6,6 +6,7 @@ mod case;
 mod data;
 mod derived;
 mod device;
+mod distribution;
 mod format;
 mod image;
 mod matrix;
@@ -33,6 +34,7 @@ pub use device::{
     Descriptors, DeviceInfo, DeviceKind, DriverIdentity, Feature, Heap, Limits, QueueFamily, Quirk, Subgroup, SubgroupClass,
     Uuid,
 };
+pub use distribution::Distribution;
 pub use format::{Format, FormatUse, Numbers, Precision};
 pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
 pub use matrix::{Component, MatrixProduct, MatrixScope};

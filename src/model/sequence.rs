@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::data::Data;
+use super::distribution::Distribution;
 use super::permutation::{Permutation, scramble};
 
 /// A reproducible sequence of 32-bit words. Incompressible on purpose: constant data makes some devices move less than asked
@@ -52,6 +53,13 @@ pub enum Sequence {
         seed: u64,
         /// The largest absolute value, at most 2^31 - 1.
         magnitude: u32,
+    },
+    /// Keys for a histogram: words whose top bytes are distributed in this way.
+    Keys {
+        /// Selects the sequence.
+        seed: u64,
+        /// How often a top byte has which value.
+        distribution: Distribution,
     },
     /// Every index once, those of each block in an order of its own.
     Shuffled(Shuffled),
@@ -169,6 +177,7 @@ impl Sequence {
             Self::FullHalves { seed } => random(seed, index) & 0x8FFF_8FFF | 0x3000_3000,
             Self::FullBfloats { seed } => random(seed, index) & 0x81FF_81FF | 0x3E00_3E00,
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
+            Self::Keys { seed, distribution } => distribution.word(seed, index),
             Self::Shuffled(shuffled) => shuffled.at(index) as u32,
             Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
         }

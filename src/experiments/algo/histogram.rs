@@ -1,0 +1,284 @@
+//! `algo/histogram`: how fast can keys be counted by bins, and how much of it do the data decide?
+
+use rayon::prelude::*;
+
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, usual_size,
+    workgroups,
+};
+use crate::model::{
+    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,
+    Sequence, Skip, SubgroupClass, Traffic, Work,
+};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Histogram;
+
+/// A bin for each value of a key's top byte.
+const BINS: usize = 256;
+/// Bytes of a copy of them.
+const COPY_BYTES: u32 = 4 * 256;
+
+/// How top bytes are distributed.
+const DISTRIBUTIONS: &[(&str, Distribution)] =
+    &[("uniform", Distribution::Uniform), ("zipf", Distribution::Zipf), ("one", Distribution::One)];
+const NAMES: &[&str] = &[DISTRIBUTIONS[0].0, DISTRIBUTIONS[1].0, DISTRIBUTIONS[2].0];
+
+/// Keys from which no cache of today holds a part that matters: 1 GiB.
+const BEYOND_CACHES: u64 = 1 << 28;
+
+/// Keys that an invocation may take at once.
+const ITEMS: &[u64] = &[1, 2, 4, 8, 16, 32];
+
+/// Copies of the bins that lanes may have: devices of today have no more than 32 banks, and 64 lanes.
+const COPIES: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
+const USUAL_BANKS: u32 = 32;
+
+/// Keys in a load of `vector`.
+const VECTOR: u64 = 4;
+
+/// More workgroups than any device holds at once find no key.
+const MOST_GROUPS: u64 = 1 << 20;
+
+/// What the kernels' indexes of 32 bits must stay below, those past the end included.
+const INDEXES: u64 = 1 << 32;
+
+/// Keys that a processor counts by itself.
+const PART: u64 = 1 << 16;
+
+struct Histogram;
+
+impl Experiment for Histogram {
+    fn name(&self) -> &'static str {
+        "algo/histogram"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Placement
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["global_atomics", "shared_atomics", "subgroup_copies", "lane_copies", "aggregated", "vector"]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["global_atomics", "vector"]
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some("global_atomics")
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("global")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let usual = usual_size(setting);
+        let (names, n, sizes, groups) = match setting.preset {
+            // Global atomics may take too long for an overview where all keys fall into one bin.
+            Preset::Quick => (
+                &NAMES[..2],
+                setting.by_class(vec![1_u64 << 16], vec![1 << 28]),
+                vec![usual],
+                setting.by_class(vec![4_u64], vec![1056]),
+            ),
+            Preset::Default => {
+                let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
+                (NAMES, n, setting.by_class(vec![32, usual], vec![usual, 1024]), setting.by_class(vec![4_u64], vec![1056]))
+            }
+            Preset::Thorough => {
+                let n = setting.by_class(vec![1 << 18, 100_003], vec![1 << 28, 100_000_007]);
+                let groups = setting.by_class(vec![2, 4, 8], vec![264, 1056, 4224]);
+                (NAMES, n, powers_of_two(32, 1024).collect(), groups)
+            }
+        };
+        let copies = u64::from(lane_copies(setting.device));
+        vec![
+            Axis::new("distribution", "which bins keys fall into", AxisKind::Choices(NAMES), names.iter().copied()),
+            Axis::new("n", "keys of 32 bits", AxisKind::AtLeast(1), n).of_work(),
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            // More of them are no more work.
+            Axis::new("groups", "workgroups that share the keys", AxisKind::AtLeast(1), groups).up_to(MOST_GROUPS),
+            Axis::new("items", "keys that an invocation loads before it counts one", AxisKind::Numbers(ITEMS), [16_u64]),
+            Axis::new(
+                "copies",
+                "copies of the bins for the lanes, in those variants that have some",
+                AxisKind::Numbers(COPIES),
+                [copies],
+            ),
+        ]
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let n = config.integer("n");
+        let copies = copies(config);
+        let kernel = kernel(config, copies)?;
+        let groups = fold_groups(config.integer("groups"), config.most_groups());
+        let tile = product([config.integer("local_size_x"), config.integer("items")]);
+        let reached = product([tile, workgroups(groups)]).saturating_add(n);
+        if reached >= INDEXES {
+            return Err(Skip::new(format!("indexes of 32 bits end at {INDEXES}, the grid's last tile at {reached}")));
+        }
+        let distribution = DISTRIBUTIONS[config.code("distribution", NAMES) as usize].1;
+        let keys = Sequence::Keys { seed: config.seed(), distribution };
+        let mut case = CaseBuilder::new(self.name(), config);
+        let bins = case.output(
+            "bins",
+            Expected::words_from(BINS as u64, move || {
+                let counts = counts(keys, n);
+                move |bin| usize::try_from(bin).ok().and_then(|bin| counts.get(bin).copied()).unwrap_or_default()
+            }),
+        );
+        // Loads of several keys take the last ones whole.
+        let keys = case.input("keys", n.next_multiple_of(VECTOR), keys);
+        case.fill(bins, 0);
+        case.barrier();
+        case.run(kernel, &[bins, keys], groups, &[config.u32("n")]);
+        // Its tiles, and the bins that it clears and adds up.
+        let bins = BINS as u64 * if copies > 0 { u64::from(copies) + 1 } else { 0 };
+        let iterations = n.div_ceil(tile).div_ceil(workgroups(groups)) + bins.div_ceil(config.integer("local_size_x"));
+        let work = Work { bytes: Some(n * 4), items: Some(n), ..Work::default() };
+        let bound = (n >= BEYOND_CACHES).then_some(Bound::Memory);
+        Ok(case.iterations(iterations).bound(bound).build(work, Headline::BANDWIDTH))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        let [n, size, items] = ["n", "local_size_x", "items"].map(|axis| case.point.integer(axis));
+        let round = product([size, items, workgroups(case.groups())]);
+        if n % round != 0 {
+            return Err("some workgroups take a tile less than others, or a part of one");
+        }
+        // A tile that isn't full has a way of its own.
+        Ok(vec![Traffic { loops: vec![n / round], counted: Moved::READ, uncounted: items * 4, ..Traffic::usual(case) }])
+    }
+}
+
+/// Copies of the bins in the memory of a workgroup; none where it counts in the bins of all.
+fn copies(config: &Config) -> u32 {
+    match config.variant {
+        "global_atomics" => 0,
+        "shared_atomics" | "aggregated" => 1,
+        "subgroup_copies" => subgroup_copies(config.device(), config.u32("local_size_x")),
+        _ => config.u32("copies"),
+    }
+}
+
+/// The kernel of a variant, with so many copies of the bins.
+fn kernel(config: &Config, copies: u32) -> Result<Kernel, Skip> {
+    let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
+    let of_width = |source: &'static str, width: u64| {
+        Kernel::new(source, config.workgroup()).define("WIDTH", width).constant("ITEMS", Scalar::U32(config.u32("items")))
+    };
+    let shared = |width: u64, is_interleaved: bool| {
+        let sharers = if config.variant == "subgroup_copies" { lanes(config.device()) } else { 1 };
+        of_width("algo/histogram_shared.comp", width)
+            .constant("COPIES", Scalar::U32(copies))
+            .constant("INTERLEAVED", Scalar::Bool(is_interleaved))
+            .constant("SHARERS", Scalar::U32(sharers))
+    };
+    match config.variant {
+        "global_atomics" => Ok(of_width("algo/histogram_global.comp", 1)),
+        "shared_atomics" | "subgroup_copies" => Ok(shared(1, false)),
+        "lane_copies" => Ok(shared(1, true)),
+        "aggregated" => {
+            config.require_classes(&[SubgroupClass::Ballot])?;
+            let kernel = of_width("algo/histogram_aggregated.comp", 1).constant("COPIES", Scalar::U32(copies));
+            Ok(Kernel { required_subgroup_size: size_to_require(config.device(), local_size), ..kernel })
+        }
+        _ if items % VECTOR != 0 => Err(Skip::new(format!("items={items} is not a whole number of loads of {VECTOR} keys"))),
+        _ => Ok(shared(VECTOR, true)),
+    }
+}
+
+/// Copies of the bins that workgroup memory has room for.
+fn most_copies(device: &DeviceInfo) -> u32 {
+    (device.limits.shared_bytes / COPY_BYTES).max(1)
+}
+
+/// A copy for each subgroup, or as many as there is room for.
+fn subgroup_copies(device: &DeviceInfo, local_size: u32) -> u32 {
+    local_size.div_ceil(lanes(device)).clamp(1, most_copies(device))
+}
+
+/// A copy for each lane, unless they are more than banks or than there is room for: a power of two.
+fn lane_copies(device: &DeviceInfo) -> u32 {
+    1 << lanes(device).min(USUAL_BANKS).min(most_copies(device)).ilog2()
+}
+
+/// How many of the first `n` keys have each top byte.
+fn counts(keys: Sequence, n: u64) -> [u32; BINS] {
+    let of_part = |part: u64| {
+        let mut counts = [0; BINS];
+        let end = n.min((part + 1) * PART);
+        (part * PART..end).for_each(|i| counts[(keys.word(i) >> 24) as usize] += 1);
+        counts
+    };
+    let sum = |mut counts: [u32; BINS], others: [u32; BINS]| {
+        counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
+        counts
+    };
+    (0..n.div_ceil(PART)).into_par_iter().map(of_part).reduce(|| [0; BINS], sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Subgroup;
+
+    fn device(lanes: u32, shared_bytes: u32) -> DeviceInfo {
+        let mut device = DeviceInfo::mock();
+        device.subgroup = Subgroup { size: lanes, ..device.subgroup };
+        device.limits.shared_bytes = shared_bytes;
+        device
+    }
+
+    #[test]
+    fn copies_fit_into_workgroup_memory() {
+        let subgroups = |device: &DeviceInfo| [1, 33, 1024].map(|local_size| subgroup_copies(device, local_size));
+        for (lanes, shared, of_lanes, of_subgroups) in [
+            (32, 49_152, 32, [1, 2, 32]),
+            (64, 65_536, 32, [1, 1, 16]),
+            (8, 32_768, 8, [1, 5, 32]),
+            (4, 16_384, 4, [1, 9, 16]),
+            (32, 16_384, 16, [1, 2, 16]),
+            (0, 512, 1, [1, 1, 1]),
+        ] {
+            let device = device(lanes, shared);
+            assert_eq!((lane_copies(&device), subgroups(&device)), (of_lanes, of_subgroups), "{lanes} lanes, {shared} bytes");
+        }
+    }
+
+    #[test]
+    fn every_key_is_counted_once() {
+        for n in [1, 5, PART, PART + 1, 3 * PART - 1] {
+            let keys = Sequence::Keys { seed: 1, distribution: Distribution::Zipf };
+            let counts = counts(keys, n);
+            assert_eq!(counts.iter().map(|count| u64::from(*count)).sum::<u64>(), n);
+            let bin = keys.word(n - 1) >> 24;
+            let of_bin = (0..n).filter(|i| keys.word(*i) >> 24 == bin).count();
+            assert_eq!(counts[bin as usize] as usize, of_bin);
+        }
+    }
+
+    /// What a case may say of a configuration that can't be.
+    fn reason(variant: &str, values: [(&'static str, u64); 5]) -> String {
+        let device = device(32, 49_152);
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let numbers = values.map(|(name, value)| (name.into(), value.into()));
+        let point = Point::new(numbers.into_iter().chain([("distribution".into(), "one".into())]));
+        Histogram.build(&Config::new(variant, &point, &setting)).err().map(|skip| skip.reason).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_can_not_be_counted_says_why() {
+        let values = |n, groups, items| [("n", n), ("groups", groups), ("items", items), ("local_size_x", 64), ("copies", 32)];
+        assert_eq!(reason("vector", values(100, 4, 4)), "");
+        assert_eq!(reason("vector", values(100, 4, 2)), "items=2 is not a whole number of loads of 4 keys");
+        assert_eq!(reason("lane_copies", values(100, 4, 2)), "");
+        let beyond = reason("global_atomics", values((1 << 32) - 64, 1, 1));
+        assert_eq!(beyond, "indexes of 32 bits end at 4294967296, the grid's last tile at 4294967296");
+        assert!(reason("aggregated", values(100, 4, 4)).contains("VK_SUBGROUP_FEATURE_BALLOT_BIT"));
+    }
+}
