@@ -33,10 +33,11 @@ use lanescope::units::parse_share;
 use works::{Figure, WORKS, Work};
 
 /// The CUDA program.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("main.cu", include_str!("second_opinion/main.cu")),
     ("common.cuh", include_str!("second_opinion/common.cuh")),
     ("cache.cuh", include_str!("second_opinion/cache.cuh")),
+    ("library.cuh", include_str!("second_opinion/library.cuh")),
     ("memory.cuh", include_str!("second_opinion/memory.cuh")),
     ("peak.cuh", include_str!("second_opinion/peak.cuh")),
     ("within.cuh", include_str!("second_opinion/within.cuh")),

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cache.cuh"
+#include "library.cuh"
 #include "memory.cuh"
 #include "peak.cuh"
 #include "within.cuh"
@@ -75,6 +76,20 @@ static const Work WORKS[] = {
     {"barrier fenced 256", barriers<false, true, 256>},
     {"barrier shared 1", barriers<true, false, 1>},
     {"barrier shared 256", barriers<true, false, 256>},
+    {"library reduce", library_reduce},
+    {"library argmax", library_argmax},
+    {"library scan", library_scan},
+    {"library compact 1", library_compact<1>},
+    {"library compact 50", library_compact<50>},
+    {"library compact 99", library_compact<99>},
+    {"library histogram uniform", library_histogram<Spread::Uniform, false>},
+    {"library histogram zipf", library_histogram<Spread::Zipf, false>},
+    {"library histogram one", library_histogram<Spread::One, false>},
+    {"library histogram bytes uniform", library_histogram<Spread::Uniform, true>},
+    {"library histogram bytes zipf", library_histogram<Spread::Zipf, true>},
+    {"library histogram bytes one", library_histogram<Spread::One, true>},
+    {"library sort keys", library_sort<false>},
+    {"library sort pairs", library_sort<true>},
 };
 
 static Found measure(const char* name) {

@@ -37,6 +37,8 @@ const BYTES: Figure = Figure { column: "bytes_per_pass", unit: "GB/s", is_rate: 
 const FLOPS: Figure = Figure { column: "flops_per_pass", unit: "GFLOP/s", is_rate: true };
 const OPS: Figure = Figure { column: "ops_per_pass", unit: "GOP/s", is_rate: true };
 const ITEMS: Figure = Figure { column: "items_per_pass", unit: "ns", is_rate: false };
+/// Words per time, whatever a pass makes of them.
+const WORDS: Figure = Figure { column: "items_per_pass", unit: "Gword/s", is_rate: true };
 const STEPS: Figure = Figure { column: "ops_per_pass", unit: "ns", is_rate: false };
 
 /// The one form of most works.
@@ -61,6 +63,9 @@ const ARITH: &str = "op=fma chains=4 local_size_x=256 unroll=16 groups=4224";
 const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
 const BARRIER: &str = "local_size_x=256 barriers=16384";
 
+const LIBRARY: &str = "n=2^28";
+const SORTED: &str = "n=2^26";
+
 const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
     Work { cuda, figure: BYTES, filter, axes, forms: ISSUES }
 }
@@ -71,6 +76,11 @@ const fn stream(cuda: &'static str, axes: &'static [&'static str]) -> Work {
 
 const fn barrier(cuda: &'static str, axes: &'static [&'static str]) -> Work {
     plain(cuda, STEPS, "sync/barrier", axes)
+}
+
+/// A work of the vendor's library, beside the best rung of a ladder.
+const fn library(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
+    plain(cuda, WORDS, filter, axes)
 }
 
 const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
@@ -149,4 +159,19 @@ pub const WORKS: &[Work] = &[
     barrier("barrier fenced 256", &[BARRIER, "kind=control traffic=registers groups=256"]),
     barrier("barrier shared 1", &[BARRIER, "kind=control traffic=shared groups=1"]),
     barrier("barrier shared 256", &[BARRIER, "kind=control traffic=shared groups=256"]),
+    library("library reduce", "algo/reduce:vector", &[LIBRARY]),
+    library("library argmax", "algo/argmax:vector", &[LIBRARY]),
+    library("library scan", "algo/scan:look_back", &[LIBRARY]),
+    library("library compact 1", "algo/compact:look_back", &[LIBRARY, "kept=1"]),
+    library("library compact 50", "algo/compact:look_back", &[LIBRARY, "kept=50"]),
+    library("library compact 99", "algo/compact:look_back", &[LIBRARY, "kept=99"]),
+    library("library histogram uniform", "algo/histogram:vector", &[LIBRARY, "distribution=uniform"]),
+    library("library histogram zipf", "algo/histogram:vector", &[LIBRARY, "distribution=zipf"]),
+    library("library histogram one", "algo/histogram:vector", &[LIBRARY, "distribution=one"]),
+    // The same of the keys' lowest bytes alone, which are all that matters there: its quickest way.
+    library("library histogram bytes uniform", "algo/histogram:vector", &[LIBRARY, "distribution=uniform"]),
+    library("library histogram bytes zipf", "algo/histogram:vector", &[LIBRARY, "distribution=zipf"]),
+    library("library histogram bytes one", "algo/histogram:vector", &[LIBRARY, "distribution=one"]),
+    library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=none"]),
+    library("library sort pairs", "algo/sort:onesweep", &[SORTED, "payload=word"]),
 ];
