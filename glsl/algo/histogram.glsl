@@ -6,8 +6,10 @@
 // WIDTH (1 or 4 keys a load) is a macro: it changes the type of the buffer.
 #if WIDTH == 1
 #define ELEMENT uint
-#else
+#elif WIDTH == 4
 #define ELEMENT uvec4
+#else
+#error "define WIDTH: 1 or 4 keys a load"
 #endif
 
 // A bin for each value of a key's top byte.
