@@ -271,6 +271,7 @@ pub mod algo {
     pub mod reduce;
     pub mod scan;
     pub mod histogram;
+    pub mod sort;
     pub mod transpose;
 }
 
@@ -308,6 +309,7 @@ catalogue! {
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
         algo: transpose, reduce, argmax, scan, compact;
         algo: transpose, histogram;
+        algo: transpose, sort;
     }
     derivations {
         peak: summary, share;

@@ -63,6 +63,20 @@ pub enum Sequence {
     },
     /// Every index once, those of each block in an order of its own.
     Shuffled(Shuffled),
+    /// Words in ascending order, no two alike, from the whole range: their distances are random.
+    Ascending {
+        /// Selects the sequence.
+        seed: u64,
+        /// How many there are, at least one and at most 2^32.
+        n: u64,
+    },
+    /// Few distinct words, which come in a random order, each about as often.
+    Few {
+        /// Selects the sequence.
+        seed: u64,
+        /// How many distinct words there are, at least one.
+        distinct: u32,
+    },
     /// Chained nodes.
     Chain(Chain),
 }
@@ -179,6 +193,12 @@ impl Sequence {
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
             Self::Keys { seed, distribution } => distribution.word(seed, index),
             Self::Shuffled(shuffled) => shuffled.at(index) as u32,
+            // Each is somewhere in a share of its own of the range.
+            Self::Ascending { seed, n } => {
+                let range = 1 << u32::BITS;
+                (index * range / n + u64::from(random(seed, index)) % (range / n)) as u32
+            }
+            Self::Few { seed, distinct } => random(!seed, u64::from(random(seed, index) % distinct)),
             Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
         }
     }
@@ -300,6 +320,26 @@ mod tests {
         }
         let words = Sequence::Words { seed };
         assert_eq!(words.half(3).to_bits(), (words.word(1) >> 16) as u16);
+    }
+
+    #[test]
+    fn ascending_words_are_in_order_and_fill_the_range() {
+        for n in [1_u64, 5, 1000, 1 << 32] {
+            let words: Vec<u32> = (n.saturating_sub(1000)..n).map(|i| Sequence::Ascending { seed: 1, n }.word(i)).collect();
+            assert!(words.is_sorted_by(|one, next| one < next), "{n}");
+        }
+        let ends = |seed| [0, 999].map(|i| Sequence::Ascending { seed, n: 1000 }.word(i));
+        assert!(ends(1)[0] < 1 << 23 && ends(1)[1] > u32::MAX - (1 << 23) && ends(1) != ends(2));
+    }
+
+    #[test]
+    fn few_words_are_few_and_all_there() {
+        for distinct in [1, 2, 16] {
+            let mut counts = std::collections::BTreeMap::new();
+            (0..16_000).for_each(|i| *counts.entry(Sequence::Few { seed: 1, distinct }.word(i)).or_insert(0_u32) += 1);
+            let usual = 16_000 / distinct;
+            assert!(counts.len() == distinct as usize && counts.values().all(|count| count.abs_diff(usual) < usual / 5));
+        }
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! `algo/sort`: how fast are keys sorted by each way of doing it, from a bitonic sort to one look at the keys a digit?
+
+mod check;
+mod passes;
+
+use self::check::Problem;
+use self::passes::Column;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, usual_size};
+use crate::model::{Axis, AxisKind, Headline, Point, Preset, Repeatability, Skip, Work};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Sort;
+
+const VARIANTS: &[&str] = &["bitonic", "radix", "radix8", "onesweep"];
+
+/// What `quick` measures: where the ladder begins, and where it ends.
+const ENDS: &[&str] = &[VARIANTS[0], VARIANTS[3]];
+
+/// The orders that keys may have before.
+const ORDERS: &[&str] = &["random", "sorted", "few"];
+
+const PAYLOADS: &[&str] = &["none", "word"];
+
+/// Keys that an invocation may take: as many as registers hold.
+const ITEMS: &[u64] = &[1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32];
+
+/// Counts share their words with two bits of state, so that they are below 2^30.
+const MOST_KEYS: u64 = (1 << 30) - 1;
+
+struct Sort;
+
+impl Experiment for Sort {
+    fn name(&self) -> &'static str {
+        "algo/sort"
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        VARIANTS
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        ENDS
+    }
+
+    fn base_variant(&self) -> Option<&str> {
+        Some(VARIANTS[0])
+    }
+
+    // No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let usual = usual_size(setting);
+        // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
+        let (cpu, gpu) = match setting.preset {
+            Preset::Quick => (vec![64], vec![usual]),
+            Preset::Default => (vec![64], vec![256, 512]),
+            Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
+        };
+        let sizes = setting.by_class(cpu, gpu);
+        let items =
+            setting.by_class(vec![16_u64], if setting.preset == Preset::Thorough { vec![8, 12, 16, 20, 24] } else { vec![16] });
+        let keys = match setting.preset {
+            Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
+            // No tile divides the second one.
+            _ => setting.by_class(vec![1_u64 << 14, 10_007], vec![1 << 26, 10_000_019]),
+        };
+        let few = |words: &'static [&'static str]| if setting.preset == Preset::Quick { &words[..1] } else { words };
+        let spins = setting.by_class(128_u64, 4096);
+        vec![
+            Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), sizes),
+            Axis::new("items", "keys that an invocation takes", AxisKind::Numbers(ITEMS), items),
+            Axis::new("n", "keys", AxisKind::AtLeast(1), keys).up_to(MOST_KEYS).of_work(),
+            Axis::new("payload", "what belongs to a key", AxisKind::Choices(PAYLOADS), few(PAYLOADS).iter().copied()),
+            Axis::new("order", "the order of the keys before", AxisKind::Choices(ORDERS), few(ORDERS).iter().copied()),
+            Axis::new("spins", "looks at a tile that isn't ready, until its keys are counted", AxisKind::AtLeast(0), [spins])
+                .up_to(1 << 20),
+        ]
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let mut axes = self.axes(setting);
+        // The first rungs take long, and aren't what an order is for.
+        if ["bitonic", "radix"].contains(&variant) && setting.preset != Preset::Thorough {
+            axes.iter_mut().filter(|axis| axis.name == "order").for_each(|axis| axis.defaults.truncate(1));
+        }
+        axes
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let problem = Problem::of(config);
+        let mut case = CaseBuilder::new(self.name(), config);
+        let keys = Column {
+            source: case.input("source", problem.n, problem.keys),
+            target: case.output("target", problem.expected_keys()),
+            scratch: ["ping", "pong"],
+        };
+        let values = problem.values.map(|values| Column {
+            source: case.input("source values", problem.n, values),
+            target: case.output("target values", problem.expected_values()),
+            scratch: ["ping values", "pong values"],
+        });
+        let columns: Vec<Column> = [keys].into_iter().chain(values).collect();
+        let iterations = match config.variant {
+            "bitonic" => passes::bitonic(&mut case, config, &columns),
+            "radix" => passes::radix(&mut case, config, &columns),
+            "radix8" => passes::radix8(&mut case, config, &columns)?,
+            _ => passes::onesweep(&mut case, config, &columns)?,
+        };
+        let case = problem.checked(case.iterations(iterations), keys.target, values.map(|values| values.target));
+        Ok(case.build(Work { items: Some(problem.n), ..Work::default() }, Headline::ITEMS))
+    }
+}
