@@ -192,6 +192,15 @@ fn arrays_in_tiles_of_any_size_are_right() {
         // The first workgroup finds nothing of what lies before the last tile.
         let counts = measured.iter().map(|row| row.check_note.split_once(" fallbacks").unwrap().0.parse::<u32>().unwrap());
         assert!(counts.into_iter().all(|count| count > 0), "on {}", device.driver);
+/// Keys that fill no tile, in workgroups that fill no subgroup, in each way of sorting; and where no tile waits for another one.
+#[test]
+fn any_number_of_keys_is_sorted() {
+    for device in devices() {
+        let edges = ["-a", "n=1,301", "-a", "local_size_x=7,48", "-a", "items=2", "-a", "payload=word", "-a", "order=few"];
+        for (filter, spins, count) in [("algo/sort:*", "spins=99", 4 * 4), ("algo/sort:onesweep", "spins=0", 4)] {
+            let rows = profile(&device, &[&[filter, "-a", spins], &edges[..]].concat());
+            assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), count, "{filter} on {}", device.driver);
+        }
     }
 }
 
