@@ -114,3 +114,30 @@ impl Experiment for Sort {
         Ok(case.build(Work { items: Some(problem.n), ..Work::default() }, Headline::ITEMS))
     }
 }
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::model::{DeviceInfo, SubgroupClass};
+
+    /// What becomes of a case on a device that can run all variants; numbers that aren't told are usual ones.
+    pub(super) fn built<T>(
+        variant: &str,
+        numbers: &[(&'static str, u64)],
+        [payload, order]: [&'static str; 2],
+        then: impl FnOnce(Built) -> T,
+    ) -> T {
+        let mut device = DeviceInfo::mock();
+        device.subgroup.in_compute = true;
+        device.subgroup.classes.extend([SubgroupClass::Ballot, SubgroupClass::Shuffle]);
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let usual = [("local_size_x", 64), ("items", 16), ("n", 1000), ("spins", 9)];
+        let number = |(name, usual): (&'static str, u64)| {
+            let told = numbers.iter().find(|(told, _)| *told == name);
+            (name.into(), told.map_or(usual, |(_, number)| *number).into())
+        };
+        let words = [("payload", payload), ("order", order)].map(|(name, word)| (name.into(), word.into()));
+        let point = Point::new(usual.map(number).into_iter().chain(words));
+        then(EXPERIMENT.build(&Config::new(variant, &point, &setting)).unwrap())
+    }
+}

@@ -128,24 +128,21 @@ fn found_in(words: Vec<u32>) -> impl Fn(u64) -> u32 + Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use crate::experiments::{Config, Experiment, Setting};
-    use crate::model::{Check, DeviceInfo, Point, Preset};
+    use super::super::testing::built;
+    use crate::model::Check;
     use crate::validate::Verdict;
 
     /// What becomes of what a right pass would leave, changed.
     fn verdict(variant: &str, n: u64, payload: &'static str, change: impl FnOnce(&mut [Vec<u32>])) -> Verdict {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let words = [("payload", payload), ("order", "few")].map(|(name, word)| (name.into(), word.into()));
-        let numbers = [("n", n), ("local_size_x", 64), ("items", 16), ("spins", 9)].map(|(name, n)| (name.into(), n.into()));
-        let point = Point::new(numbers.into_iter().chain(words));
-        let built = super::super::EXPERIMENT.build(&Config::new(variant, &point, &setting)).unwrap();
-        assert_eq!(matches!(built.case.check, Check::Invariant(..)), n > super::MOST_TWIN && payload == "none");
-        let words = |bytes: Vec<u8>| bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
-        let mut outputs: Vec<Vec<u32>> = built.expected().iter().map(|expected| words(expected.bytes())).collect();
-        change(&mut outputs);
-        let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        built.check(&outputs.iter().map(bytes).collect::<Vec<_>>())
+        built(variant, &[("n", n)], [payload, "few"], |built| {
+            assert_eq!(matches!(built.case.check, Check::Invariant(..)), n > super::MOST_TWIN && payload == "none");
+            let word = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap());
+            let words = |bytes: Vec<u8>| bytes.chunks_exact(4).map(word).collect();
+            let mut outputs: Vec<Vec<u32>> = built.expected().iter().map(|expected| words(expected.bytes())).collect();
+            change(&mut outputs);
+            let bytes = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            built.check(&outputs.iter().map(bytes).collect::<Vec<_>>())
+        })
     }
 
     /// The output that is found wrong.

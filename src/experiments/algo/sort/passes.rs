@@ -257,17 +257,12 @@ fn scalar(number: u64) -> Scalar {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::built;
     use super::*;
-    use crate::experiments::{Experiment, Setting};
-    use crate::model::{Case, DeviceInfo, Point, Preset, Step};
+    use crate::model::{Case, DeviceInfo, Step};
 
     fn case(variant: &str, numbers: [(&'static str, u64); 3], payload: &'static str) -> Case {
-        let device = DeviceInfo::mock();
-        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
-        let words = [("payload", payload), ("order", "random")].map(|(name, word)| (name.into(), word.into()));
-        let numbers = numbers.into_iter().chain([("spins", 9)]).map(|(name, n)| (name.into(), n.into()));
-        let point = Point::new(numbers.chain(words));
-        super::super::EXPERIMENT.case(&Config::new(variant, &point, &setting)).unwrap()
+        built(variant, &numbers, [payload, "random"], |built| built.case)
     }
 
     /// What the steps of a bitonic sort do, one after the other, on the host.
