@@ -57,7 +57,7 @@ impl Experiment for Sort {
         // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
         let (cpu, gpu) = match setting.preset {
             Preset::Quick => (vec![64], vec![usual]),
-            Preset::Default => (vec![64], vec![256, 512]),
+            Preset::Default => (vec![64], vec![usual, 512]),
             Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
         };
         let sizes = setting.by_class(cpu, gpu);
