@@ -120,28 +120,21 @@ void rank_keys() {
 // Puts how many keys of the subgroups before it have a digit in the place of each subgroup's counter, and returns how many of all
 // have it.
 uint sum_counters(uint digit) {
-    const uint UNROLL = 8u;
     uint sum = 0u;
-    for (uint first = 0u; first < SUBGROUPS; first += UNROLL) {
-        uint held[UNROLL];
-        [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
-            held[k] = first + k < SUBGROUPS ? pool[(first + k) * DIGITS + digit] : 0u;
-        }
-        [[unroll]] for (uint k = 0u; k < UNROLL; ++k) {
-            if (first + k < SUBGROUPS) {
-                pool[(first + k) * DIGITS + digit] = sum;
-            }
-            sum += held[k];
-        }
+    for (uint subgroup = 0u; subgroup < SUBGROUPS; ++subgroup) {
+        const uint count = pool[subgroup * DIGITS + digit];
+        pool[subgroup * DIGITS + digit] = sum;
+        sum += count;
     }
     return sum;
 }
 
 // Where each digit begins, of how many there are of each. A barrier has to come before, and one after it.
+// Its loops have few iterations, but no hint: some software drivers take minutes to compile so many loads in a row.
 void sum_digits() {
     for (uint part = gl_LocalInvocationID.x; part < DIGITS / PART; part += gl_WorkGroupSize.x) {
         uint sum = 0u;
-        [[unroll]] for (uint k = 0u; k < PART; ++k) {
+        for (uint k = 0u; k < PART; ++k) {
             sum += counts[part * PART + k];
         }
         part_sums[part] = sum;
@@ -150,10 +143,10 @@ void sum_digits() {
     for (uint digit = gl_LocalInvocationID.x; digit < DIGITS; digit += gl_WorkGroupSize.x) {
         const uint own_part = digit / PART;
         uint sum = 0u;
-        [[unroll]] for (uint part = 0u; part < DIGITS / PART; ++part) {
+        for (uint part = 0u; part < DIGITS / PART; ++part) {
             sum += part < own_part ? part_sums[part] : 0u;
         }
-        [[unroll]] for (uint k = 0u; k < PART; ++k) {
+        for (uint k = 0u; k < PART; ++k) {
             const uint other = own_part * PART + k;
             sum += other < digit ? counts[other] : 0u;
         }

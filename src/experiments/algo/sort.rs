@@ -61,8 +61,10 @@ impl Experiment for Sort {
             Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
         };
         let sizes = setting.by_class(cpu, gpu);
-        let items =
-            setting.by_class(vec![16_u64], if setting.preset == Preset::Thorough { vec![8, 12, 16, 20, 24] } else { vec![16] });
+        let items = match setting.preset {
+            Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
+            _ => setting.by_class(vec![4], vec![16]),
+        };
         let keys = match setting.preset {
             Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],
             // No tile divides the second one.
