@@ -19,7 +19,7 @@ const ENDS: &[&str] = &[VARIANTS[0], VARIANTS[3]];
 /// The orders that keys may have before.
 const ORDERS: &[&str] = &["random", "sorted", "few"];
 
-const PAYLOADS: &[&str] = &["none", "word"];
+const PAYLOADS: &[&str] = &["nothing", "word"];
 
 /// Keys that an invocation may take: as many as registers hold.
 const ITEMS: &[u64] = &[1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32];

@@ -267,7 +267,7 @@ mod tests {
 
     /// What the steps of a bitonic sort do, one after the other, on the host.
     fn sorted_by_steps(n: u64, local_size: u64, items: u64) -> Vec<u64> {
-        let case = case("bitonic", [("n", n), ("local_size_x", local_size), ("items", items)], "none");
+        let case = case("bitonic", [("n", n), ("local_size_x", local_size), ("items", items)], "nothing");
         let tile = match case.kernels[0].constants[0].1 {
             Scalar::U32(tile) => u64::from(tile),
             _ => 0,
@@ -330,9 +330,9 @@ mod tests {
             case.kernels[0].constants[0].1
         };
         let most = u64::from(DeviceInfo::mock().limits.shared_bytes);
-        assert_eq!(tile(3, "none"), Scalar::U32(32));
+        assert_eq!(tile(3, "nothing"), Scalar::U32(32));
         let largest = |columns: u64| Scalar::U32(1 << (most / (4 * columns)).ilog2());
-        assert_eq!([tile(1 << 20, "none"), tile(1 << 20, "word")], [largest(1), largest(2)]);
+        assert_eq!([tile(1 << 20, "nothing"), tile(1 << 20, "word")], [largest(1), largest(2)]);
     }
 
     /// Each pass reads what the one before it wrote, the first one the source, and the last one writes the target.
