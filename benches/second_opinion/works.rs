@@ -172,6 +172,6 @@ pub const WORKS: &[Work] = &[
     library("library histogram bytes uniform", "algo/histogram:vector", &[LIBRARY, "distribution=uniform"]),
     library("library histogram bytes zipf", "algo/histogram:vector", &[LIBRARY, "distribution=zipf"]),
     library("library histogram bytes one", "algo/histogram:vector", &[LIBRARY, "distribution=one"]),
-    library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=none"]),
+    library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=nothing"]),
     library("library sort pairs", "algo/sort:onesweep", &[SORTED, "payload=word"]),
 ];

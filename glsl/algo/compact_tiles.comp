@@ -5,7 +5,6 @@
 // LOOK_BACK, the binding of the tiles' states, is a macro: it changes the resources. Without it, an earlier dispatch has counted what
 // the tiles before each keep.
 #ifdef LOOK_BACK
-#extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_shuffle_relative : require
 #endif

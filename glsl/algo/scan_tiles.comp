@@ -6,7 +6,6 @@
 // LOOK_BACK, the binding of the tiles' states, is a macro: it changes the resources. Without it, an earlier dispatch has computed the
 // sums of the tiles before each.
 #ifdef LOOK_BACK
-#extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #endif
 #include "local_size.glsl"

@@ -268,9 +268,9 @@ pub mod peak {
 pub mod algo {
     pub mod argmax;
     pub mod compact;
+    pub mod histogram;
     pub mod reduce;
     pub mod scan;
-    pub mod histogram;
     pub mod sort;
     pub mod transpose;
 }
@@ -307,9 +307,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact;
-        algo: transpose, histogram;
-        algo: transpose, sort;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort;
     }
     derivations {
         peak: summary, share;

@@ -192,6 +192,9 @@ fn arrays_in_tiles_of_any_size_are_right() {
         // The first workgroup finds nothing of what lies before the last tile.
         let counts = measured.iter().map(|row| row.check_note.split_once(" fallbacks").unwrap().0.parse::<u32>().unwrap());
         assert!(counts.into_iter().all(|count| count > 0), "on {}", device.driver);
+    }
+}
+
 /// Keys that fill no tile, in workgroups that fill no subgroup, in each way of sorting; and where no tile waits for another one.
 #[test]
 fn any_number_of_keys_is_sorted() {

@@ -1,14 +1,16 @@
 //! `algo/histogram`: how fast can keys be counted by bins, and how much of it do the data decide?
 
-use rayon::prelude::*;
+use std::ops::Range;
 
+use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::parts::in_parts;
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, usual_size,
     workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,
-    Sequence, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Derived, DeviceInfo, Distribution, Finished, Headline, Kernel, Moved, Point, Preset,
+    Repeatability, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -44,14 +46,15 @@ const MOST_GROUPS: u64 = 1 << 20;
 /// What the kernels' indexes of 32 bits must stay below, those past the end included.
 const INDEXES: u64 = 1 << 32;
 
-/// Keys that a processor counts by itself.
-const PART: u64 = 1 << 16;
+/// What its variants gain.
+const LADDER: Ladder =
+    Ladder { experiment: "algo/histogram", first: "global_atomics", choices: &["local_size_x", "groups", "items", "copies"] };
 
 struct Histogram;
 
 impl Experiment for Histogram {
     fn name(&self) -> &'static str {
-        "algo/histogram"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -67,7 +70,15 @@ impl Experiment for Histogram {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some("global_atomics")
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {
@@ -209,17 +220,16 @@ fn lane_copies(device: &DeviceInfo) -> u32 {
 
 /// How many of the first `n` keys have each top byte.
 fn counts(keys: Sequence, n: u64) -> [u32; BINS] {
-    let of_part = |part: u64| {
-        let mut counts = [0; BINS];
-        let end = n.min((part + 1) * PART);
-        (part * PART..end).for_each(|i| counts[(keys.word(i) >> 24) as usize] += 1);
+    let of_part = |part: Range<u64>| {
+        let mut counts = [0_u32; BINS];
+        part.for_each(|i| counts[(keys.word(i) >> 24) as usize] += 1);
         counts
     };
-    let sum = |mut counts: [u32; BINS], others: [u32; BINS]| {
+    let add = |mut counts: [u32; BINS], others: [u32; BINS]| {
         counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
         counts
     };
-    (0..n.div_ceil(PART)).into_par_iter().map(of_part).reduce(|| [0; BINS], sum)
+    in_parts(n, of_part).into_iter().fold([0; BINS], add)
 }
 
 #[cfg(test)]
@@ -252,7 +262,7 @@ mod tests {
 
     #[test]
     fn every_key_is_counted_once() {
-        for n in [1, 5, PART, PART + 1, 3 * PART - 1] {
+        for n in [1, 5, 200_003] {
             let keys = Sequence::Keys { seed: 1, distribution: Distribution::Zipf };
             let counts = counts(keys, n);
             assert_eq!(counts.iter().map(|count| u64::from(*count)).sum::<u64>(), n);

@@ -5,8 +5,9 @@ mod passes;
 
 use self::check::Problem;
 use self::passes::Column;
+use crate::experiments::common::ladder::{self, Ladder};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, usual_size};
-use crate::model::{Axis, AxisKind, Headline, Point, Preset, Repeatability, Skip, Work};
+use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Point, Preset, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Sort;
@@ -27,11 +28,14 @@ const ITEMS: &[u64] = &[1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32];
 /// Counts share their words with two bits of state, so that they are below 2^30.
 const MOST_KEYS: u64 = (1 << 30) - 1;
 
+/// What its variants gain.
+const LADDER: Ladder = Ladder { experiment: "algo/sort", first: VARIANTS[0], choices: &["local_size_x", "items", "spins"] };
+
 struct Sort;
 
 impl Experiment for Sort {
     fn name(&self) -> &'static str {
-        "algo/sort"
+        LADDER.experiment
     }
 
     fn repeatability(&self, _: &Point) -> Repeatability {
@@ -47,7 +51,15 @@ impl Experiment for Sort {
     }
 
     fn base_variant(&self) -> Option<&str> {
-        Some(VARIANTS[0])
+        Some(LADDER.first)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[ladder::NAME]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        LADDER.derive(rows)
     }
 
     // No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.
