@@ -64,7 +64,8 @@ const REDUCE: &str = "job=reduce local_size_x=256 groups=1056 jobs=2048";
 const BARRIER: &str = "local_size_x=256 barriers=16384";
 
 const LIBRARY: &str = "n=2^28";
-const SORTED: &str = "n=2^26";
+const TILES: &str = "local_size_x=512 items=32";
+const SORTED: &str = "n=2^26 local_size_x=512 items=20 order=random";
 
 const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
     Work { cuda, figure: BYTES, filter, axes, forms: ISSUES }
@@ -161,17 +162,17 @@ pub const WORKS: &[Work] = &[
     barrier("barrier shared 256", &[BARRIER, "kind=control traffic=shared groups=256"]),
     library("library reduce", "algo/reduce:vector", &[LIBRARY]),
     library("library argmax", "algo/argmax:vector", &[LIBRARY]),
-    library("library scan", "algo/scan:look_back", &[LIBRARY]),
-    library("library compact 1", "algo/compact:look_back", &[LIBRARY, "kept=1"]),
-    library("library compact 50", "algo/compact:look_back", &[LIBRARY, "kept=50"]),
-    library("library compact 99", "algo/compact:look_back", &[LIBRARY, "kept=99"]),
-    library("library histogram uniform", "algo/histogram:vector", &[LIBRARY, "distribution=uniform"]),
-    library("library histogram zipf", "algo/histogram:vector", &[LIBRARY, "distribution=zipf"]),
-    library("library histogram one", "algo/histogram:vector", &[LIBRARY, "distribution=one"]),
+    library("library scan", "algo/scan:look_back", &[LIBRARY, TILES]),
+    library("library compact 1", "algo/compact:look_back", &[LIBRARY, TILES, "kept=1"]),
+    library("library compact 50", "algo/compact:look_back", &[LIBRARY, TILES, "kept=50"]),
+    library("library compact 99", "algo/compact:look_back", &[LIBRARY, TILES, "kept=99"]),
+    library("library histogram uniform", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=uniform"]),
+    library("library histogram zipf", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=zipf"]),
+    library("library histogram one", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=one"]),
     // The same of the keys' lowest bytes alone, which are all that matters there: its quickest way.
-    library("library histogram bytes uniform", "algo/histogram:vector", &[LIBRARY, "distribution=uniform"]),
-    library("library histogram bytes zipf", "algo/histogram:vector", &[LIBRARY, "distribution=zipf"]),
-    library("library histogram bytes one", "algo/histogram:vector", &[LIBRARY, "distribution=one"]),
+    library("library histogram bytes uniform", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=uniform"]),
+    library("library histogram bytes zipf", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=zipf"]),
+    library("library histogram bytes one", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=one"]),
     library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=nothing"]),
     library("library sort pairs", "algo/sort:onesweep", &[SORTED, "payload=word"]),
 ];

@@ -14,6 +14,7 @@
 #include "scan_subgroups.glsl"
 #include "scan_tile.glsl"
 
+layout(set = 0, binding = 0) restrict readonly buffer SourceWords { uint source_words[]; };
 layout(set = 0, binding = 1) restrict writeonly buffer Kept { uint kept[]; };
 layout(set = 0, binding = 2) restrict writeonly buffer Count { uint count[]; };
 
@@ -32,8 +33,11 @@ uint own_part_of(uint tile) {
 layout(set = 0, binding = 3) restrict readonly buffer Sums { uint sums[]; };
 #endif
 
-// What the tile keeps, in order: so neighbouring invocations store neighbouring words.
-shared uint staged[TILE];
+// Where a whole row is loaded word by word, what it keeps goes to neighbouring places at once, without a detour through workgroup
+// memory, which would leave room for few workgroups: rows here are words of the lanes, not vectors.
+uint own_word(uint tile, uint row) {
+    return tile * TILE + gl_SubgroupID * gl_SubgroupSize * ITEMS + row * lanes() + gl_SubgroupInvocationID;
+}
 
 void main() {
 #ifdef LOOK_BACK
@@ -44,53 +48,35 @@ void main() {
     if (tile >= tile_count()) {
         return;
     }
-    uvec4 held[ROWS];
+    uint words[ITEMS];
     if (is_whole(tile)) {
-        [[unroll]] for (uint row = 0u; row < ROWS; ++row) {
-            held[row] = source_vectors[own_vector(tile, row)];
+        [[unroll]] for (uint row = 0u; row < ITEMS; ++row) {
+            words[row] = source_words[own_word(tile, row)];
         }
     } else {
-        [[unroll]] for (uint row = 0u; row < ROWS; ++row) {
-            held[row] = ragged_vector(own_vector(tile, row), NOT_KEPT);
+        [[unroll]] for (uint row = 0u; row < ITEMS; ++row) {
+            words[row] = own_word(tile, row) < size ? source_words[own_word(tile, row)] : NOT_KEPT;
         }
     }
 #ifndef LOOK_BACK
     const uint before_tile = sums[tile];
 #endif
-    // The place of the first word of each vector that is kept, among those of the subgroup.
-    uint places[ROWS];
-    uint rows_count = 0u;
-    [[unroll]] for (uint row = 0u; row < ROWS; ++row) {
-        const bvec4 own = is_kept(held[row]);
-        uint before_lane = 0u;
-        uint of_row = 0u;
-        [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-            const uvec4 ballot = subgroupBallot(own[i]);
-            before_lane += subgroupBallotExclusiveBitCount(ballot);
-            of_row += subgroupBallotBitCount(ballot);
-        }
-        places[row] = rows_count + before_lane;
-        rows_count += of_row;
+    uint own = 0u;
+    [[unroll]] for (uint row = 0u; row < ITEMS; ++row) {
+        own += subgroupBallotBitCount(subgroupBallot(words[row] < threshold));
     }
     uint before_subgroup, all;
-    share_part(rows_count, before_subgroup, all);
-    [[unroll]] for (uint row = 0u; row < ROWS; ++row) {
-        const bvec4 own = is_kept(held[row]);
-        uint place = before_subgroup + places[row];
-        [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-            if (own[i]) {
-                staged[place] = held[row][i];
-            }
-            place += uint(own[i]);
-        }
-    }
+    share_part(own, before_subgroup, all);
 #ifdef LOOK_BACK
     const uint before_tile = sum_before(tile, all);
-#else
-    barrier();
 #endif
-    for (uint place = gl_LocalInvocationID.x; place < all; place += gl_WorkGroupSize.x) {
-        kept[before_tile + place] = staged[place];
+    uint place = before_tile + before_subgroup;
+    [[unroll]] for (uint row = 0u; row < ITEMS; ++row) {
+        const uvec4 ballot = subgroupBallot(words[row] < threshold);
+        if (words[row] < threshold) {
+            kept[place + subgroupBallotExclusiveBitCount(ballot)] = words[row];
+        }
+        place += subgroupBallotBitCount(ballot);
     }
     if (gl_LocalInvocationID.x == 0u && tile == tile_count() - 1u) {
         count[0] = before_tile + all;

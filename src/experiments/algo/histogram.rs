@@ -92,7 +92,7 @@ impl Experiment for Histogram {
             Preset::Quick => (
                 &NAMES[..2],
                 setting.by_class(vec![1_u64 << 16], vec![1 << 28]),
-                vec![usual],
+                vec![setting.by_class(usual, 1024)],
                 setting.by_class(vec![4_u64], vec![1056]),
             ),
             Preset::Default => {

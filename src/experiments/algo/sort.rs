@@ -68,14 +68,14 @@ impl Experiment for Sort {
         let usual = usual_size(setting);
         // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
         let (cpu, gpu) = match setting.preset {
-            Preset::Quick => (vec![64], vec![usual]),
+            Preset::Quick => (vec![64], vec![512]),
             Preset::Default => (vec![64], vec![usual, 512]),
             Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
         };
         let sizes = setting.by_class(cpu, gpu);
         let items = match setting.preset {
             Preset::Thorough => setting.by_class(vec![4_u64, 16], vec![8, 12, 16, 20, 24]),
-            _ => setting.by_class(vec![4], vec![16]),
+            _ => setting.by_class(vec![4], vec![20]),
         };
         let keys = match setting.preset {
             Preset::Quick => vec![setting.by_class(1_u64 << 11, 1 << 24)],

@@ -198,9 +198,10 @@ fn size_of_sums(config: &Config) -> u32 {
 /// The axes of arrays in tiles.
 pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
+    let few = vec![setting.by_class(16_u64, 32)];
     let (sizes, items, orders) = match setting.preset {
-        Preset::Quick => (vec![usual], vec![16_u64], &ORDERS[..1]),
-        Preset::Default => (vec![64, 128, 256, 512, 1024], vec![16], &ORDERS[..1]),
+        Preset::Quick => (vec![setting.by_class(usual, 512)], few, &ORDERS[..1]),
+        Preset::Default => (vec![64, 256, 512], few, &ORDERS[..1]),
         Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &ORDERS[..2]),
     };
     let words = match setting.preset {
