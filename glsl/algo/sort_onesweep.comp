@@ -55,13 +55,14 @@ void publish(uint tile, uint digit, uint state) {
 }
 
 // Looks back from where a digit's sum has come to. Where that leads to the first tile, the sum is there for all that look back later.
-void walk(uint tile, uint digit) {
+// `looks` counts those in a row that found nothing, of all digits of an invocation: one that has waited for a tile doesn't do so again
+// for its other digits.
+void walk(uint tile, uint digit, inout uint looks) {
     uint end = ends[digit];
     if (end == DONE) {
         return;
     }
     uint sum = sums[digit];
-    uint looks = 0u;
     [[dont_unroll]] while (end > 0u) {
         if (looks == SPINS) {
             atomicMax(missing, end);
@@ -109,8 +110,9 @@ void recount(uint tile) {
 void look_back(uint tile) {
     const uint self = gl_LocalInvocationID.x;
     [[dont_unroll]] while (true) {
+        uint looks = 0u;
         for (uint digit = self; digit < DIGITS; digit += gl_WorkGroupSize.x) {
-            walk(tile, digit);
+            walk(tile, digit, looks);
         }
         barrier();
         const uint end = missing;

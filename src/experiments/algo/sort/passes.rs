@@ -191,10 +191,11 @@ pub(super) fn onesweep(case: &mut CaseBuilder, config: &Config, columns: &[Colum
         let kernel = moving(case, &sweep, hop, &[begins, states, tickets]);
         case.dispatch(kernel, tiles.groups, &tiles.push(pass * BYTE));
     }
-    // Where nobody looks, each tile counts all before it.
+    // Where nobody looks, each tile counts all before it: for that, it goes four times through its digits. The rest does so a few times.
     let [local_size, items] = ["local_size_x", "items"].map(|axis| config.integer(axis));
-    let recounts = if config.integer("spins") == 0 { u64::from(tiles.count) } else { 1 };
-    Ok(product([recounts, 3 * BYTES.div_ceil(local_size) + items]))
+    let recounts = if config.integer("spins") == 0 { u64::from(tiles.count) } else { 0 };
+    let digits = BYTES.div_ceil(local_size);
+    Ok(product([recounts, 4 * digits + items]).saturating_add(16 * digits))
 }
 
 /// `bitonic`: tiles are sorted in workgroup memory. Then blocks of twice as many keys are merged, and so on: steps whose pairs lie farther
