@@ -14,7 +14,8 @@ pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
 pub use common::elements::Elements;
 pub use common::grid::{
-    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, product, u32_of, usual_size, workgroups,
+    MOST_SIZE, POWERS_TO_64, fold_groups, gcd, local_size_axis, powers_of_two, product, size_up_to, u32_of, usual_size,
+    workgroups,
 };
 pub use common::issue::{issue_axes, issue_axis, issued, issuing, ordered};
 pub use common::lanes::{lanes, scramble, size_to_require};

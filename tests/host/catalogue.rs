@@ -185,7 +185,9 @@ fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
 fn check_blocks(case: &Case, kernel: &Kernel, reflection: &Reflection, specialized: &Specialized, name: &str) {
     let blocks = reflection.blocks(&all_given(specialized)).unwrap();
     let (push, buffers): (Vec<_>, Vec<_>) = blocks.iter().partition(|block| block.place == BlockPlace::PushConstants);
-    let places: Vec<BlockPlace> = buffers.iter().map(|block| block.place).collect();
+    // A buffer may be declared twice, as words and as vectors.
+    let mut places: Vec<BlockPlace> = buffers.iter().map(|block| block.place).collect();
+    places.dedup();
     let bound = reflection.bindings.iter().filter_map(|info| {
         let (set, binding) = (info.set, info.binding);
         match info.kind {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::experiments::common::ladder::{self, Ladder};
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, usual_size,
-    workgroups,
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, size_up_to,
+    usual_size, workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Bound, Case, Derived, DeviceInfo, Distribution, Finished, Headline, Kernel, Moved, Point, Preset,
@@ -92,7 +92,7 @@ impl Experiment for Histogram {
             Preset::Quick => (
                 &NAMES[..2],
                 setting.by_class(vec![1_u64 << 16], vec![1 << 28]),
-                vec![setting.by_class(usual, 1024)],
+                vec![setting.by_class(usual, size_up_to(1024, setting))],
                 setting.by_class(vec![4_u64], vec![1056]),
             ),
             Preset::Default => {

@@ -6,7 +6,7 @@ mod passes;
 use self::check::Problem;
 use self::passes::Column;
 use crate::experiments::common::ladder::{self, Ladder};
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, usual_size};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
 use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Point, Preset, Repeatability, Skip, Work};
 
 /// The experiment.
@@ -68,7 +68,7 @@ impl Experiment for Sort {
         let usual = usual_size(setting);
         // Software has small subgroups, so that a workgroup has many of them, and each needs counters of its own.
         let (cpu, gpu) = match setting.preset {
-            Preset::Quick => (vec![64], vec![512]),
+            Preset::Quick => (vec![64], vec![size_up_to(512, setting)]),
             Preset::Default => (vec![64], vec![usual, 512]),
             Preset::Thorough => (vec![1, 16, 32, 64, 128], vec![32, 64, 128, 192, 256, 384, 512, 1024]),
         };

@@ -51,8 +51,13 @@ pub fn gcd(a: u64, b: u64) -> u64 {
 
 /// Invocations that are enough for any device and too many for none but the smallest, on which they are as many as it allows.
 pub fn usual_size(setting: &Setting) -> u64 {
+    size_up_to(256, setting)
+}
+
+/// So many invocations, or as many as the device allows.
+pub fn size_up_to(most: u64, setting: &Setting) -> u64 {
     let limits = &setting.device.limits;
-    u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0])).clamp(1, 256)
+    u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0])).clamp(1, most)
 }
 
 /// The axis of workgroups whose size isn't what an experiment is about.

@@ -4,7 +4,7 @@
 use super::builder::{CaseBuilder, Handle};
 use super::config::Config;
 use super::elements::Elements;
-use super::grid::usual_size;
+use super::grid::{size_up_to, usual_size};
 use super::lanes::{lanes, size_to_require};
 use crate::experiments::Setting;
 use crate::model::{Axis, AxisKind, Kernel, Preset, Scalar, Skip, SubgroupClass};
@@ -200,7 +200,7 @@ pub(in crate::experiments) fn axes(setting: &Setting) -> Vec<Axis> {
     let usual = usual_size(setting);
     let few = vec![setting.by_class(16_u64, 32)];
     let (sizes, items, orders) = match setting.preset {
-        Preset::Quick => (vec![setting.by_class(usual, 512)], few, &ORDERS[..1]),
+        Preset::Quick => (vec![setting.by_class(usual, size_up_to(512, setting))], few, &ORDERS[..1]),
         Preset::Default => (vec![64, 256, 512], few, &ORDERS[..1]),
         Preset::Thorough => (vec![32, 64, 128, 192, 256, 384, 512, 1024], vec![4, 8, 16, 32], &ORDERS[..2]),
     };
