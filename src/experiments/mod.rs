@@ -18,6 +18,7 @@ pub use common::grid::{
     workgroups,
 };
 pub use common::issue::{issue_axes, issue_axis, issued, issuing, ordered};
+pub use common::ladder::Ladder;
 pub use common::lanes::{lanes, scramble, size_to_require};
 pub use common::stepped::stepped;
 
@@ -78,19 +79,23 @@ pub trait Experiment: Sync {
 
     /// The variant that others at the same point are compared with (columns `relative` and `relative_to`).
     fn base_variant(&self) -> Option<&str> {
+        self.ladder().map(|ladder| ladder.first)
+    }
+
+    /// What its variants are the rungs of, where they are those of an algorithm: what the best of them gains over the first is told.
+    fn ladder(&self) -> Option<Ladder> {
         None
     }
 
     /// The names, `family/name`, under which [`Experiment::derive`] reports. Filters match them as well.
     fn derived(&self) -> &[&str] {
-        &[]
+        self.ladder().map_or(&[], |_| &[Ladder::NAME])
     }
 
     /// Figures that follow from finished rows of this experiment, all of one device and driver. Pure; rows come in any order and
     /// any of the plan's may be missing.
     fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        let _ = rows;
-        Vec::new()
+        self.ladder().map(|ladder| ladder.derive(rows)).unwrap_or_default()
     }
 
     /// The kind of peak, as `peak/summary` calls it, that its figures are of and can't well exceed: `peak/share` tells how near its best

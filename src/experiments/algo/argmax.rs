@@ -1,12 +1,11 @@
 //! `algo/argmax`: what brings the search for the largest value, and for where it is, to the speed of memory?
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, u32_of};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Feature, Finished, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip,
-    Traffic, Work,
+    Axis, AxisKind, Bound, Case, Feature, Headline, Point, Preset, Repeatability, Sequence, Shuffled, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -44,16 +43,8 @@ impl Experiment for Argmax {
         &["atomics", "vector"]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

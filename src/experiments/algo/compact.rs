@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence,
-    Shuffled, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Shuffled, Skip,
+    SubgroupClass, Traffic, Work,
 };
 use crate::validate::{Expected, invariants};
 
@@ -53,16 +53,8 @@ impl Experiment for Compact {
         &[BY_LANE, LOOK_BACK]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Setting, fold_groups, lanes, powers_of_two, product, size_to_require, size_up_to,
     usual_size, workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, DeviceInfo, Distribution, Finished, Headline, Kernel, Moved, Point, Preset,
-    Repeatability, Scalar, Sequence, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Distribution, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar,
+    Sequence, Skip, SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -69,16 +69,8 @@ impl Experiment for Histogram {
         &["global_atomics", "vector"]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

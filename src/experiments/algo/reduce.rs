@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::reduction::{self, BEYOND_CACHES, Rounds, VECTOR, by_subgroups, dealt, loads, padded, taking};
 use crate::experiments::{Built, CaseBuilder, Config, Elements, Experiment, Handle, Setting, u32_of, workgroups};
 use crate::model::{
-    Axis, Bound, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Point, Preset, Repeatability,
-    Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, Bound, Case, Contents, Dimension, Format, Headline, ImageRole, Point, Preset, Repeatability, Resource, Sampling,
+    Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -46,16 +46,8 @@ impl Experiment for Reduce {
         &["atomics", "vector"]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

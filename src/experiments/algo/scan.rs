@@ -3,13 +3,11 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::parts::in_parts;
 use crate::experiments::common::tiles::{self, SHUFFLES, Steps, Tiles};
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Left, Setting, u32_of};
-use crate::model::{
-    Axis, Bound, Case, Derived, Finished, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work,
-};
+use crate::model::{Axis, Bound, Case, Headline, Kernel, Moved, Point, Repeatability, Scalar, Sequence, Skip, Traffic, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -46,16 +44,8 @@ impl Experiment for Scan {
         &[DOUBLING, LOOK_BACK]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

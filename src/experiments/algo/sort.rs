@@ -5,9 +5,9 @@ mod passes;
 
 use self::check::Problem;
 use self::passes::Column;
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_up_to, usual_size};
-use crate::model::{Axis, AxisKind, Derived, Finished, Headline, Point, Preset, Repeatability, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Point, Preset, Repeatability, Skip, Work};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Sort;
@@ -50,16 +50,8 @@ impl Experiment for Sort {
         ENDS
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     // No kind of peak: keys per second have none, and how many bytes a key moves is what the variants differ in.

@@ -1,10 +1,10 @@
 //! `algo/transpose`: what does a matrix transpose gain by each way of turning it?
 
-use crate::experiments::common::ladder::{self, Ladder};
+use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, DeviceInfo, Finished, Headline, Kernel, Point, Preset, Repeatability, Scalar,
-    Sequence, Skip, SubgroupClass, Traffic, Work,
+    Axis, AxisKind, Bound, Case, DeviceInfo, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip,
+    SubgroupClass, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -37,16 +37,8 @@ impl Experiment for Transpose {
         &["naive", "naive_loads_first", "tiled", "padded", "swizzled", "shuffle"]
     }
 
-    fn base_variant(&self) -> Option<&str> {
-        Some(LADDER.first)
-    }
-
-    fn derived(&self) -> &[&str] {
-        &[ladder::NAME]
-    }
-
-    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
-        LADDER.derive(rows)
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
     }
 
     fn peak_kind(&self) -> Option<&'static str> {

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
 use crate::units;
 
-/// Under which name ladders are told.
-pub const NAME: &str = "algo/ladder";
-
 /// A ladder.
+#[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     /// The experiment.
     pub experiment: &'static str,
@@ -19,6 +17,9 @@ pub struct Ladder {
 }
 
 impl Ladder {
+    /// Under which name ladders are told.
+    pub const NAME: &'static str = "algo/ladder";
+
     /// For each problem, how many times as fast the best of all rows is as the best of the first variant.
     pub fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
         let mut problems: BTreeMap<Point, Vec<&Finished>> = BTreeMap::new();
@@ -45,7 +46,7 @@ impl Ladder {
             ),
         };
         Derived {
-            experiment: NAME,
+            experiment: Self::NAME,
             variant: self.experiment,
             point,
             metric: "gain",
