@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use judge::{Answer, answer, process_times};
 use lanescope::experiments::Setting;
 use lanescope::model::{Cache, DeviceInfo, DeviceKind, Preset};
@@ -64,6 +64,15 @@ struct Arguments {
     /// By how much Lanescope may be slower and still be the same.
     #[arg(long, default_value = "2%", value_parser = parse_share)]
     margin: f64,
+    /// Measure Lanescope's side with `lanescope run --robust`; CUDA has nothing like it.
+    #[arg(long)]
+    robust: bool,
+    /// Measure Lanescope's side on this queue family, as `lanescope run --queue` takes it.
+    #[arg(long)]
+    queue: Option<u32>,
+    /// What CUDA's side prefers of the memory that the first cache and shared memory share.
+    #[arg(long, value_enum, default_value_t = CarveOut::None)]
+    carve_out: CarveOut,
     /// The CUDA program, already built: no nvcc is needed.
     #[arg(long, conflicts_with = "build")]
     program: Option<PathBuf>,
@@ -82,6 +91,26 @@ struct Arguments {
     /// What cargo adds.
     #[arg(long, hide = true)]
     bench: bool,
+}
+
+/// How the memory is divided that the first cache and shared memory share: a preference, which the driver need not follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CarveOut {
+    /// As the driver does it by itself.
+    None,
+    /// As much cache as possible.
+    Cache,
+    /// As much shared memory as possible.
+    Shared,
+    /// As much of either.
+    Equal,
+}
+
+impl CarveOut {
+    /// What the CUDA program calls it.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
 }
 
 fn main() -> ExitCode {
@@ -120,7 +149,8 @@ fn second_opinion(arguments: &Arguments) -> anyhow::Result<bool> {
     };
     // A path without a folder would be looked for on PATH.
     let program = fs::canonicalize(&program).with_context(|| format!("--program {}", program.display()))?;
-    let mut cuda = Cuda { program, pci_address: pci_address(device.as_ref()), times: HashMap::new() };
+    let pci_address = pci_address(device.as_ref());
+    let mut cuda = Cuda { program, pci_address, carve_out: arguments.carve_out.name(), times: HashMap::new() };
     let before = arguments.processes.div_ceil(2);
     (0..before).try_for_each(|process| cuda.run(process, &lines))?;
     let own = match &device {
@@ -194,7 +224,8 @@ fn lines(arguments: &Arguments, device: Option<&DeviceInfo>) -> anyhow::Result<V
             let name =
                 if form.is_empty() || device.is_none() { work.cuda.to_owned() } else { format!("{}, {form}", work.cuda) };
             if arguments.words.iter().all(|word| name.contains(word.as_str())) {
-                let case = device.map_or_else(|| Err("left out".to_owned()), |device| planned(work, axes, device));
+                let case =
+                    device.map_or_else(|| Err("left out".to_owned()), |device| planned(work, axes, device, arguments.queue));
                 lines.push(Line { name, work, case });
             }
         }
@@ -203,10 +234,10 @@ fn lines(arguments: &Arguments, device: Option<&DeviceInfo>) -> anyhow::Result<V
 }
 
 /// The case of a work in a form.
-fn planned(work: &Work, form: &str, device: &DeviceInfo) -> Result<Planned, String> {
+fn planned(work: &Work, form: &str, device: &DeviceInfo, queue: Option<u32>) -> Result<Planned, String> {
     let axes = work.axes.iter().copied().chain([form]).flat_map(str::split_whitespace).map(str::to_owned).collect();
     let request = Request { filters: vec![work.filter.to_owned()], axes, cache: Cache::Warm };
-    let setting = Setting { queue: None, device, preset: Preset::Default, seed: 1 };
+    let setting = Setting { queue, device, preset: Preset::Default, seed: 1 };
     let plan = Plan::new(&request, setting).map_err(|error| error.to_string())?;
     plan.get(0).ok_or_else(|| "the plan is empty".to_owned())
 }
@@ -232,6 +263,8 @@ fn measure(arguments: &Arguments, device: &DeviceInfo, lines: &[Line], folder: &
     let index = if arguments.device.as_deref() == Some("mock") { "mock".to_owned() } else { device.index.to_string() };
     let mut command = Command::new(&arguments.lanescope);
     command.args(["run", "--preset", "study", "-q", "--device", &index, "--processes", &arguments.processes.to_string()]);
+    command.args(arguments.robust.then_some("--robust"));
+    command.args(arguments.queue.into_iter().flat_map(|queue| ["--queue".to_owned(), queue.to_string()]));
     let status = command.arg("--cases").arg(&cases).arg("-o").arg(&rows).stdin(Stdio::null()).status();
     let status = status.with_context(|| arguments.lanescope.display().to_string())?;
     // A run in which some case failed says so by its exit code, and has rows none the less.
@@ -263,6 +296,7 @@ fn own_times(row: Option<&Row>, figure: &Figure) -> Result<Vec<f64>, String> {
 struct Cuda {
     program: PathBuf,
     pci_address: String,
+    carve_out: String,
     /// The times of a unit of work in each process, or why there is none, by the work's name.
     times: HashMap<String, Result<Vec<f64>, String>>,
 }
@@ -272,7 +306,9 @@ impl Cuda {
     fn run(&mut self, process: u32, lines: &[Line]) -> anyhow::Result<()> {
         let mut names: Vec<&str> = lines.iter().map(|line| line.work.cuda).collect();
         names.dedup();
-        let text = output(Command::new(&self.program).arg(process.to_string()).arg(&self.pci_address).args(names))?;
+        let mut command = Command::new(&self.program);
+        command.args([&process.to_string(), &self.pci_address, &self.carve_out]).args(names);
+        let text = output(&mut command)?;
         for (name, answer) in text.lines().filter_map(answer) {
             let times = self.times.entry(name.to_owned()).or_insert_with(|| Ok(Vec::new()));
             match (times.as_mut(), answer) {

@@ -1,7 +1,7 @@
 // Measures works by name, and prints a line for each: NAME<TAB>NS_PER_PASS<TAB>UNITS_PER_PASS, NAME<TAB>wrong where its results
 // aren't right, or NAME<TAB>failed: REASON.
 //
-// Usage: PROGRAM SEED PCI_ADDRESS|- NAME...
+// Usage: PROGRAM SEED PCI_ADDRESS|- CARVE_OUT NAME...
 
 #include <cstdio>
 #include <cstring>
@@ -92,6 +92,28 @@ static const Work WORKS[] = {
     {"library sort pairs", library_sort<true>},
 };
 
+// What is kept of the memory that the first cache and shared memory share, as the driver is asked for it.
+struct CarveOut {
+    const char* name;
+    cudaFuncCache preference;
+};
+
+static const CarveOut CARVE_OUTS[] = {
+    {"none", cudaFuncCachePreferNone},
+    {"cache", cudaFuncCachePreferL1},
+    {"shared", cudaFuncCachePreferShared},
+    {"equal", cudaFuncCachePreferEqual},
+};
+
+static cudaFuncCache preference(const char* name) {
+    for (const CarveOut& carve_out : CARVE_OUTS) {
+        if (std::strcmp(carve_out.name, name) == 0) {
+            return carve_out.preference;
+        }
+    }
+    throw std::runtime_error("there is no such carve-out");
+}
+
 static Found measure(const char* name) {
     for (const Work& work : WORKS) {
         if (std::strcmp(work.name, name) == 0) {
@@ -102,8 +124,8 @@ static Found measure(const char* name) {
 }
 
 int main(int argc, char** argv) {
-    if (argc < 3) {
-        std::fprintf(stderr, "usage: %s SEED PCI_ADDRESS|- NAME...\n", argv[0]);
+    if (argc < 4) {
+        std::fprintf(stderr, "usage: %s SEED PCI_ADDRESS|- CARVE_OUT NAME...\n", argv[0]);
         return 2;
     }
     try {
@@ -112,6 +134,7 @@ int main(int argc, char** argv) {
             check(cudaDeviceGetByPCIBusId(&device, argv[2]));
         }
         check(cudaSetDevice(device));
+        check(cudaDeviceSetCacheConfig(preference(argv[3])));
         cudaDeviceProp properties;
         check(cudaGetDeviceProperties(&properties, device));
         std::fprintf(stderr, "%s\n", properties.name);
@@ -123,7 +146,7 @@ int main(int argc, char** argv) {
         for (int i = 0; i < 5; ++i) {
             peak<Float, 8>();
         }
-        for (int i = 3; i < argc; ++i) {
+        for (int i = 4; i < argc; ++i) {
             try {
                 const Found found = measure(argv[i]);
                 if (found.is_right) {
