@@ -76,12 +76,16 @@ __device__ inline uint32_t warp_sum(uint32_t x) {
 }
 
 // Two rows of parts, for this sum and for the next one, so that one barrier is enough.
-__device__ inline uint32_t block_sum_by_warps(uint32_t x, uint32_t job) {
+template <bool is_fenced>
+__device__ uint32_t block_sum_by_warps(uint32_t x, uint32_t job) {
     __shared__ uint32_t parts[2][REDUCED / 32];
     uint32_t* row = parts[job % 2];
     const uint32_t part = warp_sum(x);
     if (threadIdx.x % 32 == 0) {
         row[threadIdx.x / 32] = part;
+    }
+    if (is_fenced) {
+        __threadfence_block();
     }
     __syncthreads();
     uint32_t sum = 0;
@@ -108,23 +112,23 @@ __device__ inline uint32_t block_sum_by_tree(uint32_t x, uint32_t job) {
     return row[0];
 }
 
-template <bool by_warps>
+template <bool by_warps, bool is_fenced>
 __global__ void reduce_kernel(const uint32_t* __restrict__ words, uint32_t* __restrict__ results) {
     const uint32_t i = blockIdx.x * REDUCED + threadIdx.x, term = words[i];
     uint32_t x = term;
 #pragma unroll 1
     for (uint32_t job = 0; job < JOBS; ++job) {
-        x = stirred(by_warps ? block_sum_by_warps(x, job) : block_sum_by_tree(x, job), term);
+        x = stirred(by_warps ? block_sum_by_warps<is_fenced>(x, job) : block_sum_by_tree(x, job), term);
     }
     results[i] = x;
 }
 
-template <bool by_warps>
+template <bool by_warps, bool is_fenced>
 Found reduce() {
     constexpr uint32_t BLOCKS = 1056;
     const Buffer<uint32_t> words(BLOCKS * REDUCED), results(BLOCKS * REDUCED);
     fill(words, [] __device__(uint32_t i) { return hash(i); });
-    const double ns = time_repeated([&] { reduce_kernel<by_warps><<<BLOCKS, REDUCED>>>(words.get(), results.get()); });
+    const double ns = time_repeated([&] { reduce_kernel<by_warps, is_fenced><<<BLOCKS, REDUCED>>>(words.get(), results.get()); });
     const std::vector<uint32_t> got = results.read();
     bool is_right = true;
     // Every eleventh block is enough, and soon done.

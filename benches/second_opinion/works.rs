@@ -152,6 +152,8 @@ pub const WORKS: &[Work] = &[
     plain("peak f64", FLOPS, "peak/arith:f64", &[ARITH, "width=2 iterations=32"]),
     plain("peak i32", OPS, "peak/arith:i32", &[ARITH, "width=2 iterations=256"]),
     plain("reduce warps", ITEMS, "subgroup/versus_shared:subgroup", &[REDUCE]),
+    // A Vulkan barrier orders memory as well: a fence before CUDA's does that.
+    plain("reduce warps fenced", ITEMS, "subgroup/versus_shared:subgroup", &[REDUCE]),
     Work { forms: &[("loop", "")], ..plain("reduce shared", ITEMS, "subgroup/versus_shared:shared", &[REDUCE]) },
     Work { forms: &[("unrolled", "")], ..plain("reduce shared", ITEMS, "subgroup/versus_shared:shared_unrolled", &[REDUCE]) },
     Work { forms: BARRIERS, ..barrier("barrier registers 1", &[BARRIER, "traffic=registers groups=1"]) },
@@ -160,6 +162,8 @@ pub const WORKS: &[Work] = &[
     barrier("barrier fenced 256", &[BARRIER, "kind=control traffic=registers groups=256"]),
     barrier("barrier shared 1", &[BARRIER, "kind=control traffic=shared groups=1"]),
     barrier("barrier shared 256", &[BARRIER, "kind=control traffic=shared groups=256"]),
+    barrier("barrier shared fenced 1", &[BARRIER, "kind=control traffic=shared groups=1"]),
+    barrier("barrier shared fenced 256", &[BARRIER, "kind=control traffic=shared groups=256"]),
     library("library reduce", "algo/reduce:vector", &[LIBRARY]),
     library("library argmax", "algo/argmax:vector", &[LIBRARY]),
     library("library scan", "algo/scan:look_back", &[LIBRARY, TILES]),

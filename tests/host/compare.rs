@@ -109,6 +109,16 @@ fn one_card_measured_twice_in_todays_way_has_no_verdict_of_a_change() {
     assert!(count(&cases, "same") >= 160, "{}", count(&cases, "same"));
 }
 
+/// One card by three processes, twice: `lanescope run 'memory/*' 'shared/*' 'algo/*' 'cache/*' --preset quick --processes 3 -o
+/// nvidia-h100-families-1.csv`.
+#[test]
+fn one_card_measured_twice_by_three_processes_has_no_verdict_of_a_change() {
+    let files = [1, 2].map(|i| data(&format!("nvidia-h100-families-{i}.csv")));
+    let cases = cases(&succeeded(&["compare", &files[0], &files[1], "--all", "--format", "csv"]).out);
+    assert_eq!(["slower", "faster", "broken", "missing", "new"].map(|verdict| count(&cases, verdict)), [0; 5]);
+    assert!(count(&cases, "same") >= 95, "{}", count(&cases, "same"));
+}
+
 #[test]
 fn one_card_measured_twice_has_no_verdict_of_a_change() {
     let [one, other] = twice();
