@@ -274,6 +274,7 @@ pub mod peak {
 pub mod algo {
     pub mod argmax;
     pub mod compact;
+    pub mod conv2d;
     pub mod histogram;
     pub mod reduce;
     pub mod scan;
@@ -313,7 +314,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact, histogram, sort;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort, conv2d;
     }
     derivations {
         peak: summary, share;

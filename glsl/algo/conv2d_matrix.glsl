@@ -1,0 +1,67 @@
+// The source of algo/conv2d as a matrix that lies nowhere: a row for each pixel, and in it the channels of all taps, one tap after the
+// other. Include conv2d_operands.glsl before it.
+#ifndef CONV2D_MATRIX_GLSL
+#define CONV2D_MATRIX_GLSL
+
+// A row of it: which taps lie in the pixel's image, a bit for each, and where the pixel's own channels begin.
+struct Row {
+    uint taps;
+    uint first;
+};
+
+// A column: the tap, and the channel. Columns beyond the last have taps of which no row has a bit.
+struct Column {
+    uint tap;
+    uint channel;
+};
+
+Row row_of(uint pixel) {
+    Row row = Row(0u, pixel * channels);
+    if (pixel < pixels) {
+        const ivec2 place = place_of(pixel);
+        [[unroll]] for (uint tap = 0; tap < TAPS; ++tap) {
+            row.taps |= is_in_image(place + offset_of(tap)) ? 1u << tap : 0u;
+        }
+    }
+    return row;
+}
+
+// The column so many after another one.
+Column moved_by(Column column, uint columns) {
+    column.channel += columns;
+    // It divides nothing: of most layers a tap has more channels than a step.
+    while (column.channel >= channels) {
+        column.channel -= channels;
+        ++column.tap;
+    }
+    return column;
+}
+
+bool is_there(Row row, Column column) {
+    return column.tap < TAPS && (row.taps >> column.tap & 1u) != 0u;
+}
+
+uint index_of(Row row, Column column) {
+    return row.first + index_offset(offset_of(column.tap)) * channels + column.channel;
+}
+
+// Four columns of a row, from this one on: zero where a tap lies outside of the image, and beyond the last pixel and column. That is one
+// test for all four where they are channels of one tap, so that whole tiles need no way of their own.
+vec4 vector_at(Row row, Column column) {
+    vec4 values = vec4(0);
+    if (WHOLE_CHANNELS) {
+        if (is_there(row, column)) {
+            values = floats(source_vectors[index_of(row, column) / 4]);
+        }
+    } else {
+        [[unroll]] for (uint j = 0; j < 4; ++j) {
+            if (is_there(row, column)) {
+                values[j] = source_at(index_of(row, column));
+            }
+            column = moved_by(column, 1);
+        }
+    }
+    return values;
+}
+
+#endif

@@ -1,0 +1,219 @@
+//! `algo/conv2d`: what brings a convolution over channels to the speed of the multipliers?
+
+mod layer;
+
+use layer::{LAYERS, Layer};
+
+use crate::experiments::common::ladder::Ladder;
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
+};
+use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Skip, Work};
+use crate::validate::Expected;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Conv2d;
+
+/// Elements of a vector: `vector` and `implicit` load and store vectors.
+const VECTOR: u64 = 4;
+
+/// What elements are: `f16_f32` has factors of `f16` and sums of `f32`.
+const TYPES: &[&str] = &[layer::F32, layer::F16_F32];
+
+/// Pixels, or filters, of an invocation.
+const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
+
+/// Products and sums up to which every element of the result is compared with the twin's: those of three square matrices of 512.
+const MOST_COMPARED: u64 = 1 << 27;
+
+/// What is true of larger results.
+const INVARIANT: &str = "the result times a random vector is the source, as a matrix, times the weights times the vector (Freivalds' check, \
+                         exact)";
+
+/// What its variants gain.
+const LADDER: Ladder = Ladder {
+    experiment: "algo/conv2d",
+    first: "direct",
+    choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"],
+};
+
+struct Conv2d;
+
+impl Experiment for Conv2d {
+    fn name(&self) -> &'static str {
+        LADDER.experiment
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Core
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["direct", "vector", "tiled", "implicit"]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["direct", "implicit"]
+    }
+
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("fp32")
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let quick = setting.preset == Preset::Quick;
+        let layers = if setting.device.is_cpu() { layer::OF_CPUS } else { layer::OF_GPUS };
+        let layers = if quick { &layers[..1] } else { layers };
+        let types = if setting.preset == Preset::Thorough { TYPES } else { &TYPES[..1] };
+        let items = || match setting.preset {
+            _ if setting.device.is_cpu() => vec![4_u64],
+            Preset::Quick => vec![8],
+            _ => vec![4, 8],
+        };
+        let width = setting.by_class(8, 16);
+        let height = (size_up_to(width * width, setting) / width).max(1);
+        let mut axes = vec![
+            Axis::new("type", "what is multiplied, and what adds up", AxisKind::Choices(TYPES), types.iter().copied()),
+            Axis::new(
+                "layer",
+                "images x their edge x channels x filters x edge of a filter",
+                AxisKind::Choices(LAYERS),
+                layers.iter().copied(),
+            ),
+        ];
+        axes.extend(layer::axes());
+        axes.extend([
+            Axis::new("local_size_x", "invocations of a workgroup along filters", AxisKind::AtLeast(1), [width]),
+            Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), [height]),
+            Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items()),
+            Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items()),
+            Axis::new(
+                "tile_k",
+                "channels that workgroup memory holds at a time",
+                AxisKind::Numbers(&[4, 8, 16, 32]),
+                [8_u64],
+            ),
+        ]);
+        axes
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let mut axes = self.axes(setting);
+        let without: &[&str] = match variant {
+            "direct" => &["items_m", "items_n"],
+            "vector" => &["items_n"],
+            _ => &[],
+        };
+        // What a variant has none of makes no difference to it.
+        axes.iter_mut().filter(|axis| without.contains(&axis.name.as_ref())).for_each(|axis| axis.defaults.truncate(1));
+        axes
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let layer = Layer::new(config)?;
+        let tiling = Tiling::new(config, &layer)?;
+        let [source, weights] = layer.operands(config.seed());
+        let mut case = CaseBuilder::new(self.name(), config);
+        let inputs = [case.input("source", source.words(), source.sequence), case.input("weights", weights.words(), weights.sequence)];
+        let target = case.output("target", Expected::floats_from(layer.sums(), move || layer.twin(source, weights)));
+        let kernel = tiling.kernel(&layer, config);
+        let groups = fold_groups(tiling.groups, config.most_groups());
+        // Tiles are counted in 32 bits.
+        u32_of(workgroups(groups))?;
+        let pushed = [layer.pixels(), layer.image_size, layer.channels, layer.filters];
+        let [pixels, image_size, channels, filters] = pushed.map(u32_of);
+        case.run(kernel, &[inputs[0], inputs[1], target], groups, &[pixels?, image_size?, channels?, filters?]);
+        let case = case.iterations(tiling.iterations).bound((layer.kind == layer::F32).then_some(Bound::Float32));
+        let case = if layer.products() > MOST_COMPARED {
+            case.holds(INVARIANT, move |left| layer.check(source, weights, left.of(target)))
+        } else {
+            case
+        };
+        Ok(case.build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
+    }
+}
+
+/// How the work is cut into workgroups.
+struct Tiling {
+    source: &'static str,
+    /// Pixels and filters of an invocation.
+    items: [u64; 2],
+    /// Channels in workgroup memory, and the width of a tile of an image: constants of those kernels that have them.
+    constants: Vec<(&'static str, u64)>,
+    groups: u64,
+    /// Iterations of one invocation's loops.
+    iterations: u64,
+}
+
+impl Tiling {
+    /// How a variant cuts a layer.
+    ///
+    /// # Errors
+    /// Where its invocations take no whole vectors.
+    fn new(config: &Config, layer: &Layer) -> Result<Self, Skip> {
+        let [local_x, local_y, items_m, items_n, tile_k] =
+            ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
+        let whole = |axis: &str, items: u64| match items % VECTOR {
+            0 => Ok(()),
+            _ => Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {VECTOR}"))),
+        };
+        let items = match config.variant {
+            "direct" => [1, 1],
+            "vector" => [items_m, VECTOR],
+            "tiled" => [items_m, items_n],
+            _ => {
+                whole("items_m", items_m)?;
+                whole("items_n", items_n)?;
+                [items_m, items_n]
+            }
+        };
+        let [tile_m, tile_n] = [product([local_y, items[0]]), product([local_x, items[1]])];
+        let (size, invocations) = (layer.image_size, product([local_x, local_y]));
+        let across = layer.filters.div_ceil(tile_n);
+        let groups = product([across, layer.pixels().div_ceil(tile_m)]);
+        let columns = layer.columns();
+        let tiling = |source, constants, groups, iterations| Self { source, items, constants, groups, iterations };
+        Ok(match config.variant {
+            "direct" => tiling("algo/conv2d_direct.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR) + VECTOR])),
+            "vector" => tiling("algo/conv2d_vector.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR)])),
+            "tiled" => {
+                let width = width_of(tile_m);
+                let tiles = product([layer.images, size.div_ceil(width), size.div_ceil(tile_m / width)]);
+                let halo = product([width + layer.filter_size - 1, tile_m / width + layer.filter_size - 1]);
+                let loads = product([tile_k, halo + product([layer.taps(), tile_n])]).div_ceil(invocations);
+                let round = loads + product([layer.taps(), tile_k]);
+                let constants = vec![("TILE_K", tile_k), ("TILE_WIDTH", width)];
+                let iterations = product([layer.channels.div_ceil(tile_k), round]);
+                tiling("algo/conv2d_tiled.comp", constants, product([across, tiles]), iterations)
+            }
+            _ => {
+                // A step moves an invocation's columns on, tap by tap.
+                let moves = product([tile_k.div_ceil(layer.channels) + 1, VECTOR]);
+                let iterations = product([columns.div_ceil(tile_k) + 1, 1 + moves]);
+                tiling("algo/conv2d_implicit.comp", vec![("TILE_K", tile_k)], groups, iterations)
+            }
+        })
+    }
+
+    fn kernel(&self, layer: &Layer, config: &Config) -> Kernel {
+        let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
+        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
+        let kernel = Kernel::new(self.source, local_size)
+            .constant("FILTER_SIZE", number(layer.filter_size))
+            .constant("ITEMS_M", number(self.items[0]))
+            .constant("ITEMS_N", number(self.items[1]))
+            .constant("WHOLE_CHANNELS", Scalar::Bool(layer.channels % VECTOR == 0))
+            .constant("WHOLE_FILTERS", Scalar::Bool(layer.filters % VECTOR == 0));
+        let kernel = self.constants.iter().fold(kernel, |kernel, (name, value)| kernel.constant(*name, number(*value)));
+        if layer.kind == layer::F16_F32 { kernel.define("HALVES", "") } else { kernel }
+    }
+}
+
+/// The width of a workgroup's tile of an image, of so many pixels: as near to a square as divisors come, so that its halo is small.
+fn width_of(tile: u64) -> u64 {
+    (1..=tile.isqrt()).rev().find(|width| tile % width == 0).unwrap_or(1)
+}
