@@ -91,12 +91,7 @@ impl Experiment for Conv2d {
             Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), [height]),
             Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items()),
             Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items()),
-            Axis::new(
-                "tile_k",
-                "channels that workgroup memory holds at a time",
-                AxisKind::Numbers(&[4, 8, 16, 32]),
-                [8_u64],
-            ),
+            Axis::new("tile_k", "channels that workgroup memory holds at a time", AxisKind::Numbers(&[4, 8, 16, 32]), [8_u64]),
         ]);
         axes
     }
@@ -118,7 +113,8 @@ impl Experiment for Conv2d {
         let tiling = Tiling::new(config, &layer)?;
         let [source, weights] = layer.operands(config.seed());
         let mut case = CaseBuilder::new(self.name(), config);
-        let inputs = [case.input("source", source.words(), source.sequence), case.input("weights", weights.words(), weights.sequence)];
+        let inputs =
+            [case.input("source", source.words(), source.sequence), case.input("weights", weights.words(), weights.sequence)];
         let target = case.output("target", Expected::floats_from(layer.sums(), move || layer.twin(source, weights)));
         let kernel = tiling.kernel(&layer, config);
         let groups = fold_groups(tiling.groups, config.most_groups());
@@ -178,8 +174,15 @@ impl Tiling {
         let columns = layer.columns();
         let tiling = |source, constants, groups, iterations| Self { source, items, constants, groups, iterations };
         Ok(match config.variant {
-            "direct" => tiling("algo/conv2d_direct.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR) + VECTOR])),
-            "vector" => tiling("algo/conv2d_vector.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR)])),
+            "direct" => tiling(
+                "algo/conv2d_direct.comp",
+                vec![],
+                groups,
+                product([layer.taps(), layer.channels.div_ceil(VECTOR) + VECTOR]),
+            ),
+            "vector" => {
+                tiling("algo/conv2d_vector.comp", vec![], groups, product([layer.taps(), layer.channels.div_ceil(VECTOR)]))
+            }
             "tiled" => {
                 let width = width_of(tile_m);
                 let tiles = product([layer.images, size.div_ceil(width), size.div_ceil(tile_m / width)]);

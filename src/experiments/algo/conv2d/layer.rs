@@ -1,5 +1,7 @@
 //! The layer of a network that `algo/conv2d` computes: its sizes, its data, its twin, and what must be true of its results.
 
+use std::ops::Range;
+
 use half::f16;
 
 use crate::experiments::{Config, product};
@@ -20,10 +22,10 @@ const MOST_HALF: u64 = 1 << 10;
 /// Layers that are measured unless told otherwise.
 pub(super) const OF_GPUS: &[&str] = &["8x56x128x128x3", "8x56x256x64x1", "3x29x37x41x3"];
 /// The same on CPUs.
-pub(super) const OF_CPUS: &[&str] = &["1x8x8x8x3", "1x8x16x8x1", "1x7x5x3x3"];
+pub(super) const OF_CPUS: &[&str] = &["1x16x16x16x3", "1x16x32x16x1", "1x7x5x3x3"];
 /// All that have a name.
 pub(super) const LAYERS: &[&str] =
-    &["8x56x128x128x3", "8x56x256x64x1", "3x29x37x41x3", "1x8x8x8x3", "1x8x16x8x1", "1x7x5x3x3"];
+    &["8x56x128x128x3", "8x56x256x64x1", "3x29x37x41x3", "1x16x16x16x3", "1x16x32x16x1", "1x7x5x3x3"];
 
 /// The most that a size may be: all that fit into memory are smaller.
 const MOST: u64 = 1 << 24;
@@ -150,23 +152,21 @@ impl Layer {
     /// What each element of the result must be: the sums, product by product.
     #[expect(clippy::cast_possible_truncation, reason = "sums are exact in f32")]
     pub(super) fn twin(self, source: Operand, weights: Operand) -> impl Fn(u64) -> f32 + Send + Sync {
+        let (columns, filters) = (self.columns(), self.filters);
         let source: Vec<f64> = (0..source.elements).map(|i| source.value(i)).collect();
         // Filter by filter, so that what is multiplied lies side by side.
-        let (columns, filters) = (self.columns(), self.filters);
         let place = |i: u64| i % columns * filters + i / columns;
         let weights: Vec<f64> = (0..weights.elements).map(|i| weights.value(place(i))).collect();
-        let slice = |values: &[f64], first: u64, count: u64| {
-            let [first, end] = [first, first + count].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
-            values.get(first..end).unwrap_or_default().to_vec()
-        };
-        let tap_sum = move |row: u64, filter: u64, tap: u64| {
-            let column = tap * self.channels;
-            let first = self.place(row, column)?;
-            let left = slice(&source, first, self.channels);
-            let right = slice(&weights, filter * columns + column, self.channels);
-            Some(left.iter().zip(right).map(|(a, b)| a * b).sum::<f64>())
-        };
-        move |i| (0..self.taps()).filter_map(|tap| tap_sum(i / filters, i % filters, tap)).sum::<f64>() as f32
+        move |i| {
+            let (row, filter) = (i / filters, i % filters);
+            let sum_of = |tap: u64| {
+                let column = tap * self.channels;
+                let left = &source[range(self.place(row, column)?, self.channels)];
+                let right = &weights[range(filter * columns + column, self.channels)];
+                Some(left.iter().zip(right).map(|(a, b)| a * b).sum::<f64>())
+            };
+            (0..self.taps()).filter_map(sum_of).sum::<f64>() as f32
+        }
     }
 
     /// Whether the result can be right: what `INVARIANT` says.
@@ -179,15 +179,12 @@ impl Layer {
             Some(place.map_or(0, |place| source.whole(place)))
         };
         let right = |row: usize, column: usize| Some(weights.whole((row * filters + column) as u64));
-        let result = |row: usize, column: usize| words.get(row * filters + column).and_then(|word| whole(f32::from_bits(*word)));
+        let result =
+            |row: usize, column: usize| words.get(row * filters + column).and_then(|word| whole(f32::from_bits(*word)));
         let matrix = |size, at| Matrix { size, at };
         invariants::product(
             target.name,
-            [
-                &matrix([pixels, columns], &left),
-                &matrix([columns, filters], &right),
-                &matrix([pixels, filters], &result),
-            ],
+            [&matrix([pixels, columns], &left), &matrix([columns, filters], &right), &matrix([pixels, filters], &result)],
         )
     }
 }
@@ -209,9 +206,95 @@ impl Operand {
     }
 }
 
+/// So many places from one on.
+fn range(first: u64, count: u64) -> Range<usize> {
+    let [first, end] = [first, first + count].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+    first..end
+}
+
 /// A float as the whole number that it is; nothing where it is none.
 #[expect(clippy::cast_possible_truncation, reason = "it is checked")]
 fn whole(float: f32) -> Option<i64> {
     let is_whole = float.is_finite() && float.fract() == 0.0 && float.abs() <= EXACT_F32 as f32;
     is_whole.then_some(float as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYER: Layer = Layer { kind: F32, images: 2, image_size: 3, channels: 5, filters: 4, filter_size: 3 };
+
+    /// The result as the definition has it, in whole numbers.
+    fn by_definition(layer: &Layer) -> Vec<i64> {
+        let [source, weights] = layer.operands(7);
+        let size = layer.image_size;
+        let mut sums = Vec::new();
+        for (image, y, x) in (0..layer.pixels()).map(|i| (i / size.pow(2), i / size % size, i % size)) {
+            for filter in 0..layer.filters {
+                let mut sum = 0;
+                for (down, across) in (0..layer.taps()).map(|tap| (tap / layer.filter_size, tap % layer.filter_size)) {
+                    let radius = layer.filter_size / 2;
+                    let [in_y, in_x] = [(y + down).wrapping_sub(radius), (x + across).wrapping_sub(radius)];
+                    if in_y >= size || in_x >= size {
+                        continue;
+                    }
+                    for channel in 0..layer.channels {
+                        let left = source.whole(((image * size + in_y) * size + in_x) * layer.channels + channel);
+                        let column = (down * layer.filter_size + across) * layer.channels + channel;
+                        sum += left * weights.whole(column * layer.filters + filter);
+                    }
+                }
+                sums.push(sum);
+            }
+        }
+        sums
+    }
+
+    fn check(layer: &Layer, sums: &[f32]) -> Verdict {
+        let bytes: Vec<u8> = sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect();
+        let [source, weights] = layer.operands(7);
+        layer.check(source, weights, Output { name: "target", bytes: &bytes })
+    }
+
+    #[test]
+    fn the_twin_is_the_definition_and_so_is_what_the_check_takes() {
+        for layer in [LAYER, Layer { filter_size: 1, ..LAYER }, Layer { kind: F16_F32, image_size: 1, ..LAYER }] {
+            let [source, weights] = layer.operands(7);
+            let twin = layer.twin(source, weights);
+            let sums: Vec<f32> = (0..layer.sums()).map(twin).collect();
+            let whole: Vec<i64> = sums.iter().map(|sum| whole(*sum).unwrap()).collect();
+            assert_eq!(whole, by_definition(&layer));
+            assert_eq!(check(&layer, &sums), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_check_finds_what_is_wrong() {
+        let [source, weights] = LAYER.operands(7);
+        let sums: Vec<f32> = (0..LAYER.sums()).map(LAYER.twin(source, weights)).collect();
+        let with = |at: usize, sum: f32| {
+            let mut sums = sums.clone();
+            sums[at] = sum;
+            check(&LAYER, &sums)
+        };
+        let wrong = [sums[9] + 1.0, -sums[9], 0.5, f32::NAN, f32::INFINITY];
+        assert!(wrong.into_iter().filter(|sum| *sum != sums[9]).all(|sum| with(9, sum).is_err()));
+        let mut swapped = sums.clone();
+        swapped.swap(0, 4);
+        assert!(check(&LAYER, &swapped).is_err());
+        assert!(check(&LAYER, &sums[1..]).is_err());
+    }
+
+    #[test]
+    fn numbers_are_as_large_as_sums_stay_exact() {
+        for (kind, channels) in [(F32, 1), (F32, 128), (F16_F32, 1), (F16_F32, 128), (F32, EXACT_F32 / 9)] {
+            let layer = Layer { kind, channels, ..LAYER };
+            let most = |magnitude: u64| magnitude.pow(2) * layer.columns() <= EXACT_F32;
+            let magnitude = layer.magnitude();
+            assert!(magnitude > 0 && most(magnitude), "{layer:?}");
+            assert!(!most(magnitude + 1) || (kind, magnitude) == (F16_F32, MOST_HALF), "{layer:?}");
+        }
+        assert_eq!(Layer { channels: EXACT_F32, ..LAYER }.magnitude(), 0);
+    }
 }
