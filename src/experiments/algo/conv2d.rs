@@ -2,6 +2,8 @@
 
 mod layer;
 
+use std::collections::BTreeSet;
+
 use layer::{LAYERS, Layer};
 
 use crate::experiments::common::ladder::Ladder;
@@ -69,13 +71,14 @@ impl Experiment for Conv2d {
         let layers = if setting.device.is_cpu() { layer::OF_CPUS } else { layer::OF_GPUS };
         let layers = if quick { &layers[..1] } else { layers };
         let types = if setting.preset == Preset::Thorough { TYPES } else { &TYPES[..1] };
-        let items = || match setting.preset {
-            _ if setting.device.is_cpu() => vec![4_u64],
-            Preset::Quick => vec![8],
-            _ => vec![4, 8],
-        };
-        let width = setting.by_class(8, 16);
-        let height = (size_up_to(width * width, setting) / width).max(1);
+        let is_few = quick || setting.device.is_cpu();
+        let usual = size_up_to(256, setting);
+        let [width, most] = [setting.by_class(8, 16), setting.by_class(64, 128)];
+        // Workgroups of half as many invocations are more in number: small layers have few.
+        let sizes = if is_few { vec![most] } else { vec![most, 2 * most] };
+        let heights: BTreeSet<u64> = sizes.into_iter().map(|size| (usual.min(size) / width).max(1)).collect();
+        let items = if is_few { vec![setting.by_class(4_u64, 8)] } else { vec![8, 4] };
+        let depths = if is_few { vec![8_u64] } else { vec![8, 16] };
         let mut axes = vec![
             Axis::new("type", "what is multiplied, and what adds up", AxisKind::Choices(TYPES), types.iter().copied()),
             Axis::new(
@@ -88,10 +91,10 @@ impl Experiment for Conv2d {
         axes.extend(layer::axes());
         axes.extend([
             Axis::new("local_size_x", "invocations of a workgroup along filters", AxisKind::AtLeast(1), [width]),
-            Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), [height]),
-            Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items()),
-            Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items()),
-            Axis::new("tile_k", "channels that workgroup memory holds at a time", AxisKind::Numbers(&[4, 8, 16, 32]), [8_u64]),
+            Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), heights),
+            Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items.clone()),
+            Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items),
+            Axis::new("tile_k", "channels that workgroup memory holds at a time", AxisKind::Numbers(&[4, 8, 16, 32]), depths),
         ]);
         axes
     }
@@ -99,8 +102,10 @@ impl Experiment for Conv2d {
     fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let mut axes = self.axes(setting);
         let without: &[&str] = match variant {
-            "direct" => &["items_m", "items_n"],
-            "vector" => &["items_n"],
+            "direct" => &["items_m", "items_n", "tile_k"],
+            "vector" => &["items_n", "tile_k"],
+            // More of them don't fit into workgroup memory with all taps.
+            "tiled" => &["tile_k"],
             _ => &[],
         };
         // What a variant has none of makes no difference to it.
