@@ -121,7 +121,7 @@ void main() {
     [[unroll]] for (uint l = 0; l < LEFT_LOADS; ++l) {
         const uvec2 place = left_place(l);
         rows[l] = row_of(first_pixel + place.x);
-        columns[l] = moved_by(Column(0u, 0u), place.y);
+        columns[l] = column_at(place.y);
     }
     [[unroll]] for (uint i = 0; i < ITEMS_M * FOURS_N; ++i) {
         sums[i] = vec4(0);

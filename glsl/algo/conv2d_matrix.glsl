@@ -9,10 +9,12 @@ struct Row {
     uint first;
 };
 
-// A column: the tap, and the channel. Columns beyond the last have taps of which no row has a bit.
+// A column: the tap, the channel, and how far behind the pixel's own first channel it lies, which may be before it: then it wraps
+// around. Columns beyond the last have taps of which no row has a bit.
 struct Column {
     uint tap;
     uint channel;
+    uint distance;
 };
 
 Row row_of(uint pixel) {
@@ -26,23 +28,28 @@ Row row_of(uint pixel) {
     return row;
 }
 
-// The column so many after another one.
+uint distance_of(uint tap) {
+    return index_offset(offset_of(tap)) * channels;
+}
+
+// The column so many after another one. It divides nothing, and finds a tap's place only where a tap begins.
 Column moved_by(Column column, uint columns) {
     column.channel += columns;
-    // It divides nothing: of most layers a tap has more channels than a step.
+    column.distance += columns;
     while (column.channel >= channels) {
         column.channel -= channels;
         ++column.tap;
+        column.distance = distance_of(column.tap) + column.channel;
     }
     return column;
 }
 
-bool is_there(Row row, Column column) {
-    return column.tap < TAPS && (row.taps >> column.tap & 1u) != 0u;
+Column column_at(uint i) {
+    return moved_by(Column(0u, 0u, distance_of(0u)), i);
 }
 
-uint index_of(Row row, Column column) {
-    return row.first + index_offset(offset_of(column.tap)) * channels + column.channel;
+bool is_there(Row row, Column column) {
+    return column.tap < TAPS && (row.taps >> column.tap & 1u) != 0u;
 }
 
 // Four columns of a row, from this one on: zero where a tap lies outside of the image, and beyond the last pixel and column. That is one
@@ -51,12 +58,12 @@ vec4 vector_at(Row row, Column column) {
     vec4 values = vec4(0);
     if (WHOLE_CHANNELS) {
         if (is_there(row, column)) {
-            values = floats(source_vectors[index_of(row, column) / 4]);
+            values = floats(source_vectors[(row.first + column.distance) / 4]);
         }
     } else {
         [[unroll]] for (uint j = 0; j < 4; ++j) {
             if (is_there(row, column)) {
-                values[j] = source_at(index_of(row, column));
+                values[j] = source_at(row.first + column.distance);
             }
             column = moved_by(column, 1);
         }

@@ -192,8 +192,7 @@ impl Layer {
 impl Operand {
     /// Words of its buffer: kernels load whole vectors.
     pub(super) fn words(&self) -> u64 {
-        let elements = self.elements.next_multiple_of(4);
-        if self.is_half { elements / 2 } else { elements }
+        product([self.elements.div_ceil(4), if self.is_half { 2 } else { 4 }])
     }
 
     fn value(&self, i: u64) -> f64 {
