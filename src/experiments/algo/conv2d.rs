@@ -192,8 +192,8 @@ impl Tiling {
                 let width = width_of(tile_m);
                 let tiles = product([layer.images, size.div_ceil(width), size.div_ceil(tile_m / width)]);
                 let halo = product([width + layer.filter_size - 1, tile_m / width + layer.filter_size - 1]);
-                let loads = product([tile_k, halo + product([layer.taps(), tile_n])]).div_ceil(invocations);
-                let round = loads + product([layer.taps(), tile_k]);
+                let loads = product([tile_k, halo.saturating_add(product([layer.taps(), tile_n]))]).div_ceil(invocations);
+                let round = loads.saturating_add(product([layer.taps(), tile_k]));
                 let constants = vec![("TILE_K", tile_k), ("TILE_WIDTH", width)];
                 let iterations = product([layer.channels.div_ceil(tile_k), round]);
                 tiling("algo/conv2d_tiled.comp", constants, product([across, tiles]), iterations)
@@ -216,12 +216,57 @@ impl Tiling {
             .constant("ITEMS_N", number(self.items[1]))
             .constant("WHOLE_CHANNELS", Scalar::Bool(layer.channels % VECTOR == 0))
             .constant("WHOLE_FILTERS", Scalar::Bool(layer.filters % VECTOR == 0));
-        let kernel = self.constants.iter().fold(kernel, |kernel, (name, value)| kernel.constant(*name, number(*value)));
+        let kernel = self.constants.iter().fold(kernel, |kernel, (name, value)| kernel.constant(name, number(*value)));
         if layer.kind == layer::F16_F32 { kernel.define("HALVES", "") } else { kernel }
     }
 }
 
 /// The width of a workgroup's tile of an image, of so many pixels: as near to a square as divisors come, so that its halo is small.
 fn width_of(tile: u64) -> u64 {
-    (1..=tile.isqrt()).rev().find(|width| tile % width == 0).unwrap_or(1)
+    // No workgroup has a larger one, whatever it is asked for.
+    const MOST: u64 = 1 << 10;
+    (1..=tile.isqrt().min(MOST)).rev().find(|width| tile % width == 0).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::DeviceInfo;
+
+    #[test]
+    fn tiles_are_as_near_to_squares_as_they_can_be() {
+        for (tile, width) in [(1, 1), (7, 1), (12, 3), (32, 4), (64, 8), (128, 8), (1 << 40, 1 << 10)] {
+            assert_eq!(width_of(tile), width, "{tile}");
+        }
+    }
+
+    /// What becomes of a layer of 2 x 7 x 7 pixels, 10 channels and 13 filters in this variant, with so many items.
+    fn with<T>(variant: &str, items: [u64; 2], then: impl FnOnce(Result<Tiling, Skip>) -> T) -> T {
+        let device = DeviceInfo::mock();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let defaults = EXPERIMENT.axes(&setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let sizes = [("images", 2), ("image_size", 7), ("channels", 10), ("filters", 13)];
+        let local = [("local_size_x", 2), ("local_size_y", 3), ("items_m", items[0]), ("items_n", items[1])];
+        let values = sizes.into_iter().chain(local);
+        let point = values.fold(Point::new(defaults), |point, (name, value)| point.with(name, &value.into()));
+        let config = Config::new(variant, &point, &setting);
+        then(Layer::new(&config).and_then(|layer| Tiling::new(&config, &layer)))
+    }
+
+    #[test]
+    fn workgroups_have_all_pixels_and_filters() {
+        // 98 pixels and 13 filters in tiles of 3 x 2, 12 x 8, and 12 x 8 again; and of 3 x 4 pixels in each image.
+        for (variant, groups) in [("direct", 33 * 7), ("vector", 9 * 2), ("implicit", 9 * 2), ("tiled", 2 * 3 * 2 * 2)] {
+            assert_eq!(with(variant, [4, 4], |tiling| tiling.unwrap().groups), groups, "{variant}");
+        }
+    }
+
+    #[test]
+    fn the_implicit_product_takes_vectors() {
+        let reason = |items| with("implicit", items, |tiling| tiling.err().map(|skip| skip.reason));
+        assert_eq!(reason([8, 4]), None);
+        assert!(reason([2, 4]).unwrap().contains("items_m is 2"));
+        assert!(reason([4, 1]).unwrap().contains("items_n is 1"));
+        assert!(with("tiled", [2, 1], |tiling| tiling.is_ok()));
+    }
 }
