@@ -324,6 +324,17 @@ fn reductions_of_any_size_are_right() {
     }
 }
 
+/// Layers that no tile and no vector divides, in workgroups that fill no subgroup, of both types.
+#[test]
+fn convolutions_of_any_size_are_right() {
+    for device in devices() {
+        let layers = ["-a=layer=1x7x5x3x3", "-a=images=2", "-a=image_size=6", "-a=channels=1,12", "-a=filters=5,8"];
+        let shapes = ["-a=filter_size=1,3", "-a=type=f32,f16_f32", "-a=local_size_x=3", "-a=local_size_y=6"];
+        let rows = profile(&device, &[&["algo/conv2d:*"], &layers[..], &shapes[..]].concat());
+        assert_eq!(rows.iter().filter(is_measured).count(), 4 * (2 * 2) * (2 * 2), "on {}", device.driver);
+    }
+}
+
 #[test]
 fn a_size_beyond_the_limit_is_skipped() {
     for device in devices() {
