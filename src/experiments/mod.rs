@@ -104,6 +104,12 @@ pub trait Experiment: Sync {
         None
     }
 
+    /// Whether a row of it counts there: all do, unless variants go by other units of the device.
+    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
+        let _ = (variant, point);
+        true
+    }
+
     /// How far the time of a case moves from run to run: comparison asks where one run can't show it.
     fn repeatability(&self, point: &Point) -> Repeatability {
         let _ = point;
@@ -276,6 +282,7 @@ pub mod algo {
     pub mod compact;
     pub mod conv2d;
     pub mod histogram;
+    pub mod matmul;
     pub mod reduce;
     pub mod scan;
     pub mod sort;
@@ -314,7 +321,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact, histogram, sort, conv2d;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d;
     }
     derivations {
         peak: summary, share;

@@ -36,6 +36,11 @@ pub enum Sequence {
         /// The largest absolute value, at most 2^7.
         magnitude: u32,
     },
+    /// Bit patterns of `f32` of either sign from 1/8 up to 2, all bits of their mantissas random: sums and products of them round.
+    FullFloats {
+        /// Selects the sequence.
+        seed: u64,
+    },
     /// Bit patterns of `f16` of either sign from 1/8 up to 2, all bits of their mantissas random, two to a word, the first in its
     /// lower half: sums and products of them round.
     FullHalves {
@@ -188,6 +193,7 @@ impl Sequence {
                 low | (high << 16)
             }
             // Of an exponent the lower two bits are random: it is one of the four up to that of 1.
+            Self::FullFloats { seed } => random(seed, index) & 0x81FF_FFFF | 0x3E00_0000,
             Self::FullHalves { seed } => random(seed, index) & 0x8FFF_8FFF | 0x3000_3000,
             Self::FullBfloats { seed } => random(seed, index) & 0x81FF_81FF | 0x3E00_3E00,
             Self::WholeDoubles { .. } => (self.double(index / 2).to_bits() >> (32 * (index % 2))) as u32,
@@ -284,8 +290,12 @@ mod tests {
     #[test]
     fn full_mantissas_take_all_their_bits_within_bounds() {
         let (halves, bfloats) = (Sequence::FullHalves { seed: 3 }, Sequence::FullBfloats { seed: 3 });
-        let values: [Vec<f64>; 2] =
-            [(0..4096).map(|i| halves.half(i).to_f64()).collect(), (0..4096).map(|i| bfloats.bfloat(i).to_f64()).collect()];
+        let floats = Sequence::FullFloats { seed: 3 };
+        let values: [Vec<f64>; 3] = [
+            (0..4096).map(|i| halves.half(i).to_f64()).collect(),
+            (0..4096).map(|i| bfloats.bfloat(i).to_f64()).collect(),
+            (0..4096).map(|i| floats.float(i).into()).collect(),
+        ];
         for values in values {
             assert!(values.iter().all(|value| (0.125..2.0).contains(&value.abs())));
             assert!([-1.0, 1.0].into_iter().all(|sign| values.iter().any(|value| value * sign > 1.75)));
@@ -295,6 +305,8 @@ mod tests {
         // What is alike in all is the upper part of the exponent.
         assert_eq!(seen(&|i| halves.half(i).to_bits()), (0xBFFF, 0x3000));
         assert_eq!(seen(&|i| bfloats.bfloat(i).to_bits()), (0xBFFF, 0x3E00));
+        let seen = (0..4096).fold((0, u32::MAX), |(any, all), i| (any | floats.word(i), all & floats.word(i)));
+        assert_eq!(seen, (0xBFFF_FFFF, 0x3E00_0000));
     }
 
     #[test]

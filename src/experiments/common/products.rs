@@ -2,6 +2,7 @@
 
 use half::f16;
 
+use super::components::{Kind, kind};
 use crate::experiments::{Built, CaseBuilder, Config, Handle, Setting, product, size_to_require};
 use crate::model::{
     Axis, AxisKind, Bound, Component, DeviceInfo, Feature, Headline, Kernel, MatrixProduct, MatrixScope, Preset, Scalar,
@@ -10,9 +11,11 @@ use crate::model::{
 use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
 /// What is multiplied, as words of the axis `data`.
-const DATA: &[&str] = &[WHOLE, MANTISSAS];
-const WHOLE: &str = "whole";
-const MANTISSAS: &str = "mantissas";
+pub const DATA: &[&str] = &[WHOLE, MANTISSAS];
+/// Small whole numbers.
+pub const WHOLE: &str = "whole";
+/// Floats whose mantissas take all values.
+pub const MANTISSAS: &str = "mantissas";
 
 /// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
@@ -21,102 +24,6 @@ pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32
 const ITERATIONS: u64 = 8;
 /// Different matrices in memory.
 const SETS: u64 = 64;
-
-/// What a product is made of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Kind {
-    /// Components of both factors.
-    factor: Component,
-    /// Components of the sum.
-    sum: Component,
-    /// The shader's names of them.
-    names: [&'static str; 2],
-    /// The largest absolute value in memory; bytes of whole numbers take all values.
-    magnitude: u32,
-    /// Up to here every whole number is exact in a sum; `None` where sums wrap around.
-    exact: Option<u64>,
-}
-
-fn kind(variant: &str) -> Kind {
-    let (factor, sum, names, magnitude, exact) = match variant {
-        "f16_f16" => (Component::F16, Component::F16, ["float16_t", "float16_t"], 1, Some(1 << 11)),
-        "bf16_f32" => (Component::Bf16, Component::F32, ["bfloat16_t", "float"], 4, Some(1 << 24)),
-        "i8_i32" => (Component::I8, Component::I32, ["int8_t", "int32_t"], 128, None),
-        "u8_u32" => (Component::U8, Component::U32, ["uint8_t", "uint32_t"], 255, None),
-        _ => (Component::F16, Component::F32, ["float16_t", "float"], 4, Some(1 << 24)),
-    };
-    Kind { factor, sum, names, magnitude, exact }
-}
-
-impl Kind {
-    fn factor_bytes(self) -> u64 {
-        if matches!(self.factor, Component::I8 | Component::U8) { 1 } else { 2 }
-    }
-
-    fn sum_bytes(self) -> u64 {
-        if self.sum == Component::F16 { 2 } else { 4 }
-    }
-
-    /// Whether every second product takes the one before back: sums of few bits would not stay exact.
-    fn cancels(self) -> bool {
-        self.sum == Component::F16
-    }
-
-    fn is_float(self) -> bool {
-        self.exact.is_some()
-    }
-
-    fn contents(self, seed: u64) -> Sequence {
-        let magnitude = self.magnitude;
-        match self.factor {
-            Component::F16 => Sequence::WholeHalves { seed, magnitude },
-            Component::Bf16 => Sequence::WholeBfloats { seed, magnitude },
-            _ => Sequence::Words { seed },
-        }
-    }
-
-    /// Factors whose mantissas take all values.
-    fn full_contents(self, seed: u64) -> Sequence {
-        if self.factor == Component::F16 { Sequence::FullHalves { seed } } else { Sequence::FullBfloats { seed } }
-    }
-
-    /// A component of a factor, which is a float.
-    fn real(self, of: Sequence, index: u64) -> f64 {
-        if self.factor == Component::F16 { of.half(index).to_f64() } else { of.bfloat(index).to_f64() }
-    }
-
-    /// A component of a factor, as a whole number.
-    #[expect(clippy::cast_possible_truncation, reason = "magnitudes are small")]
-    fn value(self, of: Sequence, index: u64) -> i32 {
-        match self.factor {
-            Component::F16 => f32::from(of.half(index)) as i32,
-            Component::Bf16 => of.bfloat(index).to_f32() as i32,
-            Component::I8 => i32::from(i8::from_ne_bytes([byte(of, index)])),
-            _ => i32::from(byte(of, index)),
-        }
-    }
-
-    /// The bits of a sum; the value is exact, or wraps around.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "sums of floats are exact, those of whole numbers wrap"
-    )]
-    fn bits(self, sum: i64) -> u32 {
-        match self.sum {
-            Component::F16 => f16::from_f32(sum as f32).to_bits().into(),
-            Component::F32 => (sum as f32).to_bits(),
-            _ => sum as u32,
-        }
-    }
-}
-
-/// A byte of a sequence of words.
-#[expect(clippy::cast_possible_truncation, reason = "a byte of a word")]
-fn byte(of: Sequence, index: u64) -> u8 {
-    (of.word(index / 4) >> (8 * (index % 4))) as u8
-}
 
 /// How much is multiplied.
 #[derive(Clone, Copy)]
@@ -133,8 +40,7 @@ struct Sizes {
 
 impl Sizes {
     fn new(config: &Config, units: u64) -> Self {
-        let sides: Vec<u64> = config.choice("shape").split('x').filter_map(|side| side.parse().ok()).collect();
-        let [m, n, k] = [0, 1, 2].map(|i| sides.get(i).copied().unwrap_or(1));
+        let [m, n, k] = shape(config);
         let tiles = ["tiles_m", "tiles_n"].map(|axis| config.integer(axis));
         Self { kind: kind(config.variant), m, n, k, tiles, rounds: config.integer("iterations"), units }
     }
@@ -394,8 +300,7 @@ pub fn build<'a>(experiment: &str, config: &Config<'a>, scope: MatrixScope) -> R
     let units_per_group = if scope == MatrixScope::Workgroup { 1 } else { local_size.div_ceil(subgroup) };
     let sizes = Sizes::new(config, u64::from(groups) * u64::from(units_per_group));
     let kind = sizes.kind;
-    require_types(kind, device)?;
-    require_product(&sizes, scope, local_size, device)?;
+    require_product(kind, [sizes.m, sizes.n, sizes.k], scope, local_size, device)?;
     if scope == MatrixScope::Subgroup && local_size % subgroup != 0 {
         return Err(Skip::new(format!("the case needs whole subgroups of {subgroup}, local_size_x is {local_size}")));
     }
@@ -497,9 +402,20 @@ fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
     kernel
 }
 
-/// Whether the device lists the product, or one whose multiple it is.
-fn require_product(sizes: &Sizes, scope: MatrixScope, local_size: u32, device: &DeviceInfo) -> Result<(), Skip> {
-    let Kind { factor, sum, .. } = sizes.kind;
+/// Whether matrices of these types can be declared at all, and whether the device lists their product of this shape, or one whose
+/// multiple it is.
+///
+/// # Errors
+/// What it lacks.
+pub fn require_product(
+    kind: Kind,
+    shape: [u64; 3],
+    scope: MatrixScope,
+    local_size: u32,
+    device: &DeviceInfo,
+) -> Result<(), Skip> {
+    require_types(kind, device)?;
+    let Kind { factor, sum, .. } = kind;
     let is_of_kind = |product: &&MatrixProduct| {
         product.scope == scope
             && !product.saturating
@@ -508,22 +424,28 @@ fn require_product(sizes: &Sizes, scope: MatrixScope, local_size: u32, device: &
     };
     let fits = |product: &MatrixProduct| {
         let listed = [product.m, product.n, product.k].map(u64::from);
-        let asked = [sizes.m, sizes.n, sizes.k];
         match product.workgroup_invocations {
-            None => listed == asked,
+            None => listed == shape,
             Some(invocations) => {
                 (invocations == 0 || invocations == local_size)
-                    && asked.iter().zip(listed).all(|(asked, of)| of > 0 && asked % of == 0)
+                    && shape.iter().zip(listed).all(|(asked, of)| of > 0 && asked % of == 0)
             }
         }
     };
     if device.matrices.iter().filter(is_of_kind).any(fits) {
         return Ok(());
     }
-    let (Sizes { m, n, k, .. }, scope) = (sizes, if scope == MatrixScope::Workgroup { "a workgroup" } else { "a subgroup" });
+    let [m, n, k] = shape;
+    let scope = if scope == MatrixScope::Workgroup { "a workgroup" } else { "a subgroup" };
     Err(Skip::new(format!(
         "the case needs a product {m}x{n}x{k} {factor} {factor} {sum} {sum} of {scope}, which the device doesn't list"
     )))
+}
+
+/// Rows and columns of a sum, and what a product runs over, as the axis `shape` tells them.
+pub fn shape(config: &Config) -> [u64; 3] {
+    let mut sides = config.choice("shape").split('x').map(|side| side.parse().unwrap_or(1));
+    [0; 3].map(|_: u64| sides.next().unwrap_or(1))
 }
 
 /// Whether a run is a quick one.

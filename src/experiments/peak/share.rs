@@ -41,8 +41,10 @@ fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn derive(rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
     let of = |(name, kind): (&'static str, &str)| {
         let kind = KINDS.iter().find(|own| own.name == kind)?;
-        let all = rows.get(name).copied().unwrap_or_default();
-        let measured = of_largest(all.iter().map(|row| (name, row)).collect());
+        let experiment = CATALOGUE.iter().find(|experiment| experiment.name() == name)?;
+        let all = rows.get(name).copied().unwrap_or_default().iter();
+        let counted = all.filter(|row| experiment.is_of_peak(&row.variant, &row.point));
+        let measured = of_largest(counted.map(|row| (name, row)).collect());
         surest(&measured).map(|best| share(kind, best, kind.best(rows), &measured))
     };
     compared().filter_map(of).collect()

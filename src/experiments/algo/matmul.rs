@@ -1,0 +1,463 @@
+//! `algo/matmul`: what brings a product of matrices to the speed of the multipliers?
+
+mod problem;
+
+use problem::Problem;
+
+use crate::experiments::common::components::Kind;
+use crate::experiments::common::ladder::Ladder;
+use crate::experiments::common::products::{self, DATA, WHOLE};
+use crate::experiments::{
+    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_to_require, u32_of, workgroups,
+};
+use crate::model::{
+    Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Point, Preset, Repeatability, Scalar, Skip,
+    SpirvTarget, Work,
+};
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Matmul;
+
+/// Elements of a vector where a kernel takes four.
+const FOUR: u64 = 4;
+/// Bytes of a vector where cooperative matrices are loaded.
+const VECTOR_BYTES: u64 = 16;
+
+/// Which factors lie column by column.
+const TRANSPOSED: &[&str] = &["none", "left", "right", "both"];
+
+/// Rows, or columns, of an invocation.
+const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
+
+/// Sums of a subgroup in a column, or in a row.
+const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
+
+/// Shapes of subgroups' matrices, and those of workgroups' sums with how far a step goes.
+const SHAPES: &[&str] = &[
+    "16x16x16",
+    "16x8x16",
+    "16x16x32",
+    "16x8x32",
+    "8x8x16",
+    "8x8x32",
+    "32x32x16",
+    "64x64x16",
+    "64x64x32",
+    "128x128x16",
+    "128x128x32",
+    "128x128x64",
+    "128x256x32",
+    "256x128x32",
+];
+
+/// What is true of results that aren't compared element by element.
+const INVARIANT: &str = "the result times a random vector is the left factor times the right one times the vector (Freivalds' \
+                         check, exact)";
+
+/// What is true of results of full mantissas.
+const NEAR: &str = "the product of whole numbers by the same module is exact; of full mantissas, sixteen rows are as near as \
+                    sums of that type are in any order";
+
+/// What its variants gain.
+const LADDER: Ladder = Ladder {
+    experiment: "algo/matmul",
+    first: "naive",
+    choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k", "shape", "tiles_m", "tiles_n"],
+};
+
+/// The kernels, in the order of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rung {
+    Naive,
+    /// Tiles in workgroup memory, a sum or a block of them an invocation.
+    Blocked {
+        has_items: bool,
+    },
+    /// The same by vectors, with so many tiles of either side.
+    Vector {
+        buffers: u32,
+    },
+    Cooperative(MatrixScope),
+}
+
+const RUNGS: &[(&str, Rung)] = &[
+    ("naive", Rung::Naive),
+    ("tiled", Rung::Blocked { has_items: false }),
+    ("blocked", Rung::Blocked { has_items: true }),
+    ("vector", Rung::Vector { buffers: 1 }),
+    ("buffered", Rung::Vector { buffers: 2 }),
+    ("coopmat_subgroup", Rung::Cooperative(MatrixScope::Subgroup)),
+    ("coopmat_workgroup", Rung::Cooperative(MatrixScope::Workgroup)),
+];
+
+const NAMES: &[&str] = &["naive", "tiled", "blocked", "vector", "buffered", "coopmat_subgroup", "coopmat_workgroup"];
+
+fn rung(variant: &str) -> Rung {
+    RUNGS.iter().find(|(name, _)| *name == variant).map_or(Rung::Naive, |(_, rung)| *rung)
+}
+
+struct Matmul;
+
+impl Experiment for Matmul {
+    fn name(&self) -> &'static str {
+        LADDER.experiment
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Core
+    }
+
+    fn variants(&self) -> &[&str] {
+        NAMES
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["naive", "buffered", "coopmat_subgroup", "coopmat_workgroup"]
+    }
+
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
+    }
+
+    fn peak_kind(&self) -> Option<&'static str> {
+        Some("fp32")
+    }
+
+    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
+        !matches!(rung(variant), Rung::Cooperative(_)) && point.choice("type") == "f32"
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        self.axes_of(NAMES[0], setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        axes_of(variant, setting)
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let problem = Problem::new(config);
+        let tiling = Tiling::new(config, &problem)?;
+        let mut case = CaseBuilder::new(self.name(), config);
+        let is_float = problem.kind.is_float();
+        let case = if config.choice("data") == WHOLE {
+            let factors = problem.whole(config.seed())?;
+            let sums = case.output("sums", problem.expected(factors));
+            tiling.run(&mut case, &problem, ["left", "right"], factors, sums)?;
+            if problem.is_large() { case.holds(INVARIANT, move |left| problem.check(factors, left.of(sums))) } else { case }
+        } else {
+            if !is_float {
+                return Err(Skip::new("bytes take all their values as `whole` numbers: the case needs data=whole"));
+            }
+            let factors = problem.full(config.seed());
+            let sums = case.output("sums", problem.expected_full(factors));
+            tiling.run(&mut case, &problem, ["left", "right"], factors, sums)?;
+            let short = problem.shortened();
+            let (whole, short_tiling) = (short.whole(config.seed())?, Tiling::new(config, &short)?);
+            let exact = case.output("whole sums", short.expected(whole));
+            let mut told = Ok(());
+            case.reset(|case| told = short_tiling.run(case, &short, ["whole left", "whole right"], whole, exact));
+            told?;
+            case.holds(NEAR, move |left| {
+                short.check(whole, left.of(exact))?;
+                problem.check_full(factors, left.of(sums))
+            })
+        };
+        let operations = Some(product([2, problem.products()]));
+        let (work, headline) = if is_float {
+            (Work { flops: operations, ..Work::default() }, Headline::FLOPS)
+        } else {
+            (Work { ops: operations, ..Work::default() }, Headline::OPS)
+        };
+        let case = case.iterations(tiling.iterations).bound(bound(config.variant, problem.kind));
+        Ok(case.build(work, headline))
+    }
+}
+
+/// What a product can't well be faster than.
+fn bound(variant: &str, kind: Kind) -> Option<Bound> {
+    let is_cooperative = matches!(rung(variant), Rung::Cooperative(_));
+    match (is_cooperative, kind.factor) {
+        (false, _) if kind.sum == Component::F32 => Some(Bound::Float32),
+        (false, Component::F16) => Some(Bound::Float16),
+        (true, Component::F16) => Some(Bound::MatrixF16),
+        (true, Component::Bf16) => Some(Bound::MatrixBf16),
+        (true, Component::I8) => Some(Bound::MatrixI8),
+        _ => None,
+    }
+}
+
+// ---- axes -----------------------------------------------------------------------------------------------------------------
+
+const TYPES: &[&str] = &["f32", "f16_f16", "f16_f32", "bf16_f32", "i8_i32"];
+
+/// The types that a variant multiplies by default.
+fn types(variant: &str, preset: Preset) -> &'static [&'static str] {
+    let is_cooperative = matches!(rung(variant), Rung::Cooperative(_));
+    match (preset, variant) {
+        (Preset::Quick, _) if is_cooperative => &["f16_f32"],
+        (Preset::Quick, "naive") => &["f32", "f16_f32"],
+        (Preset::Quick, _) => &["f32"],
+        (_, _) if is_cooperative => &TYPES[1..],
+        (Preset::Thorough, _) | (_, "naive") => TYPES,
+        (_, "buffered") => &["f32", "f16_f32", "i8_i32"],
+        _ => &["f32"],
+    }
+}
+
+/// The shapes of a variant by default.
+fn shapes(variant: &str, preset: Preset) -> &'static [&'static str] {
+    match (variant, preset) {
+        ("coopmat_workgroup", Preset::Quick) => &["128x128x32"],
+        ("coopmat_workgroup", _) => &["64x64x32", "128x128x32", "128x128x64"],
+        ("coopmat_subgroup", Preset::Default | Preset::Thorough) => &["16x16x16", "16x16x32"],
+        _ => &["16x16x16"],
+    }
+}
+
+fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
+    let preset = setting.preset;
+    let is_quick = preset == Preset::Quick;
+    let cooperative = match rung(variant) {
+        Rung::Cooperative(scope) => Some(scope),
+        _ => None,
+    };
+    let has_items = matches!(rung(variant), Rung::Blocked { has_items: true } | Rung::Vector { .. });
+    let sizes: &[u64] =
+        if is_quick { setting.by_class(&[32], &[4096]) } else { setting.by_class(&[64, 37], &[4096, 1001, 256]) };
+    let columns: &[u64] = if is_quick { &[0] } else { &[0, 16] };
+    let transposed = match (preset, variant) {
+        (Preset::Thorough, _) | (Preset::Default, "buffered") => TRANSPOSED,
+        _ => &TRANSPOSED[..1],
+    };
+    let [width, height] = match cooperative {
+        Some(_) => [128, 1],
+        None => [setting.by_class(8_u64, 16); 2],
+    };
+    let items: &[u64] = match has_items {
+        false => &[1],
+        true if setting.device.is_cpu() => &[4],
+        true if is_quick => &[8],
+        true => &[8, 4],
+    };
+    let steps: &[u64] = if cooperative.is_some() { &[32] } else { setting.by_class(&[8], &[16]) };
+    let data = if setting.device.is_cpu() { &DATA[..1] } else { &DATA[1..] };
+    let data = if preset == Preset::Thorough { DATA } else { data };
+    let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
+    let axis = |name, description, kind, values: &[u64]| Axis::new(name, description, kind, values.iter().copied());
+    let side = |name, description, values| axis(name, description, AxisKind::AtLeast(0), values).up_to(1 << 20);
+    let choice = |name, description, all, values: &[&'static str]| {
+        Axis::new(name, description, AxisKind::Choices(all), values.iter().copied())
+    };
+    let transposed = choice("transposed", "which factors lie column by column", TRANSPOSED, transposed);
+    vec![
+        choice("type", "of factors and of sums", TYPES, types(variant, preset)),
+        axis("matrix_size", "rows and columns of all matrices", AxisKind::AtLeast(1), sizes).up_to(1 << 20).of_work(),
+        side("rows", "rows of the left factor; 0 for matrix_size", &[0]),
+        side("columns", "columns of the right factor; 0 for matrix_size", columns),
+        side("inner", "products of a sum; 0 for matrix_size", &[0]),
+        Axis { neutral: Some(TRANSPOSED[0].into()), ..transposed },
+        axis("local_size_x", "invocations per workgroup along columns", AxisKind::AtLeast(1), &[width]),
+        axis("local_size_y", "invocations per workgroup along rows", AxisKind::AtLeast(1), &[height]),
+        axis("items_m", "rows per invocation", AxisKind::Numbers(ITEMS), items),
+        axis("items_n", "columns per invocation", AxisKind::Numbers(ITEMS), items),
+        axis("tile_k", "products that workgroup memory holds of a sum", AxisKind::Numbers(&[4, 8, 16, 32, 64, 128]), steps),
+        choice(
+            "shape",
+            "rows and columns of a cooperative matrix of sums, and what a product runs over",
+            SHAPES,
+            shapes(variant, preset),
+        ),
+        axis("tiles_m", "matrices of sums beside each other in a column", AxisKind::Numbers(TILES), &[4]),
+        axis("tiles_n", "matrices of sums beside each other in a row", AxisKind::Numbers(TILES), &[4]),
+        Axis { neutral: Some(WHOLE.into()), ..data },
+    ]
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------------------------
+
+/// How the work is cut into workgroups.
+struct Tiling {
+    kernel: Kernel,
+    groups: [u32; 3],
+    /// Iterations of one invocation's loops.
+    iterations: u64,
+}
+
+impl Tiling {
+    /// How a variant cuts a product.
+    ///
+    /// # Errors
+    /// What the device lacks, and sizes that a variant doesn't take.
+    fn new(config: &Config, problem: &Problem) -> Result<Self, Skip> {
+        match rung(config.variant) {
+            Rung::Naive => Self::by_invocations(config, problem, "algo/matmul_naive.comp", None),
+            Rung::Blocked { .. } => Self::by_invocations(config, problem, "algo/matmul_blocked.comp", None),
+            Rung::Vector { buffers } => Self::by_invocations(config, problem, "algo/matmul_vector.comp", Some(buffers)),
+            Rung::Cooperative(MatrixScope::Workgroup) => Self::by_workgroups(config, problem),
+            Rung::Cooperative(_) => Self::by_subgroups(config, problem),
+        }
+    }
+
+    fn by_invocations(config: &Config, problem: &Problem, source: &'static str, buffers: Option<u32>) -> Result<Self, Skip> {
+        let [local_x, local_y, items_m, items_n, tile_k] =
+            ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
+        let has_items = matches!(rung(config.variant), Rung::Blocked { has_items: true } | Rung::Vector { .. });
+        let [items_m, items_n] = if has_items { [items_m, items_n] } else { [1, 1] };
+        let step = if source == "algo/matmul_naive.comp" { 1 } else { tile_k };
+        let tile = [product([local_y, items_m]), product([local_x, items_n])];
+        let kernel =
+            with_types(Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1]), problem, config)?;
+        let kernel = cut(kernel, problem, tile, step, problem.row_lengths().map(|length| length % FOUR == 0));
+        let kernel = if source == "algo/matmul_naive.comp" {
+            kernel
+        } else {
+            let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
+            let kernel = kernel.constant("ITEMS_M", number(items_m)).constant("ITEMS_N", number(items_n));
+            kernel.constant("TILE_K", number(tile_k))
+        };
+        let kernel = match buffers {
+            Some(buffers) => {
+                for (axis, items) in [("items_m", items_m), ("items_n", items_n), ("tile_k", tile_k)] {
+                    if items % FOUR != 0 {
+                        return Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {FOUR}")));
+                    }
+                }
+                kernel.constant("BUFFERS", Scalar::U32(buffers))
+            }
+            None => kernel,
+        };
+        let loads = product([tile_k, tile[0].saturating_add(tile[1])]) / product([local_x, local_y]).max(1);
+        let iterations = product([problem.inner.div_ceil(step), 1 + if step > 1 { loads } else { 0 }]);
+        Self::of(kernel, problem, tile, iterations, config)
+    }
+
+    fn by_subgroups(config: &Config, problem: &Problem) -> Result<Self, Skip> {
+        let local_size = product(["local_size_x", "local_size_y"].map(|axis| config.integer(axis)));
+        let (local_size, subgroup) = (u32_of(local_size)?, config.device().subgroup.size.max(1));
+        let (shape @ [m, n, k], tile_k) = (products::shape(config), config.integer("tile_k"));
+        products::require_product(problem.kind, shape, MatrixScope::Subgroup, local_size, config.device())?;
+        if local_size % subgroup != 0 {
+            return Err(Skip::new(format!("the case needs whole subgroups of {subgroup}, the workgroup has {local_size}")));
+        }
+        let vector = VECTOR_BYTES / problem.kind.factor_bytes();
+        if tile_k % k != 0 || tile_k % vector != 0 {
+            return Err(Skip::new(format!(
+                "tile_k is {tile_k}: the case needs whole matrices of {k}, and vectors of {vector}"
+            )));
+        }
+        let subgroups = u64::from(local_size / subgroup);
+        let down = (1..=subgroups.isqrt()).rev().find(|down| subgroups % down == 0).unwrap_or(1);
+        let [tiles_m, tiles_n] = ["tiles_m", "tiles_n"].map(|axis| config.integer(axis));
+        let tile = [product([down, tiles_m, m]), product([subgroups / down, tiles_n, n])];
+        if tile.iter().any(|side| side % vector != 0) {
+            return Err(Skip::new(format!(
+                "the workgroup's tile is {} x {}: the case needs whole vectors of {vector}",
+                tile[0], tile[1]
+            )));
+        }
+        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
+        let kernel = cooperative("algo/matmul_coopmat.comp", local_size, problem);
+        let kernel = cut(kernel, problem, tile, tile_k, whole_vectors(problem));
+        let kernel = kernel
+            .constant("TILE_K", number(tile_k))
+            .constant("M", number(m))
+            .constant("N", number(n))
+            .constant("K", number(k))
+            .constant("TILES_M", number(tiles_m))
+            .constant("TILES_N", number(tiles_n))
+            .constant("SUBGROUPS_M", number(down))
+            .constant("SUBGROUPS_N", number(subgroups / down));
+        let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size.into()), ..kernel };
+        let iterations = problem.inner.div_ceil(tile_k).saturating_add(product([tiles_m, tiles_n, m, n]));
+        Self::of(kernel, problem, tile, iterations, config)
+    }
+
+    fn by_workgroups(config: &Config, problem: &Problem) -> Result<Self, Skip> {
+        let local_size = u32_of(product(["local_size_x", "local_size_y"].map(|axis| config.integer(axis))))?;
+        let shape @ [m, n, tile_k] = products::shape(config);
+        config.require(&[Feature::CooperativeMatrixWorkgroupScope, Feature::CooperativeMatrixTensorAddressing])?;
+        products::require_product(problem.kind, shape, MatrixScope::Workgroup, local_size, config.device())?;
+        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
+        let kernel = cooperative("algo/matmul_coopmat_workgroup.comp", local_size, problem);
+        let kernel = cut(kernel, problem, [m, n], tile_k, whole_vectors(problem));
+        let kernel = kernel.constant("TILE_K", number(tile_k)).constant("M", number(m)).constant("N", number(n));
+        let kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel };
+        Self::of(kernel, problem, [m, n], problem.inner.div_ceil(tile_k), config)
+    }
+
+    fn of(kernel: Kernel, problem: &Problem, tile: [u64; 2], iterations: u64, config: &Config) -> Result<Self, Skip> {
+        let tiles = product([problem.rows.div_ceil(tile[0]), problem.columns.div_ceil(tile[1])]);
+        let groups = fold_groups(tiles, config.most_groups());
+        // Tiles and elements are counted in 32 bits, those of a band that ends below the last row included.
+        u32_of(product([workgroups(groups), 8, tile[0], tile[1]]))?;
+        problem.elements().into_iter().try_for_each(|elements| u32_of(elements).map(drop))?;
+        Ok(Self { kernel, groups, iterations })
+    }
+
+    /// Lets a pass multiply factors that hold this.
+    fn run(
+        &self,
+        case: &mut CaseBuilder,
+        problem: &Problem,
+        names: [&'static str; 2],
+        factors: problem::Factors,
+        sums: Handle,
+    ) -> Result<(), Skip> {
+        let [left, right] = [0, 1].map(|i| {
+            let bytes = product([problem.elements()[i], problem.kind.factor_bytes()]);
+            // Kernels load whole vectors.
+            case.input(names[i], product([bytes.div_ceil(VECTOR_BYTES), VECTOR_BYTES / 4]), factors[i])
+        });
+        let push = [u32_of(problem.rows)?, u32_of(problem.columns)?, u32_of(problem.inner)?];
+        case.run(self.kernel.clone(), &[left, right, sums], self.groups, &push);
+        Ok(())
+    }
+}
+
+/// The kernel with what its types need.
+///
+/// # Errors
+/// What the device lacks.
+fn with_types(kernel: Kernel, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
+    Ok(match (problem.kind.factor, problem.kind.sum) {
+        (Component::F16, Component::F16) => {
+            config.require(&[Feature::Float16, Feature::Storage16])?;
+            kernel.define("HALVES", "").define("HALF_SUMS", "")
+        }
+        (Component::F16, _) => kernel.define("HALVES", ""),
+        (Component::Bf16, _) => kernel.define("BFLOATS", ""),
+        (Component::I8, _) => kernel.define("BYTES", ""),
+        _ => kernel,
+    })
+}
+
+/// A kernel of cooperative matrices.
+fn cooperative(source: &'static str, local_size: u32, problem: &Problem) -> Kernel {
+    let kind = problem.kind;
+    let kernel = Kernel::new(source, [local_size, 1, 1])
+        .define("A", kind.names[0])
+        .define("A_BYTES", format!("{}u", kind.factor_bytes()))
+        .define("C", kind.names[1])
+        .define("C_BYTES", format!("{}u", kind.sum_bytes()));
+    if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
+}
+
+/// Whether rows of the factors and of the result are whole vectors of 16 bytes.
+fn whole_vectors(problem: &Problem) -> [bool; 3] {
+    let [left, right, sums] = problem.row_lengths();
+    let (factor, sum) = (problem.kind.factor_bytes(), problem.kind.sum_bytes());
+    [(left, factor), (right, factor), (sums, sum)].map(|(length, bytes)| product([length, bytes]) % VECTOR_BYTES == 0)
+}
+
+/// The kernel, told which factors are transposed, and what is whole.
+fn cut(kernel: Kernel, problem: &Problem, tile: [u64; 2], tile_k: u64, whole: [bool; 3]) -> Kernel {
+    let sides = [(problem.rows, tile[0]), (problem.columns, tile[1]), (problem.inner, tile_k)];
+    let are_tiles_whole = sides.into_iter().all(|(side, of)| side % of.max(1) == 0);
+    let [left, right] = problem.transposed;
+    kernel
+        .constant("LEFT_TRANSPOSED", Scalar::Bool(left))
+        .constant("RIGHT_TRANSPOSED", Scalar::Bool(right))
+        .constant("ALL_WHOLE", Scalar::Bool(are_tiles_whole && whole == [true; 3]))
+        .constant("WHOLE_VECTORS", Scalar::Bool(whole[0] && whole[1]))
+}
