@@ -33,13 +33,14 @@ use lanescope::units::parse_share;
 use works::{Figure, WORKS, Work};
 
 /// The CUDA program.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 8] = [
     ("main.cu", include_str!("second_opinion/main.cu")),
     ("common.cuh", include_str!("second_opinion/common.cuh")),
     ("cache.cuh", include_str!("second_opinion/cache.cuh")),
     ("library.cuh", include_str!("second_opinion/library.cuh")),
     ("memory.cuh", include_str!("second_opinion/memory.cuh")),
     ("peak.cuh", include_str!("second_opinion/peak.cuh")),
+    ("products.cuh", include_str!("second_opinion/products.cuh")),
     ("within.cuh", include_str!("second_opinion/within.cuh")),
 ];
 
@@ -334,9 +335,20 @@ fn compile(folder: &Path, program: &Path, arch: &str) -> anyhow::Result<()> {
     let nvcc = nvcc().ok_or_else(|| {
         anyhow!("nvcc is nowhere: install the CUDA toolkit, or set NVCC to its compiler, or give --program what --build made")
     })?;
-    let mut command = Command::new(nvcc);
+    let mut command = Command::new(&nvcc);
     command.args(["-std=c++17", "-O3", "--extended-lambda", &format!("-arch={arch}"), "-o"]).arg(program);
-    output(command.arg(folder.join("main.cu"))).map(drop)
+    command.arg(folder.join("main.cu"));
+    if has_cublas(&nvcc) {
+        command.args(["-DHAS_CUBLAS", "-lcublas"]);
+    }
+    output(&mut command).map(drop)
+}
+
+/// Whether the library of matrix products came with this compiler.
+fn has_cublas(nvcc: &Path) -> bool {
+    let nvcc = fs::canonicalize(nvcc).unwrap_or_else(|_| nvcc.to_owned());
+    let toolkit = nvcc.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    ["include", "targets/x86_64-linux/include"].iter().any(|folder| toolkit.join(folder).join("cublas_v2.h").is_file())
 }
 
 /// Where nvcc is.

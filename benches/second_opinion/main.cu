@@ -12,6 +12,7 @@
 #include "library.cuh"
 #include "memory.cuh"
 #include "peak.cuh"
+#include "products.cuh"
 #include "within.cuh"
 
 struct Work {
@@ -91,6 +92,11 @@ static const Work WORKS[] = {
     {"library histogram bytes uniform", library_histogram<Spread::Uniform, true>},
     {"library histogram bytes zipf", library_histogram<Spread::Zipf, true>},
     {"library histogram bytes one", library_histogram<Spread::One, true>},
+    {"library matmul f32", library_product<ProductF32>},
+    {"library matmul f16_f32", library_product<ProductF16F32>},
+    {"library matmul bf16_f32", library_product<ProductBf16F32>},
+    {"library matmul f16_f16", library_product<ProductF16F16>},
+    {"library matmul i8_i32", library_product<ProductI8I32>},
     {"library sort keys", library_sort<false>},
     {"library sort pairs", library_sort<true>},
 };

@@ -65,6 +65,12 @@ const BARRIER: &str = "local_size_x=256 barriers=16384";
 
 const LIBRARY: &str = "n=2^28";
 const TILES: &str = "local_size_x=512 items=32";
+const PRODUCT: &str = "matrix_size=4096 rows=0 columns=0 inner=0";
+const FLOATS: &str = "transposed=none data=mantissas";
+/// The library multiplies bytes only where both factors lie along what is summed.
+const BYTES_APART: &str = "type=i8_i32 transposed=right data=whole";
+const SUBGROUPS: &str = "shape=16x16x16 tile_k=32";
+const WORKGROUPS: &str = "shape=128x128x32";
 const SORTED: &str = "n=2^26 local_size_x=512 items=20 order=random";
 
 const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
@@ -82,6 +88,17 @@ const fn barrier(cuda: &'static str, axes: &'static [&'static str]) -> Work {
 /// A work of the vendor's library, beside the best rung of a ladder.
 const fn library(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
     plain(cuda, WORDS, filter, axes)
+}
+
+/// A product of matrices by the vendor's library, beside one rung of this name.
+const fn product(
+    cuda: &'static str,
+    figure: Figure,
+    filter: &'static str,
+    axes: &'static [&'static str],
+    forms: &'static [(&'static str, &'static str)],
+) -> Work {
+    Work { cuda, figure, filter, axes, forms }
 }
 
 const fn transpose(cuda: &'static str, filter: &'static str) -> Work {
@@ -177,6 +194,63 @@ pub const WORKS: &[Work] = &[
     library("library histogram bytes uniform", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=uniform"]),
     library("library histogram bytes zipf", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=zipf"]),
     library("library histogram bytes one", "algo/histogram:vector", &[LIBRARY, "local_size_x=1024 distribution=one"]),
+    product("library matmul f32", FLOPS, "algo/matmul:buffered", &[PRODUCT, FLOATS, "type=f32"], PLAIN),
+    product(
+        "library matmul f16_f32",
+        FLOPS,
+        "algo/matmul:coopmat_subgroup",
+        &[PRODUCT, FLOATS, SUBGROUPS, "type=f16_f32"],
+        &[("subgroups", "")],
+    ),
+    product(
+        "library matmul f16_f32",
+        FLOPS,
+        "algo/matmul:coopmat_workgroup",
+        &[PRODUCT, FLOATS, WORKGROUPS, "type=f16_f32"],
+        &[("workgroups", "")],
+    ),
+    product(
+        "library matmul bf16_f32",
+        FLOPS,
+        "algo/matmul:coopmat_subgroup",
+        &[PRODUCT, FLOATS, SUBGROUPS, "type=bf16_f32"],
+        &[("subgroups", "")],
+    ),
+    product(
+        "library matmul bf16_f32",
+        FLOPS,
+        "algo/matmul:coopmat_workgroup",
+        &[PRODUCT, FLOATS, WORKGROUPS, "type=bf16_f32"],
+        &[("workgroups", "")],
+    ),
+    product(
+        "library matmul f16_f16",
+        FLOPS,
+        "algo/matmul:coopmat_subgroup",
+        &[PRODUCT, FLOATS, SUBGROUPS, "type=f16_f16"],
+        &[("subgroups", "")],
+    ),
+    product(
+        "library matmul f16_f16",
+        FLOPS,
+        "algo/matmul:coopmat_workgroup",
+        &[PRODUCT, FLOATS, WORKGROUPS, "type=f16_f16"],
+        &[("workgroups", "")],
+    ),
+    product(
+        "library matmul i8_i32",
+        OPS,
+        "algo/matmul:coopmat_subgroup",
+        &[PRODUCT, BYTES_APART, "shape=16x16x32 tile_k=64"],
+        &[("subgroups", "")],
+    ),
+    product(
+        "library matmul i8_i32",
+        OPS,
+        "algo/matmul:coopmat_workgroup",
+        &[PRODUCT, BYTES_APART, "shape=128x128x64"],
+        &[("workgroups", "")],
+    ),
     library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=nothing"]),
     library("library sort pairs", "algo/sort:onesweep", &[SORTED, "payload=word"]),
 ];
