@@ -1,115 +1,126 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
-#ifdef HALF_SUMS
-#extension GL_EXT_shader_explicit_arithmetic_types : require
-#endif
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "matmul_block.glsl"
 #include "matmul.glsl"
-#include "matmul_operands.glsl"
+#include "matmul_elements.glsl"
 
-// Rows and columns of an invocation: one of each, or a block.
-layout(constant_id = 7) const uint ITEMS_M = 1u;
-layout(constant_id = 8) const uint ITEMS_N = 1u;
-// How far a step goes along what is summed.
-layout(constant_id = 9) const uint TILE_K = 8u;
+// Products of each sum in a step: columns of the left tile, rows of the right one. A multiple of four.
+layout(constant_id = 7) const uint TILE_K = 16;
 
-const uint SIZE = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
-const uvec2 TILE = gl_WorkGroupSize.yx * uvec2(ITEMS_M, ITEMS_N);
+// One tile of each side, the left one column by column. A row of them has one element that is unused: else those that neighbours store
+// one below the other would lie in the same bank.
+const uint PITCH_M = TILE_M + 1;
+const uint PITCH_N = TILE_N + 1;
+shared FACTOR left_tile[TILE_K * PITCH_M];
+shared FACTOR right_tile[TILE_K * PITCH_N];
 
-// One word of a row is unused, so that words of a column lie in different banks.
-const uint LEFT_PITCH = TILE_K + 1u;
+const uint LEFT_ELEMENTS = TILE_M * TILE_K;
+const uint RIGHT_ELEMENTS = TILE_N * TILE_K;
 
-// Words that are loaded before the first is stored, so that as many loads are in flight.
-const uint UNROLL = 4u;
+// Elements that are loaded before the first is stored, so that as many loads are in flight.
+const uint UNROLL = 4;
 
-shared VALUE left_tile[TILE.x * LEFT_PITCH];
-shared VALUE right_tile[TILE_K * TILE.y];
+// An invocation's sums: tiled has one, blocked several.
+SUM sums[ITEMS_M * ITEMS_N];
 
-// Neighbours load neighbouring words of memory: along a row as it lies there.
-uvec2 left_word(uint i) {
-    return LEFT_TRANSPOSED ? uvec2(i % TILE.x, i / TILE.x) : uvec2(i / TILE_K, i % TILE_K);
+// Row (or column) and k in its tile of the element that an invocation loads. Neighbours load what lies side by side in memory.
+uvec2 place_of(uint i, uint tile, bool is_along_k) {
+    return is_along_k ? uvec2(i / TILE_K, i % TILE_K) : uvec2(i % tile, i / tile);
 }
 
-uvec2 right_word(uint i) {
-    return RIGHT_TRANSPOSED ? uvec2(i % TILE_K, i / TILE_K) : uvec2(i / TILE.y, i % TILE.y);
-}
-
-void load_left(uvec2 first, uint step, bool is_whole) {
-    for (uint begin = gl_LocalInvocationIndex; begin < TILE.x * TILE_K; begin += UNROLL * SIZE) {
-        VALUE held[UNROLL];
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            const uint i = min(begin + j * SIZE, TILE.x * TILE_K - 1u);
-            const uvec2 place = left_word(i) + uvec2(first.x, step);
-            held[j] = is_whole ? left_at(place.x, place.y) : left_or_zero(place.x, place.y);
+// Loads the left tile of a step: zeros where the matrix has no element, unless it has all of them.
+void load_left(uint first_row, uint first_k, bool is_whole) {
+    for (uint first = gl_LocalInvocationIndex; first < LEFT_ELEMENTS; first += UNROLL * SIZE) {
+        FACTOR held[UNROLL];
+        [[unroll]] for (uint l = 0; l < UNROLL; ++l) {
+            const uint i = first + l * SIZE;
+            const uvec2 place = uvec2(first_row, first_k) + place_of(i, TILE_M, !LEFT_TRANSPOSED);
+            held[l] = FACTOR(0);
+            if (i < LEFT_ELEMENTS && (is_whole || place.x < rows && place.y < inner)) {
+                held[l] = left_at(place.x, place.y);
+            }
         }
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            const uint i = begin + j * SIZE;
-            if (i < TILE.x * TILE_K) {
-                left_tile[left_word(i).x * LEFT_PITCH + left_word(i).y] = held[j];
+        [[unroll]] for (uint l = 0; l < UNROLL; ++l) {
+            const uint i = first + l * SIZE;
+            const uvec2 place = place_of(i, TILE_M, !LEFT_TRANSPOSED);
+            if (i < LEFT_ELEMENTS) {
+                left_tile[place.y * PITCH_M + place.x] = held[l];
             }
         }
     }
 }
 
-void load_right(uvec2 first, uint step, bool is_whole) {
-    for (uint begin = gl_LocalInvocationIndex; begin < TILE_K * TILE.y; begin += UNROLL * SIZE) {
-        VALUE held[UNROLL];
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            const uint i = min(begin + j * SIZE, TILE_K * TILE.y - 1u);
-            const uvec2 place = right_word(i) + uvec2(step, first.y);
-            held[j] = is_whole ? right_at(place.x, place.y) : right_or_zero(place.x, place.y);
-        }
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            const uint i = begin + j * SIZE;
-            if (i < TILE_K * TILE.y) {
-                right_tile[right_word(i).x * TILE.y + right_word(i).y] = held[j];
+// The same of the right one.
+void load_right(uint first_column, uint first_k, bool is_whole) {
+    for (uint first = gl_LocalInvocationIndex; first < RIGHT_ELEMENTS; first += UNROLL * SIZE) {
+        FACTOR held[UNROLL];
+        [[unroll]] for (uint l = 0; l < UNROLL; ++l) {
+            const uint i = first + l * SIZE;
+            const uvec2 place = uvec2(first_column, first_k) + place_of(i, TILE_N, RIGHT_TRANSPOSED);
+            held[l] = FACTOR(0);
+            if (i < RIGHT_ELEMENTS && (is_whole || place.x < columns && place.y < inner)) {
+                held[l] = right_at(place.y, place.x);
             }
+        }
+        [[unroll]] for (uint l = 0; l < UNROLL; ++l) {
+            const uint i = first + l * SIZE;
+            const uvec2 place = place_of(i, TILE_N, RIGHT_TRANSPOSED);
+            if (i < RIGHT_ELEMENTS) {
+                right_tile[place.y * PITCH_N + place.x] = held[l];
+            }
+        }
+    }
+}
+
+// Adds the products of one k: each element that is loaded takes part in several.
+void multiply(uint k) {
+    FACTOR left[ITEMS_M];
+    FACTOR right[ITEMS_N];
+    [[unroll]] for (uint i = 0; i < ITEMS_M; ++i) {
+        left[i] = left_tile[k * PITCH_M + i * gl_WorkGroupSize.y + gl_LocalInvocationID.y];
+    }
+    [[unroll]] for (uint j = 0; j < ITEMS_N; ++j) {
+        right[j] = right_tile[k * PITCH_N + j * gl_WorkGroupSize.x + gl_LocalInvocationID.x];
+    }
+    [[unroll]] for (uint i = 0; i < ITEMS_M; ++i) {
+        [[unroll]] for (uint j = 0; j < ITEMS_N; ++j) {
+            sums[i * ITEMS_N + j] += left[i] * right[j];
         }
     }
 }
 
 void main() {
-    const uvec2 first = own_place(TILE);
-    // That is the same for all of a workgroup.
-    if (first.x >= rows) {
+    if (!has_tile()) {
         return;
     }
-    VALUE own_sums[ITEMS_M * ITEMS_N];
-    [[unroll]] for (uint i = 0u; i < ITEMS_M * ITEMS_N; ++i) {
-        own_sums[i] = VALUE(0);
+    const uvec2 tile = own_tile();
+    const bool is_inside = tile.x + TILE_N <= columns && tile.y + TILE_M <= rows;
+    [[unroll]] for (uint i = 0; i < ITEMS_M * ITEMS_N; ++i) {
+        sums[i] = SUM(0);
     }
-    for (uint step = 0u; step < inner; step += TILE_K) {
-        if (step > 0u) {
+    for (uint k = 0; k < inner; k += TILE_K) {
+        if (k > 0) {
             // All have used the last tiles.
             barrier();
         }
-        const bool is_whole = is_whole_step(first, TILE, step, TILE_K);
-        load_left(first, step, is_whole);
-        load_right(first, step, is_whole);
+        if (is_inside && k + TILE_K <= inner) {
+            load_left(tile.y, k, true);
+            load_right(tile.x, k, true);
+        } else {
+            load_left(tile.y, k, false);
+            load_right(tile.x, k, false);
+        }
         barrier();
-        [[unroll]] for (uint k = 0u; k < TILE_K; ++k) {
-            VALUE left[ITEMS_M];
-            VALUE right[ITEMS_N];
-            [[unroll]] for (uint i = 0u; i < ITEMS_M; ++i) {
-                left[i] = left_tile[(gl_LocalInvocationID.y + i * gl_WorkGroupSize.y) * LEFT_PITCH + k];
-            }
-            [[unroll]] for (uint j = 0u; j < ITEMS_N; ++j) {
-                right[j] = right_tile[k * TILE.y + gl_LocalInvocationID.x + j * gl_WorkGroupSize.x];
-            }
-            [[unroll]] for (uint i = 0u; i < ITEMS_M; ++i) {
-                [[unroll]] for (uint j = 0u; j < ITEMS_N; ++j) {
-                    own_sums[i * ITEMS_N + j] += left[i] * right[j];
-                }
-            }
+        [[unroll]] for (uint own = 0; own < TILE_K; ++own) {
+            multiply(own);
         }
     }
-    [[unroll]] for (uint i = 0u; i < ITEMS_M; ++i) {
-        [[unroll]] for (uint j = 0u; j < ITEMS_N; ++j) {
-            const uvec2 place = first + gl_LocalInvocationID.yx + uvec2(i, j) * gl_WorkGroupSize.yx;
-            if (all(lessThan(place, uvec2(rows, columns)))) {
-                sums[place.x * columns + place.y] = own_sums[i * ITEMS_N + j];
-            }
+    [[unroll]] for (uint i = 0; i < ITEMS_M; ++i) {
+        const uint row = tile.y + i * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+        [[unroll]] for (uint j = 0; j < ITEMS_N; ++j) {
+            store(row, tile.x + j * gl_WorkGroupSize.x + gl_LocalInvocationID.x, sums[i * ITEMS_N + j]);
         }
     }
 }

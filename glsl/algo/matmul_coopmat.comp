@@ -9,32 +9,35 @@
 #endif
 #include "local_size.glsl"
 #include "grid.glsl"
-#include "matmul.glsl"
-#include "matmul_coopmat.glsl"
 
 // Products by subgroups: a workgroup brings tiles of both sides into workgroup memory, and each of its subgroups multiplies its part of
 // them as TILES_M x TILES_N cooperative matrices. The next step's loads are on their way while this one multiplies.
 
-// Rows and columns of a sum, and what a product runs over.
-layout(constant_id = 8) const uint M = 16u;
-layout(constant_id = 9) const uint N = 16u;
-layout(constant_id = 10) const uint K = 16u;
 // Sums of a subgroup, in a column and in a row.
-layout(constant_id = 11) const uint TILES_M = 4u;
-layout(constant_id = 12) const uint TILES_N = 4u;
+layout(constant_id = 3) const uint TILES_M = 4u;
+layout(constant_id = 4) const uint TILES_N = 4u;
+// Rows and columns of a sum, and what a product runs over.
+layout(constant_id = 10) const uint M = 16u;
+layout(constant_id = 11) const uint N = 16u;
+layout(constant_id = 12) const uint K = 16u;
 // How the subgroups lie in the workgroup's tile.
 layout(constant_id = 13) const uint SUBGROUPS_M = 2u;
 layout(constant_id = 14) const uint SUBGROUPS_N = 2u;
 
+const uint TILE_M = SUBGROUPS_M * TILES_M * M;
+const uint TILE_N = SUBGROUPS_N * TILES_N * N;
+
+#include "matmul.glsl"
+#include "matmul_coopmat.glsl"
+
 const uint SIZE = gl_WorkGroupSize.x;
-const uvec2 TILE = uvec2(SUBGROUPS_M * TILES_M * M, SUBGROUPS_N * TILES_N * N);
 
 // Tiles lie in workgroup memory as they do in memory: rows of the left one run along what is summed, unless it is transposed; those of
 // the right one along its columns.
-const uint LEFT_ROWS = LEFT_TRANSPOSED ? TILE_K : TILE.x;
-const uint LEFT_VECTORS = (LEFT_TRANSPOSED ? TILE.x : TILE_K) / VECTOR;
-const uint RIGHT_ROWS = RIGHT_TRANSPOSED ? TILE.y : TILE_K;
-const uint RIGHT_VECTORS = (RIGHT_TRANSPOSED ? TILE_K : TILE.y) / VECTOR;
+const uint LEFT_ROWS = LEFT_TRANSPOSED ? TILE_K : TILE_M;
+const uint LEFT_VECTORS = (LEFT_TRANSPOSED ? TILE_M : TILE_K) / VECTOR;
+const uint RIGHT_ROWS = RIGHT_TRANSPOSED ? TILE_N : TILE_K;
+const uint RIGHT_VECTORS = (RIGHT_TRANSPOSED ? TILE_K : TILE_N) / VECTOR;
 
 // One vector of a row is unused: matrices are loaded from neighbouring rows at once, which then lie in different banks.
 const uint LEFT_PITCH = LEFT_VECTORS + 1u;
@@ -68,7 +71,8 @@ uvec2 place_in(uint i, uint vectors) {
 void load_tiles(uvec2 first, uint step) {
     const uvec2 left_first = LEFT_TRANSPOSED ? uvec2(step, first.x) : uvec2(first.x, step);
     const uvec2 right_first = RIGHT_TRANSPOSED ? uvec2(first.y, step) : uvec2(step, first.y);
-    const bool is_whole = WHOLE_VECTORS && is_whole_step(first, TILE, step, TILE_K);
+    const bool is_inside = first.x + TILE_M <= rows && first.y + TILE_N <= columns && step + TILE_K <= inner;
+    const bool is_whole = ALL_WHOLE || (WHOLE_VECTORS && is_inside);
     [[unroll]] for (uint l = 0u; l < LEFT_LOADS; ++l) {
         const uint i = gl_LocalInvocationIndex + l * SIZE;
         if (LEFT_ROWS * LEFT_VECTORS % SIZE == 0u || i < LEFT_ROWS * LEFT_VECTORS) {
@@ -138,11 +142,10 @@ void store_checked(SUM sum, uvec2 place) {
 }
 
 void main() {
-    const uvec2 first = own_place(TILE);
-    // That is the same for all of a workgroup.
-    if (first.x >= rows) {
+    if (!has_tile()) {
         return;
     }
+    const uvec2 first = own_tile().yx;
     const uvec2 own = uvec2(gl_SubgroupID / SUBGROUPS_N * TILES_M * M, gl_SubgroupID % SUBGROUPS_N * TILES_N * N);
     SUM own_sums[TILES_M * TILES_N];
     [[unroll]] for (uint t = 0u; t < TILES_M * TILES_N; ++t) {

@@ -7,8 +7,12 @@
 #error "A, A_BYTES, C and C_BYTES must be defined"
 #endif
 
+// All tiles and steps are whole, and rows of all matrices are whole vectors of 16 bytes.
+layout(constant_id = 7) const bool ALL_WHOLE = false;
+// Rows of both factors are whole vectors, whether or not tiles are whole.
+layout(constant_id = 8) const bool WHOLE_VECTORS = false;
 // How far a step goes along what is summed: whole matrices, and whole vectors.
-layout(constant_id = 7) const uint TILE_K = 32u;
+layout(constant_id = 9) const uint TILE_K = 32u;
 
 // Elements of a vector of 16 bytes.
 const uint VECTOR = 16u / A_BYTES;
@@ -18,6 +22,15 @@ layout(set = 0, binding = 0) restrict readonly buffer LeftWords { uint left_word
 layout(set = 0, binding = 1) restrict readonly buffer RightVectors { uvec4 right_vectors[]; };
 layout(set = 0, binding = 1) restrict readonly buffer RightWords { uint right_words[]; };
 layout(set = 0, binding = 2) restrict writeonly buffer Sums { C sums[]; };
+
+// Rows of each factor as it lies in memory, and how long they are.
+uvec2 left_extent() {
+    return LEFT_TRANSPOSED ? uvec2(inner, rows) : uvec2(rows, inner);
+}
+
+uvec2 right_extent() {
+    return RIGHT_TRANSPOSED ? uvec2(columns, inner) : uvec2(inner, columns);
+}
 
 // A vector of a factor's rows, from an element on; what isn't there is zero. `is_whole` is the same for all of a workgroup.
 #define LOADER(NAME, VECTORS, WORDS)                                                                                               \

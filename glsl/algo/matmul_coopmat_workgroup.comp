@@ -9,22 +9,23 @@
 #endif
 #include "local_size.glsl"
 #include "grid.glsl"
-#include "matmul.glsl"
-#include "matmul_coopmat.glsl"
 
 // Products by workgroups: a workgroup has one cooperative matrix of sums, and the driver says how its invocations share the work.
 
 // Rows and columns of the workgroup's sum.
-layout(constant_id = 8) const uint M = 128u;
-layout(constant_id = 9) const uint N = 128u;
+layout(constant_id = 10) const uint TILE_M = 128u;
+layout(constant_id = 11) const uint TILE_N = 128u;
+
+#include "matmul.glsl"
+#include "matmul_coopmat.glsl"
 
 // The factors by their elements: tensors are told in those.
 layout(set = 0, binding = 0) restrict readonly buffer LeftElements { A left_elements[]; };
 layout(set = 0, binding = 1) restrict readonly buffer RightElements { A right_elements[]; };
 
-#define LEFT coopmat<A, gl_ScopeWorkgroup, M, TILE_K, gl_MatrixUseA>
-#define RIGHT coopmat<A, gl_ScopeWorkgroup, TILE_K, N, gl_MatrixUseB>
-#define SUM coopmat<C, gl_ScopeWorkgroup, M, N, gl_MatrixUseAccumulator>
+#define LEFT coopmat<A, gl_ScopeWorkgroup, TILE_M, TILE_K, gl_MatrixUseA>
+#define RIGHT coopmat<A, gl_ScopeWorkgroup, TILE_K, TILE_N, gl_MatrixUseB>
+#define SUM coopmat<C, gl_ScopeWorkgroup, TILE_M, TILE_N, gl_MatrixUseAccumulator>
 
 // What lies beyond a tensor's end is zero.
 #define TENSOR tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV>
@@ -48,9 +49,9 @@ LEFT load_left(uint row, uint step) {
     } else if (ALL_WHOLE) {
         coopMatLoad(matrix, left_elements, row * whole(inner) + step, whole(inner), gl_CooperativeMatrixLayoutRowMajor);
     } else if (LEFT_TRANSPOSED) {
-        coopMatLoadTensorNV(matrix, left_elements, 0u, sliceTensorLayoutNV(tensor(inner, rows), step, TILE_K, row, M), TURNED);
+        coopMatLoadTensorNV(matrix, left_elements, 0u, sliceTensorLayoutNV(tensor(inner, rows), step, TILE_K, row, TILE_M), TURNED);
     } else {
-        coopMatLoadTensorNV(matrix, left_elements, 0u, sliceTensorLayoutNV(tensor(rows, inner), row, M, step, TILE_K));
+        coopMatLoadTensorNV(matrix, left_elements, 0u, sliceTensorLayoutNV(tensor(rows, inner), row, TILE_M, step, TILE_K));
     }
     return matrix;
 }
@@ -62,19 +63,18 @@ RIGHT load_right(uint step, uint column) {
     } else if (ALL_WHOLE) {
         coopMatLoad(matrix, right_elements, step * whole(columns) + column, whole(columns), gl_CooperativeMatrixLayoutRowMajor);
     } else if (RIGHT_TRANSPOSED) {
-        coopMatLoadTensorNV(matrix, right_elements, 0u, sliceTensorLayoutNV(tensor(columns, inner), column, N, step, TILE_K), TURNED);
+        coopMatLoadTensorNV(matrix, right_elements, 0u, sliceTensorLayoutNV(tensor(columns, inner), column, TILE_N, step, TILE_K), TURNED);
     } else {
-        coopMatLoadTensorNV(matrix, right_elements, 0u, sliceTensorLayoutNV(tensor(inner, columns), step, TILE_K, column, N));
+        coopMatLoadTensorNV(matrix, right_elements, 0u, sliceTensorLayoutNV(tensor(inner, columns), step, TILE_K, column, TILE_N));
     }
     return matrix;
 }
 
 void main() {
-    const uvec2 first = own_place(uvec2(M, N));
-    // That is the same for all of a workgroup.
-    if (first.x >= rows) {
+    if (!has_tile()) {
         return;
     }
+    const uvec2 first = own_tile().yx;
     SUM sum = SUM(C(0));
     [[dont_unroll]] for (uint step = 0u; step < inner; step += TILE_K) {
         const LEFT left = load_left(first.x, step);
@@ -84,6 +84,6 @@ void main() {
     if (ALL_WHOLE) {
         coopMatStore(sum, sums, first.x * whole(columns) + first.y, whole(columns), gl_CooperativeMatrixLayoutRowMajor);
     } else {
-        coopMatStoreTensorNV(sum, sums, 0u, sliceTensorLayoutNV(tensor(rows, columns), first.x, M, first.y, N));
+        coopMatStoreTensorNV(sum, sums, 0u, sliceTensorLayoutNV(tensor(rows, columns), first.x, TILE_M, first.y, TILE_N));
     }
 }

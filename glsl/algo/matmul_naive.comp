@@ -1,37 +1,38 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
-#ifdef HALF_SUMS
-#extension GL_EXT_shader_explicit_arithmetic_types : require
-#endif
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "matmul_block.glsl"
 #include "matmul.glsl"
-#include "matmul_operands.glsl"
+#include "matmul_elements.glsl"
 
 // Products whose factors are loaded before the first is used, so that as many loads are in flight.
-const uint UNROLL = 4u;
+const uint UNROLL = 4;
 
 // An invocation has one sum, and loads both factors of each product.
 void main() {
-    const uvec2 place = own_place(gl_WorkGroupSize.yx) + gl_LocalInvocationID.yx;
-    if (any(greaterThanEqual(place, uvec2(rows, columns)))) {
+    if (!has_tile()) {
         return;
     }
-    VALUE sum = VALUE(0);
-    uint k = 0u;
-    for (; k + UNROLL <= inner; k += UNROLL) {
-        VALUE left[UNROLL];
-        VALUE right[UNROLL];
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            left[j] = left_at(place.x, k + j);
-            right[j] = right_at(k + j, place.y);
+    const uvec2 own = own_tile() + gl_LocalInvocationID.xy;
+    if (own.x >= columns || own.y >= rows) {
+        return;
+    }
+    SUM sum = SUM(0);
+    uint first = 0;
+    for (; first + UNROLL <= inner; first += UNROLL) {
+        FACTOR left[UNROLL];
+        FACTOR right[UNROLL];
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            left[k] = left_at(own.y, first + k);
+            right[k] = right_at(first + k, own.x);
         }
-        [[unroll]] for (uint j = 0u; j < UNROLL; ++j) {
-            sum += left[j] * right[j];
+        [[unroll]] for (uint k = 0; k < UNROLL; ++k) {
+            sum += left[k] * right[k];
         }
     }
-    for (; k < inner; ++k) {
-        sum += left_at(place.x, k) * right_at(k, place.y);
+    for (; first < inner; ++first) {
+        sum += left_at(own.y, first) * right_at(first, own.x);
     }
-    sums[place.x * columns + place.y] = sum;
+    store(own.y, own.x, sum);
 }

@@ -1,174 +1,202 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
-#ifdef HALF_SUMS
-#extension GL_EXT_shader_explicit_arithmetic_types : require
+#ifdef PACKED_DOT
+#extension GL_EXT_integer_dot_product : require
 #endif
 #include "local_size.glsl"
 #include "grid.glsl"
+#include "matmul_block.glsl"
 #include "matmul.glsl"
-#include "matmul_operands.glsl"
+#include "matmul_elements.glsl"
+#include "matmul_vectors.glsl"
 
-// Rows and columns of an invocation, multiples of four.
-layout(constant_id = 7) const uint ITEMS_M = 4u;
-layout(constant_id = 8) const uint ITEMS_N = 4u;
-// How far a step goes along what is summed, a multiple of four.
-layout(constant_id = 9) const uint TILE_K = 8u;
-// Two tiles of either side, one to multiply and one to fill; or one.
-layout(constant_id = 10) const uint BUFFERS = 2u;
+// Products of each sum in a step, or packs of products: a multiple of four.
+layout(constant_id = 10) const uint TILE_K = 16;
 
-const uint SIZE = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
-const uvec2 TILE = gl_WorkGroupSize.yx * uvec2(ITEMS_M, ITEMS_N);
+// Whether there are two tiles of each side, one to multiply and one to fill.
+layout(constant_id = 11) const bool BUFFERED = true;
+
+const uint TILES = BUFFERED ? 2 : 1;
+
+// What a step takes of k.
+const uint STEP = TILE_K * PACK;
 
 // An invocation's rows and columns come in fours, each four beside the next invocation's: neighbours load neighbouring vectors.
-const uint FOURS_M = ITEMS_M / 4u;
-const uint FOURS_N = ITEMS_N / 4u;
+const uint FOURS_M = ITEMS_M / 4;
+const uint FOURS_N = ITEMS_N / 4;
 
 // Vectors of a tile of each side, and how many of them an invocation loads.
-const uint LEFT_VECTORS = TILE.x * TILE_K / 4u;
-const uint RIGHT_VECTORS = TILE.y * TILE_K / 4u;
-const uint LEFT_LOADS = (LEFT_VECTORS + SIZE - 1u) / SIZE;
-const uint RIGHT_LOADS = (RIGHT_VECTORS + SIZE - 1u) / SIZE;
+const uint LEFT_VECTORS = TILE_M * (TILE_K / 4);
+const uint RIGHT_VECTORS = TILE_N * (TILE_K / 4);
+const uint LEFT_LOADS = (LEFT_VECTORS + SIZE - 1) / SIZE;
+const uint RIGHT_LOADS = (RIGHT_VECTORS + SIZE - 1) / SIZE;
 
-// Both tiles lie with all rows (or columns) of a k side by side, so that four of them are a vector. One vector is unused, so that those
-// of neighbouring k lie in different banks.
-const uint LEFT_PITCH = TILE.x / 4u + 1u;
-const uint RIGHT_PITCH = TILE.y / 4u + 1u;
+// Vectors from one k of a tile to the next: one is unused, so that what neighbours store of a vector goes to different banks.
+const uint PITCH_M = TILE_M / 4 + 1;
+const uint PITCH_N = TILE_N / 4 + 1;
 
-shared VALUE4 left_tiles[BUFFERS * TILE_K * LEFT_PITCH];
-shared VALUE4 right_tiles[BUFFERS * TILE_K * RIGHT_PITCH];
+// Of vectors along k, neighbouring invocations load so many of one line: two make up 32 bytes of it.
+const uint ABREAST = TILE_K % 8 == 0 ? 2 : 1;
 
-// What an invocation has loaded and not yet stored, and its sums: for each of its rows, its columns in vectors.
-VALUE4 left_held[LEFT_LOADS];
-VALUE4 right_held[RIGHT_LOADS];
-VALUE4 own_sums[ITEMS_M * FOURS_N];
+// Where four neighbours in y are beside eight in x, a subgroup's invocations are a block of eight by four, so that together they need fewer
+// vectors of either tile than those of a row do.
+const bool IS_IN_BLOCKS = gl_WorkGroupSize.x % 8 == 0 && gl_WorkGroupSize.y % 4 == 0;
 
-// A factor's rows in memory run along k, or along its own rows (or columns): then a vector of it is one of the tile as well.
-const bool LEFT_ALONG_K = !LEFT_TRANSPOSED;
-const bool RIGHT_ALONG_K = RIGHT_TRANSPOSED;
+// The tiles, k by k, four lines in a vector.
+shared VECTOR left_tiles[TILES * TILE_K * PITCH_M];
+shared VECTOR right_tiles[TILES * TILE_K * PITCH_N];
 
-// Row (or column) and k of the first element of a vector of a tile. Along k, neighbours load two vectors of a row, 32 bytes, and then
-// the next row, so that what they store lies in different banks.
-uvec2 place_in(uint i, uint extent, bool is_along_k) {
-    const uint abreast = TILE_K % 8u == 0u ? 2u : 1u;
-    return is_along_k ? uvec2(i / abreast % extent, (i % abreast + i / (abreast * extent) * abreast) * 4u)
-                      : uvec2(i % (extent / 4u) * 4u, i / (extent / 4u));
+// What an invocation has loaded and not yet stored.
+RAW left_held[LEFT_LOADS];
+RAW right_held[RIGHT_LOADS];
+
+// Its sums: for each of its rows, its columns in vectors.
+SUMS sums[ITEMS_M * FOURS_N];
+
+// The place of an invocation in its workgroup.
+uvec2 own_place() {
+    const uint i = gl_LocalInvocationIndex;
+    const uint block = i / 32;
+    const uint across = max(gl_WorkGroupSize.x / 8, 1);
+    return IS_IN_BLOCKS ? uvec2(block % across * 8 + i % 8, block / across * 4 + i / 8 % 4) : gl_LocalInvocationID.xy;
+}
+
+// Line and k, both in elements of the tile, or k in packs, of a vector that an invocation loads.
+uvec2 place_of(uint load, uint lines, bool is_along) {
+    const uint i = gl_LocalInvocationIndex + load * SIZE;
+    const uvec2 along = uvec2(i / ABREAST % lines, (i % ABREAST + i / (ABREAST * lines) * ABREAST) * 4);
+    return is_along ? along : uvec2(i % (lines / 4) * 4, i / (lines / 4));
 }
 
 // The last load may find no vector left.
-bool is_there(uint i, uint vectors) {
-    return vectors % SIZE == 0u || i < vectors;
+bool is_there(uint load, uint vectors) {
+    return vectors % SIZE == 0 || gl_LocalInvocationIndex + load * SIZE < vectors;
 }
 
-void load_tiles(uvec2 first, uint step) {
-    const bool is_whole = is_whole_step(first, TILE, step, TILE_K);
-    [[unroll]] for (uint l = 0u; l < LEFT_LOADS; ++l) {
-        const uint i = gl_LocalInvocationIndex + l * SIZE;
-        if (is_there(i, LEFT_VECTORS)) {
-            const uvec2 place = place_in(i, TILE.x, LEFT_ALONG_K) + uvec2(first.x, step);
-            left_held[l] = left_four(LEFT_ALONG_K ? place : place.yx, is_whole);
+// Loads the invocation's part of both tiles of a step that begins at this k.
+void load_tiles(uvec2 tile, uint first_k, bool is_inside) {
+    [[unroll]] for (uint l = 0; l < LEFT_LOADS; ++l) {
+        const uvec2 place = place_of(l, TILE_M, is_along_k(false));
+        left_held[l] = RAW(0);
+        if (is_there(l, LEFT_VECTORS)) {
+            left_held[l] = loaded(false, tile.y + place.x, first_k + place.y * PACK, is_inside);
         }
     }
-    [[unroll]] for (uint l = 0u; l < RIGHT_LOADS; ++l) {
-        const uint i = gl_LocalInvocationIndex + l * SIZE;
-        if (is_there(i, RIGHT_VECTORS)) {
-            const uvec2 place = place_in(i, TILE.y, RIGHT_ALONG_K) + uvec2(first.y, step);
-            right_held[l] = right_four(RIGHT_ALONG_K ? place : place.yx, is_whole);
+    [[unroll]] for (uint l = 0; l < RIGHT_LOADS; ++l) {
+        const uvec2 place = place_of(l, TILE_N, is_along_k(true));
+        right_held[l] = RAW(0);
+        if (is_there(l, RIGHT_VECTORS)) {
+            right_held[l] = loaded(true, tile.x + place.x, first_k + place.y * PACK, is_inside);
         }
     }
 }
 
-// Stores what was loaded, in one of the tiles.
-void store_tiles(uint buffer_index) {
-    const uint first_k = buffer_index * TILE_K;
-    [[unroll]] for (uint l = 0u; l < LEFT_LOADS; ++l) {
-        const uint i = gl_LocalInvocationIndex + l * SIZE;
-        const uvec2 place = place_in(i, TILE.x, LEFT_ALONG_K);
-        if (is_there(i, LEFT_VECTORS)) {
-            if (LEFT_ALONG_K) {
-                [[unroll]] for (uint e = 0u; e < 4u; ++e) {
-                    left_tiles[(first_k + place.y + e) * LEFT_PITCH + place.x / 4u][place.x % 4u] = left_held[l][e];
+void load_step(uvec2 tile, uint first_k) {
+    // A branch that all of a workgroup take together keeps the bounds out of whole tiles.
+    if (tile.y + TILE_M <= rows && tile.x + TILE_N <= columns && first_k + STEP <= inner) {
+        load_tiles(tile, first_k, true);
+    } else {
+        load_tiles(tile, first_k, false);
+    }
+}
+
+// Stores what it has loaded, in one of the tiles.
+void store_step(uint which) {
+    [[unroll]] for (uint l = 0; l < LEFT_LOADS; ++l) {
+        const uvec2 place = place_of(l, TILE_M, is_along_k(false));
+        const VECTOR vector = converted(left_held[l], is_along_k(false));
+        if (is_there(l, LEFT_VECTORS)) {
+            const uint first = (which * TILE_K + place.y) * PITCH_M + place.x / 4;
+            if (is_along_k(false)) {
+                [[unroll]] for (uint j = 0; j < 4; ++j) {
+                    left_tiles[first + j * PITCH_M][place.x % 4] = vector[j];
                 }
             } else {
-                left_tiles[(first_k + place.y) * LEFT_PITCH + place.x / 4u] = left_held[l];
+                left_tiles[first] = vector;
             }
         }
     }
-    [[unroll]] for (uint l = 0u; l < RIGHT_LOADS; ++l) {
-        const uint i = gl_LocalInvocationIndex + l * SIZE;
-        const uvec2 place = place_in(i, TILE.y, RIGHT_ALONG_K);
-        if (is_there(i, RIGHT_VECTORS)) {
-            if (RIGHT_ALONG_K) {
-                [[unroll]] for (uint e = 0u; e < 4u; ++e) {
-                    right_tiles[(first_k + place.y + e) * RIGHT_PITCH + place.x / 4u][place.x % 4u] = right_held[l][e];
+    [[unroll]] for (uint l = 0; l < RIGHT_LOADS; ++l) {
+        const uvec2 place = place_of(l, TILE_N, is_along_k(true));
+        const VECTOR vector = converted(right_held[l], is_along_k(true));
+        if (is_there(l, RIGHT_VECTORS)) {
+            const uint first = (which * TILE_K + place.y) * PITCH_N + place.x / 4;
+            if (is_along_k(true)) {
+                [[unroll]] for (uint j = 0; j < 4; ++j) {
+                    right_tiles[first + j * PITCH_N][place.x % 4] = vector[j];
                 }
             } else {
-                right_tiles[(first_k + place.y) * RIGHT_PITCH + place.x / 4u] = right_held[l];
+                right_tiles[first] = vector;
             }
         }
     }
 }
 
 // Adds the products of one k: each vector that is loaded takes part in several.
-void multiply(uint k) {
-    VALUE4 left[FOURS_M];
-    VALUE4 right[FOURS_N];
-    [[unroll]] for (uint i = 0u; i < FOURS_M; ++i) {
-        left[i] = left_tiles[k * LEFT_PITCH + i * gl_WorkGroupSize.y + gl_LocalInvocationID.y];
+void multiply(uint k, uvec2 own) {
+    VECTOR left[FOURS_M];
+    VECTOR right[FOURS_N];
+    [[unroll]] for (uint i = 0; i < FOURS_M; ++i) {
+        left[i] = left_tiles[k * PITCH_M + i * gl_WorkGroupSize.y + own.y];
     }
-    [[unroll]] for (uint j = 0u; j < FOURS_N; ++j) {
-        right[j] = right_tiles[k * RIGHT_PITCH + j * gl_WorkGroupSize.x + gl_LocalInvocationID.x];
+    [[unroll]] for (uint j = 0; j < FOURS_N; ++j) {
+        right[j] = right_tiles[k * PITCH_N + j * gl_WorkGroupSize.x + own.x];
     }
-    [[unroll]] for (uint i = 0u; i < ITEMS_M; ++i) {
-        [[unroll]] for (uint j = 0u; j < FOURS_N; ++j) {
-            own_sums[i * FOURS_N + j] += left[i / 4u][i % 4u] * right[j];
+    [[unroll]] for (uint i = 0; i < ITEMS_M; ++i) {
+        [[unroll]] for (uint j = 0; j < FOURS_N; ++j) {
+            add_products(sums[i * FOURS_N + j], left[i / 4][i % 4], right[j]);
         }
     }
 }
 
+void multiply_step(uint which, uvec2 own) {
+    [[unroll]] for (uint k = 0; k < TILE_K; ++k) {
+        multiply(which * TILE_K + k, own);
+    }
+}
+
 void main() {
-    const uvec2 first = own_place(TILE);
-    // That is the same for all of a workgroup.
-    if (first.x >= rows) {
+    if (!has_tile()) {
         return;
     }
-    [[unroll]] for (uint i = 0u; i < ITEMS_M * FOURS_N; ++i) {
-        own_sums[i] = VALUE4(0);
+    const uvec2 tile = own_tile();
+    const uvec2 own = own_place();
+    [[unroll]] for (uint i = 0; i < ITEMS_M * FOURS_N; ++i) {
+        sums[i] = SUMS(0);
     }
-    uint buffer_index = 0u;
-    if (BUFFERS == 2u) {
-        load_tiles(first, 0u);
-        store_tiles(0u);
-        barrier();
-    }
-    for (uint step = 0u; step < inner; step += TILE_K) {
-        const bool has_next = step + TILE_K < inner;
-        if (BUFFERS == 1u) {
-            load_tiles(first, step);
-            if (step > 0u) {
-                // All have used the last tiles.
+    load_step(tile, 0);
+    store_step(0);
+    barrier();
+    uint which = 0;
+    for (uint k = 0; k < inner; k += STEP) {
+        const bool is_last = k + STEP >= inner;
+        if (BUFFERED) {
+            // The next step's loads are under way while this one multiplies.
+            if (!is_last) {
+                load_step(tile, k + STEP);
+            }
+            multiply_step(which, own);
+            which ^= 1;
+            if (!is_last) {
+                // Nobody uses the other tiles: all have passed the barrier after the step that did.
+                store_step(which);
                 barrier();
             }
-            store_tiles(0u);
-            barrier();
-        } else if (has_next) {
-            // The next step's loads are on their way while this one multiplies.
-            load_tiles(first, step + TILE_K);
-        }
-        [[unroll]] for (uint k = 0u; k < TILE_K; ++k) {
-            multiply(buffer_index * TILE_K + k);
-        }
-        if (BUFFERS == 2u && has_next) {
-            buffer_index ^= 1u;
-            // Nobody uses these tiles: all have passed the barrier after the step that did.
-            store_tiles(buffer_index);
-            barrier();
+        } else {
+            multiply_step(0, own);
+            if (!is_last) {
+                load_step(tile, k + STEP);
+                // All have used the last tiles.
+                barrier();
+                store_step(0);
+                barrier();
+            }
         }
     }
-    [[unroll]] for (uint i = 0u; i < ITEMS_M; ++i) {
-        const uint row = first.x + (i / 4u * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * 4u + i % 4u;
-        [[unroll]] for (uint j = 0u; j < FOURS_N; ++j) {
-            const uint column = first.y + (j * gl_WorkGroupSize.x + gl_LocalInvocationID.x) * 4u;
-            store_four(row, column, own_sums[i * FOURS_N + j]);
+    [[unroll]] for (uint i = 0; i < ITEMS_M; ++i) {
+        const uint row = tile.y + (i / 4 * gl_WorkGroupSize.y + own.y) * 4 + i % 4;
+        [[unroll]] for (uint j = 0; j < FOURS_N; ++j) {
+            store_four(row, tile.x + (j * gl_WorkGroupSize.x + own.x) * 4, sums[i * FOURS_N + j]);
         }
     }
 }

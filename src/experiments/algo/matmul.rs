@@ -73,9 +73,9 @@ enum Rung {
     Blocked {
         has_items: bool,
     },
-    /// The same by vectors, with so many tiles of either side.
+    /// The same by vectors, with one tile of either side or two.
     Vector {
-        buffers: u32,
+        is_buffered: bool,
     },
     Cooperative(MatrixScope),
 }
@@ -84,8 +84,8 @@ const RUNGS: &[(&str, Rung)] = &[
     ("naive", Rung::Naive),
     ("tiled", Rung::Blocked { has_items: false }),
     ("blocked", Rung::Blocked { has_items: true }),
-    ("vector", Rung::Vector { buffers: 1 }),
-    ("buffered", Rung::Vector { buffers: 2 }),
+    ("vector", Rung::Vector { is_buffered: false }),
+    ("buffered", Rung::Vector { is_buffered: true }),
     ("coopmat_subgroup", Rung::Cooperative(MatrixScope::Subgroup)),
     ("coopmat_workgroup", Rung::Cooperative(MatrixScope::Workgroup)),
 ];
@@ -256,12 +256,17 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         side("rows", "rows of the left factor; 0 for matrix_size", &[0]),
         side("columns", "columns of the right factor; 0 for matrix_size", columns),
         side("inner", "products of a sum; 0 for matrix_size", &[0]),
-        Axis { neutral: Some(TRANSPOSED[0].into()), ..transposed },
+        Axis { neutral: Some(TRANSPOSED[0].into()), ..transposed.relative_to(TRANSPOSED[0]) },
         axis("local_size_x", "invocations per workgroup along columns", AxisKind::AtLeast(1), &[width]),
         axis("local_size_y", "invocations per workgroup along rows", AxisKind::AtLeast(1), &[height]),
         axis("items_m", "rows per invocation", AxisKind::Numbers(ITEMS), items),
         axis("items_n", "columns per invocation", AxisKind::Numbers(ITEMS), items),
-        axis("tile_k", "products that workgroup memory holds of a sum", AxisKind::Numbers(&[4, 8, 16, 32, 64, 128]), steps),
+        axis(
+            "tile_k",
+            "products of a sum in a step; fours of them where bytes are multiplied four at a time",
+            AxisKind::Numbers(&[4, 8, 16, 32, 64, 128]),
+            steps,
+        ),
         choice(
             "shape",
             "rows and columns of a cooperative matrix of sums, and what a product runs over",
@@ -270,7 +275,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         ),
         axis("tiles_m", "matrices of sums beside each other in a column", AxisKind::Numbers(TILES), &[4]),
         axis("tiles_n", "matrices of sums beside each other in a row", AxisKind::Numbers(TILES), &[4]),
-        Axis { neutral: Some(WHOLE.into()), ..data },
+        Axis { neutral: Some(WHOLE.into()), ..data.relative_to(WHOLE) },
     ]
 }
 
@@ -291,44 +296,53 @@ impl Tiling {
     /// What the device lacks, and sizes that a variant doesn't take.
     fn new(config: &Config, problem: &Problem) -> Result<Self, Skip> {
         match rung(config.variant) {
-            Rung::Naive => Self::by_invocations(config, problem, "algo/matmul_naive.comp", None),
-            Rung::Blocked { .. } => Self::by_invocations(config, problem, "algo/matmul_blocked.comp", None),
-            Rung::Vector { buffers } => Self::by_invocations(config, problem, "algo/matmul_vector.comp", Some(buffers)),
+            Rung::Naive => Self::by_invocations(config, problem, "algo/matmul_naive.comp"),
+            Rung::Blocked { .. } => Self::by_invocations(config, problem, "algo/matmul_blocked.comp"),
+            Rung::Vector { .. } => Self::by_invocations(config, problem, "algo/matmul_vector.comp"),
             Rung::Cooperative(MatrixScope::Workgroup) => Self::by_workgroups(config, problem),
             Rung::Cooperative(_) => Self::by_subgroups(config, problem),
         }
     }
 
-    fn by_invocations(config: &Config, problem: &Problem, source: &'static str, buffers: Option<u32>) -> Result<Self, Skip> {
+    fn by_invocations(config: &Config, problem: &Problem, source: &'static str) -> Result<Self, Skip> {
+        let rung = rung(config.variant);
         let [local_x, local_y, items_m, items_n, tile_k] =
             ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
-        let has_items = matches!(rung(config.variant), Rung::Blocked { has_items: true } | Rung::Vector { .. });
-        let [items_m, items_n] = if has_items { [items_m, items_n] } else { [1, 1] };
-        let step = if source == "algo/matmul_naive.comp" { 1 } else { tile_k };
-        let tile = [product([local_y, items_m]), product([local_x, items_n])];
-        let kernel =
-            with_types(Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1]), problem, config)?;
-        let kernel = cut(kernel, problem, tile, step, problem.row_lengths().map(|length| length % FOUR == 0));
-        let kernel = if source == "algo/matmul_naive.comp" {
-            kernel
-        } else {
-            let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
-            let kernel = kernel.constant("ITEMS_M", number(items_m)).constant("ITEMS_N", number(items_n));
-            kernel.constant("TILE_K", number(tile_k))
+        let buffers = match rung {
+            Rung::Vector { is_buffered } => Some(is_buffered),
+            _ => None,
         };
+        for (axis, items) in [("items_m", items_m), ("items_n", items_n)] {
+            if buffers.is_some() && items % FOUR != 0 {
+                return Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {FOUR}")));
+            }
+        }
+        let has_items = matches!(rung, Rung::Blocked { has_items: true } | Rung::Vector { .. });
+        let [items_m, items_n] = if has_items { [items_m, items_n] } else { [1, 1] };
+        let tile = [product([local_y, items_m]), product([local_x, items_n])];
+        let kernel = Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1]);
+        let kernel = lying(typed(kernel, buffers.is_some(), problem, config)?, problem)
+            .constant("ITEMS_M", number(items_m))
+            .constant("ITEMS_N", number(items_n));
+        if rung == Rung::Naive {
+            return Self::of(kernel, problem, tile, problem.inner.div_ceil(FOUR) + FOUR, config);
+        }
+        let kernel = kernel.constant("TILE_K", number(tile_k));
         let kernel = match buffers {
-            Some(buffers) => {
-                for (axis, items) in [("items_m", items_m), ("items_n", items_n), ("tile_k", tile_k)] {
-                    if items % FOUR != 0 {
-                        return Err(Skip::new(format!("{axis} is {items}: the case needs whole vectors of {FOUR}")));
-                    }
-                }
-                kernel.constant("BUFFERS", Scalar::U32(buffers))
+            Some(is_buffered) => {
+                // With bytes, each component along k is four of them.
+                let along = if problem.kind.factor_bytes() == 1 { FOUR * FOUR } else { FOUR };
+                let [left, right] = problem.are_whole(along, FOUR);
+                kernel
+                    .constant("BUFFERED", Scalar::Bool(is_buffered))
+                    .constant("LEFT_WHOLE", Scalar::Bool(left))
+                    .constant("RIGHT_WHOLE", Scalar::Bool(right))
+                    .constant("RESULT_WHOLE", Scalar::Bool(problem.columns % FOUR == 0))
             }
             None => kernel,
         };
-        let loads = product([tile_k, tile[0].saturating_add(tile[1])]) / product([local_x, local_y]).max(1);
-        let iterations = product([problem.inner.div_ceil(step), 1 + if step > 1 { loads } else { 0 }]);
+        let loads = product([tile_k, tile[0].saturating_add(tile[1])]).div_ceil(product([local_x, local_y]));
+        let iterations = product([problem.inner.div_ceil(tile_k), loads.saturating_add(1)]);
         Self::of(kernel, problem, tile, iterations, config)
     }
 
@@ -356,10 +370,8 @@ impl Tiling {
                 tile[0], tile[1]
             )));
         }
-        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
         let kernel = cooperative("algo/matmul_coopmat.comp", local_size, problem);
-        let kernel = cut(kernel, problem, tile, tile_k, whole_vectors(problem));
-        let kernel = kernel
+        let kernel = cut(kernel, problem, tile, tile_k)
             .constant("TILE_K", number(tile_k))
             .constant("M", number(m))
             .constant("N", number(n))
@@ -378,10 +390,11 @@ impl Tiling {
         let shape @ [m, n, tile_k] = products::shape(config);
         config.require(&[Feature::CooperativeMatrixWorkgroupScope, Feature::CooperativeMatrixTensorAddressing])?;
         products::require_product(problem.kind, shape, MatrixScope::Workgroup, local_size, config.device())?;
-        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
         let kernel = cooperative("algo/matmul_coopmat_workgroup.comp", local_size, problem);
-        let kernel = cut(kernel, problem, [m, n], tile_k, whole_vectors(problem));
-        let kernel = kernel.constant("TILE_K", number(tile_k)).constant("M", number(m)).constant("N", number(n));
+        let kernel = cut(kernel, problem, [m, n], tile_k)
+            .constant("TILE_K", number(tile_k))
+            .constant("TILE_M", number(m))
+            .constant("TILE_N", number(n));
         let kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel };
         Self::of(kernel, problem, [m, n], problem.inner.div_ceil(tile_k), config)
     }
@@ -415,21 +428,33 @@ impl Tiling {
     }
 }
 
+fn number(n: u64) -> Scalar {
+    Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX))
+}
+
 /// The kernel with what its types need.
 ///
 /// # Errors
 /// What the device lacks.
-fn with_types(kernel: Kernel, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
+fn typed(kernel: Kernel, takes_vectors: bool, problem: &Problem, config: &Config) -> Result<Kernel, Skip> {
+    let has_dot = takes_vectors && config.device().has(Feature::IntegerDotProduct);
     Ok(match (problem.kind.factor, problem.kind.sum) {
         (Component::F16, Component::F16) => {
             config.require(&[Feature::Float16, Feature::Storage16])?;
-            kernel.define("HALVES", "").define("HALF_SUMS", "")
+            kernel.define("HALF_SUMS", "")
         }
         (Component::F16, _) => kernel.define("HALVES", ""),
         (Component::Bf16, _) => kernel.define("BFLOATS", ""),
+        (Component::I8, _) if has_dot => kernel.define("BYTES", "").define("PACKED_DOT", ""),
         (Component::I8, _) => kernel.define("BYTES", ""),
         _ => kernel,
     })
+}
+
+/// The kernel, told which factors are transposed.
+fn lying(kernel: Kernel, problem: &Problem) -> Kernel {
+    let [left, right] = problem.transposed;
+    kernel.constant("LEFT_TRANSPOSED", Scalar::Bool(left)).constant("RIGHT_TRANSPOSED", Scalar::Bool(right))
 }
 
 /// A kernel of cooperative matrices.
@@ -443,21 +468,145 @@ fn cooperative(source: &'static str, local_size: u32, problem: &Problem) -> Kern
     if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
 }
 
-/// Whether rows of the factors and of the result are whole vectors of 16 bytes.
-fn whole_vectors(problem: &Problem) -> [bool; 3] {
-    let [left, right, sums] = problem.row_lengths();
-    let (factor, sum) = (problem.kind.factor_bytes(), problem.kind.sum_bytes());
-    [(left, factor), (right, factor), (sums, sum)].map(|(length, bytes)| product([length, bytes]) % VECTOR_BYTES == 0)
-}
-
-/// The kernel, told which factors are transposed, and what is whole.
-fn cut(kernel: Kernel, problem: &Problem, tile: [u64; 2], tile_k: u64, whole: [bool; 3]) -> Kernel {
+/// A kernel of cooperative matrices, told which factors are transposed, and what is whole.
+fn cut(kernel: Kernel, problem: &Problem, tile: [u64; 2], tile_k: u64) -> Kernel {
     let sides = [(problem.rows, tile[0]), (problem.columns, tile[1]), (problem.inner, tile_k)];
     let are_tiles_whole = sides.into_iter().all(|(side, of)| side % of.max(1) == 0);
-    let [left, right] = problem.transposed;
-    kernel
-        .constant("LEFT_TRANSPOSED", Scalar::Bool(left))
-        .constant("RIGHT_TRANSPOSED", Scalar::Bool(right))
-        .constant("ALL_WHOLE", Scalar::Bool(are_tiles_whole && whole == [true; 3]))
-        .constant("WHOLE_VECTORS", Scalar::Bool(whole[0] && whole[1]))
+    let vector = VECTOR_BYTES / problem.kind.factor_bytes();
+    let whole_factors = problem.are_whole(vector, vector) == [true; 2];
+    let whole_sums = product([problem.columns, problem.kind.sum_bytes()]) % VECTOR_BYTES == 0;
+    lying(kernel, problem)
+        .constant("ALL_WHOLE", Scalar::Bool(are_tiles_whole && whole_factors && whole_sums))
+        .constant("WHOLE_VECTORS", Scalar::Bool(whole_factors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceInfo, MatrixProduct};
+
+    /// A device that can multiply all types, by subgroups and by workgroups.
+    fn device() -> DeviceInfo {
+        let mut device = DeviceInfo::mock();
+        device.features.extend([
+            Feature::Float16,
+            Feature::Int8,
+            Feature::Storage16,
+            Feature::IntegerDotProduct,
+            Feature::CooperativeMatrix,
+            Feature::MemoryModel,
+            Feature::CooperativeMatrixWorkgroupScope,
+            Feature::CooperativeMatrixTensorAddressing,
+        ]);
+        let product = |scope, workgroup_invocations| MatrixProduct {
+            m: 16,
+            n: 16,
+            k: 16,
+            a: Component::F16,
+            b: Component::F16,
+            c: Component::F32,
+            result: Component::F32,
+            saturating: false,
+            scope,
+            workgroup_invocations,
+        };
+        device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(128))];
+        device
+    }
+
+    /// What becomes of a product of 23 x 11 times 11 x 13 in this variant, at these values as well.
+    fn with<T>(
+        variant: &str,
+        values: &[(&'static str, u64)],
+        choices: &[(&'static str, &'static str)],
+        then: impl FnOnce(Result<Tiling, Skip>) -> T,
+    ) -> T {
+        let device = device();
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let defaults = axes_of(variant, &setting).into_iter().map(|axis| (axis.name, axis.defaults[0].clone()));
+        let sizes = [("rows", 23), ("columns", 13), ("inner", 11)];
+        let point = sizes.iter().chain(values).fold(Point::new(defaults), |point, (name, n)| point.with(name, &(*n).into()));
+        let point = choices.iter().fold(point, |point, (name, choice)| point.with(name, &(*choice).into()));
+        let config = Config::new(variant, &point, &setting);
+        then(Tiling::new(&config, &Problem::new(&config)))
+    }
+
+    const SMALL: &[(&str, u64)] = &[("local_size_x", 2), ("local_size_y", 3), ("items_m", 4), ("items_n", 4), ("tile_k", 4)];
+
+    fn groups(variant: &str, values: &[(&'static str, u64)]) -> u64 {
+        with(variant, values, &[], |tiling| workgroups(tiling.unwrap().groups))
+    }
+
+    fn reason(variant: &str, values: &[(&'static str, u64)], choices: &[(&'static str, &'static str)]) -> String {
+        with(variant, values, choices, |tiling| tiling.err().map(|skip| skip.reason).unwrap_or_default())
+    }
+
+    #[test]
+    fn workgroups_have_all_rows_and_columns() {
+        // 23 rows and 13 columns in tiles of 3 x 2, and of 12 x 8.
+        for (variant, expected) in [("naive", 8 * 7), ("tiled", 8 * 7), ("blocked", 4), ("vector", 4), ("buffered", 4)] {
+            assert_eq!(groups(variant, SMALL), expected, "{variant}");
+        }
+        // Four subgroups of 4 x 4 matrices of 16 x 16 lie two by two.
+        assert_eq!(groups("coopmat_subgroup", &[("rows", 129), ("columns", 300)]), 2 * 3);
+        assert_eq!(groups("coopmat_subgroup", &[("rows", 129), ("columns", 300), ("local_size_x", 64)]), 3 * 3);
+        assert_eq!(groups("coopmat_workgroup", &[("rows", 129), ("columns", 300)]), 2 * 3);
+    }
+
+    #[test]
+    fn what_a_variant_does_not_take_is_skipped() {
+        assert_eq!(reason("vector", SMALL, &[]), "");
+        let with = |axis, n| [SMALL, &[(axis, n)]].concat();
+        assert!(reason("vector", &with("items_m", 2), &[]).contains("items_m is 2"));
+        assert!(reason("buffered", &with("items_n", 1), &[]).contains("items_n is 1"));
+        assert_eq!(reason("blocked", &with("items_m", 2), &[]), "");
+        let by = "coopmat_subgroup";
+        assert!(reason(by, &[("tile_k", 8)], &[]).contains("whole matrices of 16"));
+        assert!(reason(by, &[("local_size_x", 48)], &[]).contains("whole subgroups of 32"));
+        assert!(reason(by, &[], &[("shape", "16x8x16")]).contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
+        assert!(reason(by, &[], &[("type", "f32")]).contains("of a subgroup"));
+        assert!(reason("coopmat_workgroup", &[("local_size_x", 64)], &[]).contains("of a workgroup"));
+    }
+
+    #[test]
+    fn only_whole_tiles_of_whole_rows_need_no_checks() {
+        let is_whole = |sides: [u64; 3], transposed| {
+            let [rows, columns, inner] = sides;
+            let values = [("rows", rows), ("columns", columns), ("inner", inner)];
+            with("coopmat_subgroup", &values, &[("transposed", transposed)], |tiling| {
+                let kernel = tiling.unwrap().kernel;
+                ["ALL_WHOLE", "WHOLE_VECTORS"].map(|name| format!("{kernel:?}").contains(&format!("(\"{name}\", Bool(true))")))
+            })
+        };
+        assert_eq!(is_whole([256, 128, 64], "none"), [true; 2]);
+        assert_eq!(is_whole([250, 128, 64], "none"), [false, true]);
+        // The left matrix lies with its rows' numbers side by side.
+        assert_eq!(is_whole([250, 128, 64], "left"), [false; 2]);
+        assert_eq!(is_whole([256, 128, 40], "none"), [false, true]);
+        assert_eq!(is_whole([256, 130, 64], "right"), [false, true]);
+    }
+
+    #[test]
+    fn bytes_are_multiplied_by_dot_products_where_vectors_are() {
+        let defines =
+            |variant: &str| with(variant, SMALL, &[("type", "i8_i32")], |tiling| format!("{:?}", tiling.unwrap().kernel));
+        assert!(defines("blocked").contains("BYTES") && !defines("blocked").contains("PACKED_DOT"));
+        assert!(defines("buffered").contains("PACKED_DOT"));
+    }
+
+    #[test]
+    fn every_variant_is_a_rung_and_has_a_type_of_its_own_first_one() {
+        assert!(NAMES.iter().eq(RUNGS.iter().map(|(name, _)| name)));
+        for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
+            let first = types(NAMES[0], preset);
+            assert!(NAMES.iter().all(|variant| types(variant, preset).iter().all(|kind| first.contains(kind))), "{preset:?}");
+        }
+    }
+
+    #[test]
+    fn shares_of_the_peak_are_those_of_floats_outside_of_matrices() {
+        let of = |variant, kind: &'static str| EXPERIMENT.is_of_peak(variant, &Point::new([("type".into(), kind.into())]));
+        assert!(of("naive", "f32") && of("buffered", "f32"));
+        assert!(!of("buffered", "i8_i32") && !of("coopmat_subgroup", "f16_f32"));
+    }
 }
