@@ -49,9 +49,11 @@ fn on_mock(command: &[String]) -> Vec<String> {
 #[test]
 fn the_examples_of_shaders_and_of_the_catalogue_run() {
     let folder = Folder::new();
-    fs::create_dir_all(folder.path("tests/tune")).unwrap();
-    for file in fs::read_dir(Path::new(ROOT).join("tests/tune")).unwrap().map(|file| file.unwrap()) {
-        fs::copy(file.path(), folder.path("tests/tune").join(file.file_name())).unwrap();
+    for place in ["tests/tune", "glsl/include", "glsl/algo"] {
+        fs::create_dir_all(folder.path(place)).unwrap();
+        for file in fs::read_dir(Path::new(ROOT).join(place)).unwrap().map(|file| file.unwrap()) {
+            fs::copy(file.path(), folder.path(place).join(file.file_name())).unwrap();
+        }
     }
     let mut counts = [("inspect", 0), ("tune", 0), ("list", 0), ("describe", 0)];
     for command in commands() {
