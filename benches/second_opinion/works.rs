@@ -66,7 +66,7 @@ const BARRIER: &str = "local_size_x=256 barriers=16384";
 const LIBRARY: &str = "n=2^28";
 const TILES: &str = "local_size_x=512 items=32";
 const PRODUCT: &str = "matrix_size=4096 rows=0 columns=0 inner=0";
-const FLOATS: &str = "transposed=none data=mantissas";
+const FLOATS: &str = "transposed=neither data=mantissas";
 /// The library multiplies bytes only where both factors lie along what is summed.
 const BYTES_APART: &str = "type=i8_i32 transposed=right data=whole";
 const SUBGROUPS: &str = "shape=16x16x16 tile_k=32";

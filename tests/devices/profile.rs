@@ -349,7 +349,12 @@ fn a_grid_beyond_the_limit_of_one_dimension_is_folded() {
     for device in devices() {
         let rows = profile(&device, &["workgroup/linear", "-a", "n=70000", "-a", "local_size_x=1"]);
         let more = ["memory/stream", "-a", "n=70000", "-a", "local_size_x=1", "-a", "width=1", "-a", "unroll=1"];
-        for row in rows.into_iter().chain(profile(&device, &more)) {
+        // 265 x 265 tiles, all whole: workgroups behind the last one have nowhere to store.
+        let sides =
+            ["-a=rows=1060", "-a=columns=1060", "-a=inner=4", "-a=matrix_size=4", "-a=type=f32", "-a=transposed=neither"];
+        let tile = ["-a=local_size_x=1", "-a=local_size_y=1", "-a=items_m=4", "-a=items_n=4", "-a=tile_k=4", "-a=data=whole"];
+        let product = profile(&device, &[&["algo/matmul:buffered"], &sides[..], &tile[..]].concat());
+        for row in rows.into_iter().chain(profile(&device, &more)).chain(product) {
             let [x, y, z] = [row.groups_x, row.groups_y, row.groups_z].map(|count| count.unwrap());
             assert_eq!(row.status, "ok");
             assert!(x * y * z >= 70_000 && x <= device.most_groups, "{x} {y} {z}");

@@ -8,7 +8,8 @@ use crate::experiments::common::components::Kind;
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::products::{self, DATA, WHOLE};
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_to_require, u32_of, workgroups,
+    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_to_require, size_up_to, u32_of,
+    workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Point, Preset, Repeatability, Scalar, Skip,
@@ -24,7 +25,7 @@ const FOUR: u64 = 4;
 const VECTOR_BYTES: u64 = 16;
 
 /// Which factors lie column by column.
-const TRANSPOSED: &[&str] = &["none", "left", "right", "both"];
+const TRANSPOSED: &[&str] = &["neither", "left", "right", "both"];
 
 /// Rows, or columns, of an invocation.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
@@ -231,8 +232,11 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         _ => &TRANSPOSED[..1],
     };
     let [width, height] = match cooperative {
-        Some(_) => [128, 1],
-        None => [setting.by_class(8_u64, 16); 2],
+        Some(_) => [size_up_to(128, setting), 1],
+        None => {
+            let width = setting.by_class(8_u64, 16);
+            [width, (size_up_to(width * width, setting) / width).max(1)]
+        }
     };
     let items: &[u64] = match has_items {
         false => &[1],
@@ -402,9 +406,11 @@ impl Tiling {
     fn of(kernel: Kernel, problem: &Problem, tile: [u64; 2], iterations: u64, config: &Config) -> Result<Self, Skip> {
         let tiles = product([problem.rows.div_ceil(tile[0]), problem.columns.div_ceil(tile[1])]);
         let groups = fold_groups(tiles, config.most_groups());
-        // Tiles and elements are counted in 32 bits, those of a band that ends below the last row included.
-        u32_of(product([workgroups(groups), 8, tile[0], tile[1]]))?;
-        problem.elements().into_iter().try_for_each(|elements| u32_of(elements).map(drop))?;
+        // Tiles and elements are counted in 32 bits, and so are rows and columns beyond the last.
+        let [left, right] = problem.elements();
+        let beyond = [problem.rows.saturating_add(tile[0]), problem.columns.saturating_add(tile[1])];
+        let counted = [workgroups(groups), product([workgroups(groups), 8]), left, right, problem.sums(), product(beyond)];
+        counted.into_iter().try_for_each(|count| u32_of(count).map(drop))?;
         Ok(Self { kernel, groups, iterations })
     }
 
@@ -578,11 +584,11 @@ mod tests {
                 ["ALL_WHOLE", "WHOLE_VECTORS"].map(|name| format!("{kernel:?}").contains(&format!("(\"{name}\", Bool(true))")))
             })
         };
-        assert_eq!(is_whole([256, 128, 64], "none"), [true; 2]);
-        assert_eq!(is_whole([250, 128, 64], "none"), [false, true]);
+        assert_eq!(is_whole([256, 128, 64], "neither"), [true; 2]);
+        assert_eq!(is_whole([250, 128, 64], "neither"), [false, true]);
         // The left matrix lies with its rows' numbers side by side.
         assert_eq!(is_whole([250, 128, 64], "left"), [false; 2]);
-        assert_eq!(is_whole([256, 128, 40], "none"), [false, true]);
+        assert_eq!(is_whole([256, 128, 40], "neither"), [false, true]);
         assert_eq!(is_whole([256, 130, 64], "right"), [false, true]);
     }
 
