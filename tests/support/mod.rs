@@ -245,8 +245,15 @@ pub fn with_matrices() -> DeviceInfo {
         scope,
         workgroup_invocations,
     };
-    device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(256))];
-    let more = [Feature::CooperativeMatrix, Feature::CooperativeMatrixWorkgroupScope, Feature::MemoryModel, Feature::Float16];
+    let by_workgroups = [128, 256].map(|invocations| product(MatrixScope::Workgroup, Some(invocations)));
+    device.matrices = [product(MatrixScope::Subgroup, None)].into_iter().chain(by_workgroups).collect();
+    let more = [
+        Feature::CooperativeMatrix,
+        Feature::CooperativeMatrixWorkgroupScope,
+        Feature::CooperativeMatrixTensorAddressing,
+        Feature::MemoryModel,
+        Feature::Float16,
+    ];
     device.features.extend(more);
     device
 }
