@@ -335,6 +335,35 @@ fn convolutions_of_any_size_are_right() {
     }
 }
 
+/// Products that no tile and no vector divides, in workgroups that fill no subgroup: every type, each factor by rows and by columns, by vectors
+/// and element by element; and every rung, also where all tiles and vectors are whole.
+#[test]
+fn products_of_any_size_are_right() {
+    for device in devices() {
+        let tile =
+            ["-a=matrix_size=4", "-a=local_size_x=3", "-a=local_size_y=2", "-a=items_m=4", "-a=items_n=4", "-a=tile_k=4"];
+        let products = |variants: &[&str], sides: [&str; 3], types: &str, transposed: &str| {
+            let [rows, columns, inner] = sides;
+            let sides = [format!("-a=rows={rows}"), format!("-a=columns={columns}"), format!("-a=inner={inner}")];
+            let kinds = [format!("-a=type={types}"), format!("-a=transposed={transposed}"), "-a=data=whole".to_owned()];
+            let axes: Vec<&str> = sides.iter().chain(&kinds).map(String::as_str).collect();
+            let rows = profile(&device, &[variants, &axes, &tile[..]].concat());
+            let lacks = |row: &&Record| row.status == "skipped" && row.reason.contains("shaderFloat16 is missing");
+            let of_kernels: Vec<&Record> = rows.iter().filter(|row| row.row_kind == "measured").collect();
+            assert!(of_kernels.iter().all(|row| row.status == "ok" || lacks(row)), "{variants:?} on {}", device.driver);
+            of_kernels.len()
+        };
+        let [by_vectors, by_elements] = ["algo/matmul:buffered", "algo/matmul:blocked"];
+        let (types, sides) = ("f32,f16_f32,f16_f16,bf16_f32,i8_i32", ["17", "13", "9"]);
+        // By vectors, both factors transposed: one is loaded along what is summed, the other one across it.
+        assert_eq!(products(&[by_vectors], sides, types, "both"), 5);
+        assert_eq!(products(&[by_elements], sides, types, "left,right"), 5 * 2);
+        let all = ["naive", "tiled", "blocked", "vector", "buffered"].map(|variant| format!("algo/matmul:{variant}"));
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert_eq!(products(&all, ["16", "24", "1,8"], "f32", "neither"), 5 * 2);
+    }
+}
+
 #[test]
 fn a_size_beyond_the_limit_is_skipped() {
     for device in devices() {
