@@ -417,6 +417,19 @@ mod tests {
         ");
     }
 
+    /// Each variant has its own `items`: they say no more than its name, while `type` tells its rows apart.
+    #[test]
+    fn an_axis_that_follows_from_the_variant_goes_before_one_that_tells_rows_apart() {
+        let row = |variant: &str, items, kind| Record {
+            variant: variant.into(),
+            ..at(measured("algo/transpose", 1_842_345.0), &[("items", items), ("other_items", items), ("type", kind)])
+        };
+        let rows = [row("naive", 1, 7), row("naive", 1, 8), row("padded", 4, 7), row("padded", 4, 8)];
+        let text = shown(page(38), &rows).split_whitespace().collect::<Vec<_>>().join(" ");
+        let left_out = text.split("left out for want of width: ").nth(1).expect("it is narrow");
+        assert!(left_out.contains("items") && !left_out.contains("type"), "{text}");
+    }
+
     #[test]
     fn a_wide_table_fits_a_narrow_terminal() {
         insta::assert_snapshot!(shown(page(80), &a_wide_run()), @"

@@ -64,7 +64,12 @@ fn axes(records: &[Record]) -> (Vec<String>, Vec<Shown<'_>>) {
             constant.push(format!("{axis}={only}"));
             continue;
         }
-        let column = Column::of_values(axis, Need::Central, values.into_iter());
+        // Where each variant has one value, the variant tells the rows apart already.
+        let pairs: BTreeSet<(&str, String)> =
+            records.iter().map(|record| (record.variant.as_str(), value(record, axis))).collect();
+        let variants: BTreeSet<&str> = pairs.iter().map(|(variant, _)| *variant).collect();
+        let need = if pairs.len() == variants.len() { Need::Useful } else { Need::Central };
+        let column = Column::of_values(axis, need, values.into_iter());
         columns.push((column, Box::new(move |record| value(record, axis))));
     }
     (constant, columns)
