@@ -19,30 +19,19 @@ inline void check(cublasStatus_t status) {
     }
 }
 
-// What a kind of product multiplies and adds up. `units` is by how much of the sum of all absolute values a sum of one product may be off.
-struct ProductF32 {
-    using Factor = float;
+// What a kind of product multiplies and adds up. `UNIT` is by how much of the sum of all absolute values a sum of one product may be off.
+template <class F, cudaDataType FACTOR_TYPE, cublasComputeType_t COMPUTE_TYPE>
+struct IntoF32 {
+    using Factor = F;
     using Sum = float;
-    static constexpr cudaDataType FACTOR = CUDA_R_32F, SUM = CUDA_R_32F;
-    static constexpr cublasComputeType_t COMPUTE = CUBLAS_COMPUTE_32F_PEDANTIC;
+    static constexpr cudaDataType FACTOR = FACTOR_TYPE, SUM = CUDA_R_32F;
+    static constexpr cublasComputeType_t COMPUTE = COMPUTE_TYPE;
     static constexpr double UNIT = 1.2e-7;
 };
 
-struct ProductF16F32 {
-    using Factor = __half;
-    using Sum = float;
-    static constexpr cudaDataType FACTOR = CUDA_R_16F, SUM = CUDA_R_32F;
-    static constexpr cublasComputeType_t COMPUTE = CUBLAS_COMPUTE_32F;
-    static constexpr double UNIT = 1.2e-7;
-};
-
-struct ProductBf16F32 {
-    using Factor = __nv_bfloat16;
-    using Sum = float;
-    static constexpr cudaDataType FACTOR = CUDA_R_16BF, SUM = CUDA_R_32F;
-    static constexpr cublasComputeType_t COMPUTE = CUBLAS_COMPUTE_32F;
-    static constexpr double UNIT = 1.2e-7;
-};
+using ProductF32 = IntoF32<float, CUDA_R_32F, CUBLAS_COMPUTE_32F_PEDANTIC>;
+using ProductF16F32 = IntoF32<__half, CUDA_R_16F, CUBLAS_COMPUTE_32F>;
+using ProductBf16F32 = IntoF32<__nv_bfloat16, CUDA_R_16BF, CUBLAS_COMPUTE_32F>;
 
 // Sums may be as far off as they are large.
 struct ProductF16F16 {

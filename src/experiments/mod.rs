@@ -104,7 +104,7 @@ pub trait Experiment: Sync {
         None
     }
 
-    /// Whether a row of it counts there: all do, unless variants go by other units of the device.
+    /// Whether a row counts for [`Experiment::peak_kind`]: all do, unless some are limited by other units of the device.
     fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
         let _ = (variant, point);
         true

@@ -56,8 +56,11 @@ const INVARIANT: &str = "the result times a random vector is the left factor tim
                          check, exact)";
 
 /// What is true of results of full mantissas.
-const NEAR: &str = "the product of whole numbers by the same module is exact; of full mantissas, sixteen rows are as near as \
-                    sums of that type are in any order";
+const NEAR: &str = "products of whole numbers by the same module are exact; of full mantissas, sixteen rows are as near as all \
+                    roundings together allow";
+/// The same where sums are of `f16`.
+const NEAR_OF_HALVES: &str = "products of whole numbers by the same module are exact, over as many as sums of f16 are; sums of full \
+                              mantissas round too much to be compared: sixteen rows are no larger than can be";
 
 /// What its variants gain.
 const LADDER: Ladder = Ladder {
@@ -91,7 +94,15 @@ const RUNGS: &[(&str, Rung)] = &[
     ("coopmat_workgroup", Rung::Cooperative(MatrixScope::Workgroup)),
 ];
 
-const NAMES: &[&str] = &["naive", "tiled", "blocked", "vector", "buffered", "coopmat_subgroup", "coopmat_workgroup"];
+const NAMES: [&str; RUNGS.len()] = {
+    let mut names = [""; RUNGS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = RUNGS[i].0;
+        i += 1;
+    }
+    names
+};
 
 fn rung(variant: &str) -> Rung {
     RUNGS.iter().find(|(name, _)| *name == variant).map_or(Rung::Naive, |(_, rung)| *rung)
@@ -109,7 +120,7 @@ impl Experiment for Matmul {
     }
 
     fn variants(&self) -> &[&str] {
-        NAMES
+        &NAMES
     }
 
     fn quick_variants(&self) -> &[&str] {
@@ -157,7 +168,8 @@ impl Experiment for Matmul {
             let mut told = Ok(());
             case.reset(|case| told = short_tiling.run(case, &short, ["whole left", "whole right"], whole, exact));
             told?;
-            case.holds(NEAR, move |left| {
+            let invariant = if problem.kind.sum == Component::F16 { NEAR_OF_HALVES } else { NEAR };
+            case.holds(invariant, move |left| {
                 short.check(whole, left.of(exact))?;
                 problem.check_full(factors, left.of(sums))
             })
@@ -596,8 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variant_is_a_rung_and_has_a_type_of_its_own_first_one() {
-        assert!(NAMES.iter().eq(RUNGS.iter().map(|(name, _)| name)));
+    fn the_first_variant_has_the_types_of_all() {
         for preset in [Preset::Quick, Preset::Default, Preset::Thorough] {
             let first = types(NAMES[0], preset);
             assert!(NAMES.iter().all(|variant| types(variant, preset).iter().all(|kind| first.contains(kind))), "{preset:?}");
