@@ -70,7 +70,7 @@ const FLOATS: &str = "transposed=neither data=mantissas";
 /// The library multiplies bytes only where both factors lie along what is summed.
 const BYTES_APART: &str = "type=i8_i32 transposed=right data=whole";
 const SUBGROUPS: &str = "shape=16x16x16 tile_k=32";
-const WORKGROUPS: &str = "shape=128x128x32";
+const WORKGROUPS: &str = "shape=128x128x64";
 const SORTED: &str = "n=2^26 local_size_x=512 items=20 order=random";
 
 const fn issued(cuda: &'static str, filter: &'static str, axes: &'static [&'static str]) -> Work {
@@ -248,7 +248,7 @@ pub const WORKS: &[Work] = &[
         "library matmul i8_i32",
         OPS,
         "algo/matmul:coopmat_workgroup",
-        &[PRODUCT, BYTES_APART, "shape=128x128x64"],
+        &[PRODUCT, BYTES_APART, "shape=128x128x128"],
         &[("workgroups", "")],
     ),
     library("library sort keys", "algo/sort:onesweep", &[SORTED, "payload=nothing"]),

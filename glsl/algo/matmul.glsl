@@ -12,14 +12,19 @@ layout(constant_id = 6) const bool RIGHT_TRANSPOSED = false;
 // Rows of tiles in a band.
 const uint BAND = 8;
 
+// Rows of the result, and so of the left matrix; columns of the result, and so of the right matrix; columns of the left matrix, which are
+// as many as the right one's rows.
+#ifdef CONSTANT_SIZES
+layout(constant_id = 15) const uint rows = 1u;
+layout(constant_id = 16) const uint columns = 1u;
+layout(constant_id = 17) const uint inner = 1u;
+#else
 layout(push_constant) uniform Push {
-    // Of the result, and so of the left matrix.
     uint rows;
-    // Of the result, and so of the right matrix.
     uint columns;
-    // Columns of the left matrix, rows of the right one.
     uint inner;
 };
+#endif
 
 uvec2 all_tiles() {
     return uvec2((columns + TILE_N - 1) / TILE_N, (rows + TILE_M - 1) / TILE_M);

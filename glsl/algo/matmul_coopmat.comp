@@ -30,6 +30,39 @@ const uint TILE_N = SUBGROUPS_N * TILES_N * N;
 #include "matmul.glsl"
 #include "matmul_coopmat.glsl"
 
+layout(set = 0, binding = 0) restrict readonly buffer Left { uvec4 left_vectors[]; };
+layout(set = 0, binding = 1) restrict readonly buffer Right { uvec4 right_vectors[]; };
+
+// Rows of each factor as it lies in memory, and how long they are.
+uvec2 left_extent() {
+    return LEFT_TRANSPOSED ? uvec2(inner, rows) : uvec2(rows, inner);
+}
+
+uvec2 right_extent() {
+    return RIGHT_TRANSPOSED ? uvec2(columns, inner) : uvec2(inner, columns);
+}
+
+// A vector of a factor's rows, from an element on; what isn't there is zero. `is_whole` is the same for all of a workgroup.
+#define LOADER(NAME, VECTORS)                                                                                                      \
+    uvec4 NAME(uvec2 place, uvec2 extent, bool is_whole) {                                                                         \
+        const uint first = place.x * extent.y + place.y;                                                                           \
+        if (is_whole) {                                                                                                            \
+            return VECTORS[first / VECTOR];                                                                                        \
+        }                                                                                                                          \
+        uvec4 vector = uvec4(0u);                                                                                                  \
+        [[unroll]] for (uint e = 0u; e < VECTOR; ++e) {                                                                            \
+            if (place.x < extent.x && place.y + e < extent.y) {                                                                    \
+                const uint byte = (first + e) * A_BYTES;                                                                           \
+                const uint bits = bitfieldExtract(VECTORS[byte / 16u][byte / 4u % 4u], int(byte % 4u * 8u), int(A_BYTES * 8u));    \
+                vector[e * A_BYTES / 4u] |= bits << (e * A_BYTES % 4u * 8u);                                                       \
+            }                                                                                                                      \
+        }                                                                                                                          \
+        return vector;                                                                                                             \
+    }
+
+LOADER(left_vector, left_vectors)
+LOADER(right_vector, right_vectors)
+
 const uint SIZE = gl_WorkGroupSize.x;
 
 // Tiles lie in workgroup memory as they do in memory: rows of the left one run along what is summed, unless it is transposed; those of
@@ -60,11 +93,12 @@ uvec4 left_held[LEFT_LOADS];
 uvec4 right_held[RIGHT_LOADS];
 
 // Row and vector of what an invocation loads of a tile whose rows have so many vectors. Eight neighbours store at a time: where a row
-// has four vectors, they store to rows that are four apart, which lie in different banks.
+// has fewer vectors, they store to rows that are as far apart as it has vectors, which lie in different banks.
 uvec2 place_in(uint i, uint vectors) {
     const uint row = i / vectors;
     const uint eighth = row % 8u;
-    const uint moved = vectors == 4u ? row - eighth + eighth / 2u + eighth % 2u * 4u : row;
+    const uint at_a_time = max(8u / vectors, 1u);
+    const uint moved = 8u % vectors == 0u ? row - eighth + eighth / at_a_time + eighth % at_a_time * vectors : row;
     return uvec2(moved, i % vectors);
 }
 

@@ -19,9 +19,8 @@ layout(constant_id = 11) const uint TILE_N = 128u;
 #include "matmul.glsl"
 #include "matmul_coopmat.glsl"
 
-// The factors by their elements: tensors are told in those.
-layout(set = 0, binding = 0) restrict readonly buffer LeftElements { A left_elements[]; };
-layout(set = 0, binding = 1) restrict readonly buffer RightElements { A right_elements[]; };
+layout(set = 0, binding = 0) restrict readonly buffer Left { A left_elements[]; };
+layout(set = 0, binding = 1) restrict readonly buffer Right { A right_elements[]; };
 
 #define LEFT coopmat<A, gl_ScopeWorkgroup, TILE_M, TILE_K, gl_MatrixUseA>
 #define RIGHT coopmat<A, gl_ScopeWorkgroup, TILE_K, TILE_N, gl_MatrixUseB>
@@ -37,17 +36,12 @@ TENSOR tensor(uint height, uint width) {
 // A tensor's rows as columns.
 #define TURNED createTensorViewNV(2, false, 1, 0)
 
-// The length of a row that is whole vectors. A compiler that sees so may load vectors.
-uint whole(uint row_length) {
-    return row_length / VECTOR * VECTOR;
-}
-
 LEFT load_left(uint row, uint step) {
     LEFT matrix;
     if (ALL_WHOLE && LEFT_TRANSPOSED) {
-        coopMatLoad(matrix, left_elements, step * whole(rows) + row, whole(rows), gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(matrix, left_elements, step * rows + row, rows, gl_CooperativeMatrixLayoutColumnMajor);
     } else if (ALL_WHOLE) {
-        coopMatLoad(matrix, left_elements, row * whole(inner) + step, whole(inner), gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(matrix, left_elements, row * inner + step, inner, gl_CooperativeMatrixLayoutRowMajor);
     } else if (LEFT_TRANSPOSED) {
         coopMatLoadTensorNV(matrix, left_elements, 0u, sliceTensorLayoutNV(tensor(inner, rows), step, TILE_K, row, TILE_M), TURNED);
     } else {
@@ -59,9 +53,9 @@ LEFT load_left(uint row, uint step) {
 RIGHT load_right(uint step, uint column) {
     RIGHT matrix;
     if (ALL_WHOLE && RIGHT_TRANSPOSED) {
-        coopMatLoad(matrix, right_elements, column * whole(inner) + step, whole(inner), gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(matrix, right_elements, column * inner + step, inner, gl_CooperativeMatrixLayoutColumnMajor);
     } else if (ALL_WHOLE) {
-        coopMatLoad(matrix, right_elements, step * whole(columns) + column, whole(columns), gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(matrix, right_elements, step * columns + column, columns, gl_CooperativeMatrixLayoutRowMajor);
     } else if (RIGHT_TRANSPOSED) {
         coopMatLoadTensorNV(matrix, right_elements, 0u, sliceTensorLayoutNV(tensor(columns, inner), column, TILE_N, step, TILE_K), TURNED);
     } else {
@@ -82,7 +76,7 @@ void main() {
         sum = coopMatMulAdd(left, right, sum);
     }
     if (ALL_WHOLE) {
-        coopMatStore(sum, sums, first.x * whole(columns) + first.y, whole(columns), gl_CooperativeMatrixLayoutRowMajor);
+        coopMatStore(sum, sums, first.x * columns + first.y, columns, gl_CooperativeMatrixLayoutRowMajor);
     } else {
         coopMatStoreTensorNV(sum, sums, 0u, sliceTensorLayoutNV(tensor(rows, columns), first.x, TILE_M, first.y, TILE_N));
     }

@@ -47,6 +47,7 @@ const SHAPES: &[&str] = &[
     "128x128x16",
     "128x128x32",
     "128x128x64",
+    "128x128x128",
     "128x256x32",
     "256x128x32",
 ];
@@ -219,8 +220,8 @@ fn types(variant: &str, preset: Preset) -> &'static [&'static str] {
 /// The shapes of a variant by default.
 fn shapes(variant: &str, preset: Preset) -> &'static [&'static str] {
     match (variant, preset) {
-        ("coopmat_workgroup", Preset::Quick) => &["128x128x32"],
-        ("coopmat_workgroup", _) => &["64x64x32", "128x128x32", "128x128x64"],
+        ("coopmat_workgroup", Preset::Quick) => &["128x128x64"],
+        ("coopmat_workgroup", _) => &["64x64x32", "128x128x64", "128x128x128"],
         ("coopmat_subgroup", Preset::Default | Preset::Thorough) => &["16x16x16", "16x16x32"],
         _ => &["16x16x16"],
     }
@@ -251,7 +252,16 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         true if is_quick => &[8],
         true => &[8, 4],
     };
-    let steps: &[u64] = if cooperative.is_some() { &[32] } else { setting.by_class(&[8], &[16]) };
+    let wide_items: &[u64] = match has_items && !setting.device.is_cpu() {
+        false => items,
+        true if is_quick => &[16],
+        true => &[16, 4],
+    };
+    let steps: &[u64] = match cooperative {
+        Some(MatrixScope::Subgroup) if !is_quick => &[32, 64],
+        Some(_) => &[32],
+        None => &[8],
+    };
     let data = if setting.device.is_cpu() { &DATA[..1] } else { &DATA[1..] };
     let data = if preset == Preset::Thorough { DATA } else { data };
     let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
@@ -271,7 +281,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         axis("local_size_x", "invocations per workgroup along columns", AxisKind::AtLeast(1), &[width]),
         axis("local_size_y", "invocations per workgroup along rows", AxisKind::AtLeast(1), &[height]),
         axis("items_m", "rows per invocation", AxisKind::Numbers(ITEMS), items),
-        axis("items_n", "columns per invocation", AxisKind::Numbers(ITEMS), items),
+        axis("items_n", "columns per invocation", AxisKind::Numbers(ITEMS), wide_items),
         axis(
             "tile_k",
             "products of a sum in a step; fours of them where bytes are multiplied four at a time",
@@ -296,6 +306,8 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
 struct Tiling {
     kernel: Kernel,
     groups: [u32; 3],
+    /// The kernel knows the sizes by its constants: no pass has to push them.
+    has_constant_sizes: bool,
     /// Iterations of one invocation's loops.
     iterations: u64,
 }
@@ -371,6 +383,13 @@ impl Tiling {
                 "tile_k is {tile_k}: the case needs whole matrices of {k}, and vectors of {vector}"
             )));
         }
+        // Vectors of workgroup memory that matrices begin at: the left one's run along k, the right one's along columns.
+        let [left, right] = problem.transposed;
+        for (is_across, side) in [(left, m), (!right, n)] {
+            if is_across && side % vector != 0 {
+                return Err(Skip::new(format!("a matrix of {side} lies across k: the case needs whole vectors of {vector}")));
+            }
+        }
         let subgroups = u64::from(local_size / subgroup);
         let down = (1..=subgroups.isqrt()).rev().find(|down| subgroups % down == 0).unwrap_or(1);
         let [tiles_m, tiles_n] = ["tiles_m", "tiles_n"].map(|axis| config.integer(axis));
@@ -418,7 +437,8 @@ impl Tiling {
         let beyond = [problem.rows.saturating_add(tile[0]), problem.columns.saturating_add(tile[1])];
         let counted = [workgroups(groups), product([workgroups(groups), 8]), left, right, problem.sums(), product(beyond)];
         counted.into_iter().try_for_each(|count| u32_of(count).map(drop))?;
-        Ok(Self { kernel, groups, iterations })
+        let has_constant_sizes = matches!(rung(config.variant), Rung::Cooperative(_));
+        Ok(Self { kernel, groups, iterations, has_constant_sizes })
     }
 
     /// Lets a pass multiply factors that hold this.
@@ -435,8 +455,9 @@ impl Tiling {
             // Kernels load whole vectors.
             case.input(names[i], product([bytes.div_ceil(VECTOR_BYTES), VECTOR_BYTES / 4]), factors[i])
         });
-        let push = [u32_of(problem.rows)?, u32_of(problem.columns)?, u32_of(problem.inner)?];
-        case.run(self.kernel.clone(), &[left, right, sums], self.groups, &push);
+        let sides = [u32_of(problem.rows)?, u32_of(problem.columns)?, u32_of(problem.inner)?];
+        let push: &[u32] = if self.has_constant_sizes { &[] } else { &sides };
+        case.run(self.kernel.clone(), &[left, right, sums], self.groups, push);
         Ok(())
     }
 }
@@ -477,7 +498,11 @@ fn cooperative(source: &'static str, local_size: u32, problem: &Problem) -> Kern
         .define("A", kind.names[0])
         .define("A_BYTES", format!("{}u", kind.factor_bytes()))
         .define("C", kind.names[1])
-        .define("C_BYTES", format!("{}u", kind.sum_bytes()));
+        .define("C_BYTES", format!("{}u", kind.sum_bytes()))
+        .define("CONSTANT_SIZES", "")
+        .constant("rows", number(problem.rows))
+        .constant("columns", number(problem.columns))
+        .constant("inner", number(problem.inner));
     if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
 }
 
@@ -523,7 +548,16 @@ mod tests {
             scope,
             workgroup_invocations,
         };
-        device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(128))];
+        let bytes = MatrixProduct {
+            n: 8,
+            k: 32,
+            a: Component::I8,
+            b: Component::I8,
+            c: Component::I32,
+            result: Component::I32,
+            ..product(MatrixScope::Subgroup, None)
+        };
+        device.matrices = vec![product(MatrixScope::Subgroup, None), product(MatrixScope::Workgroup, Some(128)), bytes];
         device
     }
 
@@ -578,6 +612,9 @@ mod tests {
         assert!(reason(by, &[("local_size_x", 48)], &[]).contains("whole subgroups of 32"));
         assert!(reason(by, &[], &[("shape", "16x8x16")]).contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
         assert!(reason(by, &[], &[("type", "f32")]).contains("of a subgroup"));
+        let eight_columns = |transposed| reason(by, &[], &[("type", "i8_i32"), ("shape", "16x8x32"), ("transposed", transposed)]);
+        assert!(eight_columns("neither").contains("a matrix of 8 lies across k"));
+        assert_eq!(eight_columns("right"), "");
         assert!(reason("coopmat_workgroup", &[("local_size_x", 64)], &[]).contains("of a workgroup"));
     }
 
