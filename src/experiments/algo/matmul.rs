@@ -260,7 +260,8 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let steps: &[u64] = match cooperative {
         Some(MatrixScope::Subgroup) if !is_quick => &[32, 64],
         Some(_) => &[32],
-        None => &[8],
+        None if is_quick => &[8],
+        None => setting.by_class(&[8], &[8, 16]),
     };
     let data = if setting.device.is_cpu() { &DATA[..1] } else { &DATA[1..] };
     let data = if preset == Preset::Thorough { DATA } else { data };
@@ -612,7 +613,8 @@ mod tests {
         assert!(reason(by, &[("local_size_x", 48)], &[]).contains("whole subgroups of 32"));
         assert!(reason(by, &[], &[("shape", "16x8x16")]).contains("16x8x16 f16 f16 f32 f32 of a subgroup"));
         assert!(reason(by, &[], &[("type", "f32")]).contains("of a subgroup"));
-        let eight_columns = |transposed| reason(by, &[], &[("type", "i8_i32"), ("shape", "16x8x32"), ("transposed", transposed)]);
+        let eight_columns =
+            |transposed| reason(by, &[], &[("type", "i8_i32"), ("shape", "16x8x32"), ("transposed", transposed)]);
         assert!(eight_columns("neither").contains("a matrix of 8 lies across k"));
         assert_eq!(eight_columns("right"), "");
         assert!(reason("coopmat_workgroup", &[("local_size_x", 64)], &[]).contains("of a workgroup"));
