@@ -260,7 +260,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
     let steps: &[u64] = match cooperative {
         Some(MatrixScope::Subgroup) if !is_quick => &[32, 64],
         Some(_) => &[32],
-        None if is_quick => &[8],
+        None if is_quick || rung(variant) == Rung::Naive => &[8],
         None => setting.by_class(&[8], &[8, 16]),
     };
     let data = if setting.device.is_cpu() { &DATA[..1] } else { &DATA[1..] };
