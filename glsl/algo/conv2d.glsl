@@ -9,29 +9,37 @@
 // Edge of a filter, an odd number.
 layout(constant_id = 3) const uint FILTER_SIZE = 3;
 
-// Pixels and filters of an invocation.
-layout(constant_id = 4) const uint ITEMS_M = 4;
-layout(constant_id = 5) const uint ITEMS_N = 4;
-
-// Whether channels and filters are whole vectors of four: then so are loads and stores.
+// Whether channels and filters are whole vectors: then so are loads and stores.
 layout(constant_id = 6) const bool WHOLE_CHANNELS = true;
 layout(constant_id = 7) const bool WHOLE_FILTERS = true;
 
 const uint TAPS = FILTER_SIZE * FILTER_SIZE;
 const int RADIUS = int(FILTER_SIZE / 2);
 
+#ifndef COOPMAT_SIZES_GLSL
+// Pixels and filters of an invocation.
+layout(constant_id = 4) const uint ITEMS_M = 4;
+layout(constant_id = 5) const uint ITEMS_N = 4;
+
 // Pixels and filters of a workgroup: its invocations lie along filters in x and along pixels in y.
 const uint TILE_M = gl_WorkGroupSize.y * ITEMS_M;
 const uint TILE_N = gl_WorkGroupSize.x * ITEMS_N;
+#endif
 
+// Pixels of all images; width and height of an image; channels of a pixel, and of the result.
+#ifdef CONSTANT_SIZES
+layout(constant_id = 15) const uint pixels = 1u;
+layout(constant_id = 16) const uint image_size = 1u;
+layout(constant_id = 17) const uint channels = 1u;
+layout(constant_id = 18) const uint filters = 1u;
+#else
 layout(push_constant) uniform Push {
-    // Pixels of all images.
     uint pixels;
-    // Width and height of an image.
     uint image_size;
     uint channels;
     uint filters;
 };
+#endif
 
 // The workgroup's tile: its place among those of the filters, and among those of the pixels. Workgroups that follow each other have the
 // same pixels, which caches may still hold.

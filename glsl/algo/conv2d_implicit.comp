@@ -9,6 +9,25 @@
 // Columns of a step, a multiple of four.
 layout(constant_id = 8) const uint TILE_K = 16;
 
+// Four columns of a row, from this one on: zero where a tap lies outside of the image, and beyond the last pixel and column. That is one
+// test for all four where they are channels of one tap, so that whole tiles need no way of their own.
+vec4 vector_at(Row row, Column column) {
+    vec4 values = vec4(0);
+    if (WHOLE_CHANNELS) {
+        if (is_there(row, column)) {
+            values = floats(source_vectors[(row.first + column.distance) / 4]);
+        }
+    } else {
+        [[unroll]] for (uint j = 0; j < 4; ++j) {
+            if (is_there(row, column)) {
+                values[j] = source_at(row.first + column.distance);
+            }
+            column = moved_by(column, 1);
+        }
+    }
+    return values;
+}
+
 const uint SIZE = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 
 // An invocation's pixels and filters come in fours, each four beside the next invocation's: neighbours load neighbouring vectors.

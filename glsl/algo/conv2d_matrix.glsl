@@ -1,5 +1,5 @@
 // The source of algo/conv2d as a matrix that lies nowhere: a row for each pixel, and in it the channels of all taps, one tap after the
-// other. Include conv2d_operands.glsl before it.
+// other. Include conv2d.glsl before it.
 #ifndef CONV2D_MATRIX_GLSL
 #define CONV2D_MATRIX_GLSL
 
@@ -50,25 +50,6 @@ Column column_at(uint i) {
 
 bool is_there(Row row, Column column) {
     return column.tap < TAPS && (row.taps >> column.tap & 1u) != 0u;
-}
-
-// Four columns of a row, from this one on: zero where a tap lies outside of the image, and beyond the last pixel and column. That is one
-// test for all four where they are channels of one tap, so that whole tiles need no way of their own.
-vec4 vector_at(Row row, Column column) {
-    vec4 values = vec4(0);
-    if (WHOLE_CHANNELS) {
-        if (is_there(row, column)) {
-            values = floats(source_vectors[(row.first + column.distance) / 4]);
-        }
-    } else {
-        [[unroll]] for (uint j = 0; j < 4; ++j) {
-            if (is_there(row, column)) {
-                values[j] = source_at(row.first + column.distance);
-            }
-            column = moved_by(column, 1);
-        }
-    }
-    return values;
 }
 
 #endif

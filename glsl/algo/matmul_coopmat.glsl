@@ -11,12 +11,6 @@
 layout(constant_id = 7) const bool ALL_WHOLE = false;
 // Rows of both factors are whole vectors, whether or not tiles are whole.
 layout(constant_id = 8) const bool WHOLE_VECTORS = false;
-// How far a step goes along what is summed: whole matrices, and whole vectors.
-layout(constant_id = 9) const uint TILE_K = 32u;
-
-// Elements of a vector of 16 bytes.
-const uint VECTOR = 16u / A_BYTES;
-
 layout(set = 0, binding = 2) restrict writeonly buffer Sums { C sums[]; };
 
 #endif

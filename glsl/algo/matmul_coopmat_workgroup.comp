@@ -15,6 +15,8 @@
 // Rows and columns of the workgroup's sum.
 layout(constant_id = 10) const uint TILE_M = 128u;
 layout(constant_id = 11) const uint TILE_N = 128u;
+// How far a step goes along what is summed.
+layout(constant_id = 9) const uint TILE_K = 32u;
 
 #include "matmul.glsl"
 #include "matmul_coopmat.glsl"

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use layer::{LAYERS, Layer};
 
+use crate::experiments::common::components::kind;
 use crate::experiments::common::ladder::Ladder;
+use crate::experiments::common::subgroup_tiles::{SubgroupTiles, TILES, VECTOR_BYTES};
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
 };
@@ -28,6 +30,12 @@ const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
 /// Products and sums up to which every element of the result is compared with the twin's: those of three square matrices of 512.
 const MOST_COMPARED: u64 = 1 << 27;
 
+/// The variant on cooperative matrices.
+const COOPMAT: &str = "coopmat";
+
+/// Shapes of its matrices.
+const SHAPES: &[&str] = &["16x16x16", "16x8x16", "16x16x32", "8x8x16"];
+
 /// What is true of larger results.
 const INVARIANT: &str = "the result times a random vector is the source, as a matrix, times the weights times the vector (Freivalds' check, \
                          exact)";
@@ -36,7 +44,7 @@ const INVARIANT: &str = "the result times a random vector is the source, as a ma
 const LADDER: Ladder = Ladder {
     experiment: "algo/conv2d",
     first: "direct",
-    choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"],
+    choices: &["local_size_x", "local_size_y", "items_m", "items_n", "tile_k", "shape", "tiles_m", "tiles_n"],
 };
 
 struct Conv2d;
@@ -51,11 +59,11 @@ impl Experiment for Conv2d {
     }
 
     fn variants(&self) -> &[&str] {
-        &["direct", "vector", "tiled", "implicit"]
+        &["direct", "vector", "tiled", "implicit", COOPMAT]
     }
 
     fn quick_variants(&self) -> &[&str] {
-        &["direct", "implicit"]
+        &["direct", "implicit", COOPMAT]
     }
 
     fn ladder(&self) -> Option<Ladder> {
@@ -64,6 +72,10 @@ impl Experiment for Conv2d {
 
     fn peak_kind(&self) -> Option<&'static str> {
         Some("fp32")
+    }
+
+    fn is_of_peak(&self, variant: &str, point: &Point) -> bool {
+        variant != COOPMAT && point.choice("type") == layer::F32
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
@@ -94,18 +106,49 @@ impl Experiment for Conv2d {
             Axis::new("local_size_y", "invocations of a workgroup along pixels", AxisKind::AtLeast(1), heights),
             Axis::new("items_m", "pixels of an invocation", AxisKind::Numbers(ITEMS), items.clone()),
             Axis::new("items_n", "filters of an invocation", AxisKind::Numbers(ITEMS), items),
-            Axis::new("tile_k", "channels that workgroup memory holds at a time", AxisKind::Numbers(&[4, 8, 16, 32]), depths),
+            Axis::new(
+                "tile_k",
+                "channels that workgroup memory holds at a time",
+                AxisKind::Numbers(&[4, 8, 16, 32, 64]),
+                depths,
+            ),
+            Axis::new(
+                "shape",
+                "pixels, filters and channels of a cooperative matrix product",
+                AxisKind::Choices(SHAPES),
+                [SHAPES[0]],
+            ),
+            Axis::new("tiles_m", "matrices of sums beside each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
+            Axis::new("tiles_n", "matrices of sums beside each other along filters", AxisKind::Numbers(TILES), [4_u64]),
         ]);
         axes
     }
 
     fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let mut axes = self.axes(setting);
+        let quick = setting.preset == Preset::Quick;
+        let own = match variant {
+            // The first variant has the types of all.
+            "direct" => vec![("type", TYPES.iter().map(|kind| (*kind).into()).collect())],
+            COOPMAT => vec![
+                ("type", vec![layer::F16_F32.into()]),
+                ("local_size_x", vec![size_up_to(128, setting).into()]),
+                ("local_size_y", vec![1_u64.into()]),
+                ("tile_k", vec![32_u64.into()]),
+                ("tiles_m", if quick { vec![2_u64.into()] } else { vec![2_u64.into(), 4_u64.into()] }),
+                ("tiles_n", if quick { vec![4_u64.into()] } else { vec![4_u64.into(), 2_u64.into()] }),
+            ],
+            _ => vec![],
+        };
+        for (name, defaults) in own {
+            axes.iter_mut().filter(|axis| axis.name == name).for_each(|axis| axis.defaults.clone_from(&defaults));
+        }
         let without: &[&str] = match variant {
             "direct" => &["items_m", "items_n", "tile_k"],
             "vector" => &["items_n", "tile_k"],
             // More of them don't fit into workgroup memory with all taps.
             "tiled" => &["tile_k"],
+            COOPMAT => &["items_m", "items_n"],
             _ => &[],
         };
         // What a variant has none of makes no difference to it.
@@ -121,14 +164,21 @@ impl Experiment for Conv2d {
         let inputs =
             [case.input("source", source.words(), source.sequence), case.input("weights", weights.words(), weights.sequence)];
         let target = case.output("target", Expected::floats_from(layer.sums(), move || layer.twin(source, weights)));
-        let kernel = tiling.kernel(&layer, config);
         let groups = fold_groups(tiling.groups, config.most_groups());
         // Tiles are counted in 32 bits.
         u32_of(workgroups(groups))?;
         let pushed = [layer.pixels(), layer.image_size, layer.channels, layer.filters];
         let [pixels, image_size, channels, filters] = pushed.map(u32_of);
-        case.run(kernel, &[inputs[0], inputs[1], target], groups, &[pixels?, image_size?, channels?, filters?]);
-        let case = case.iterations(tiling.iterations).bound((layer.kind == layer::F32).then_some(Bound::Float32));
+        let pushed = [pixels?, image_size?, channels?, filters?];
+        let is_cooperative = config.variant == COOPMAT;
+        let push: &[u32] = if is_cooperative { &[] } else { &pushed };
+        case.run(tiling.kernel, &[inputs[0], inputs[1], target], groups, push);
+        let bound = match layer.kind {
+            _ if is_cooperative => Some(Bound::MatrixF16),
+            layer::F32 => Some(Bound::Float32),
+            _ => None,
+        };
+        let case = case.iterations(tiling.iterations).bound(bound);
         let case = if layer.products() > MOST_COMPARED {
             case.holds(INVARIANT, move |left| layer.check(source, weights, left.of(target)))
         } else {
@@ -140,11 +190,7 @@ impl Experiment for Conv2d {
 
 /// How the work is cut into workgroups.
 struct Tiling {
-    source: &'static str,
-    /// Pixels and filters of an invocation.
-    items: [u64; 2],
-    /// Channels in workgroup memory, and the width of a tile of an image: constants of those kernels that have them.
-    constants: Vec<(&'static str, u64)>,
+    kernel: Kernel,
     groups: u64,
     /// Iterations of one invocation's loops.
     iterations: u64,
@@ -154,8 +200,11 @@ impl Tiling {
     /// How a variant cuts a layer.
     ///
     /// # Errors
-    /// Where its invocations take no whole vectors.
+    /// Where its invocations take no whole vectors, and what the device lacks.
     fn new(config: &Config, layer: &Layer) -> Result<Self, Skip> {
+        if config.variant == COOPMAT {
+            return Self::by_subgroups(config, layer);
+        }
         let [local_x, local_y, items_m, items_n, tile_k] =
             ["local_size_x", "local_size_y", "items_m", "items_n", "tile_k"].map(|axis| config.integer(axis));
         let whole = |axis: &str, items: u64| match items % VECTOR {
@@ -177,7 +226,16 @@ impl Tiling {
         let across = layer.filters.div_ceil(tile_n);
         let groups = product([across, layer.pixels().div_ceil(tile_m)]);
         let columns = layer.columns();
-        let tiling = |source, constants, groups, iterations| Self { source, items, constants, groups, iterations };
+        // Constants: channels in workgroup memory, and the width of a tile of an image, of those kernels that have them.
+        let tiling = |source, constants: Vec<(&'static str, u64)>, groups, iterations| {
+            let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
+            let kernel = layer_of(Kernel::new(source, local_size), layer, VECTOR)
+                .constant("ITEMS_M", number(items[0]))
+                .constant("ITEMS_N", number(items[1]));
+            let kernel = constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.constant(name, number(value)));
+            let kernel = if layer.kind == layer::F16_F32 { kernel.define("HALVES", "") } else { kernel };
+            Self { kernel, groups, iterations }
+        };
         Ok(match config.variant {
             "direct" => tiling(
                 "algo/conv2d_direct.comp",
@@ -207,18 +265,46 @@ impl Tiling {
         })
     }
 
-    fn kernel(&self, layer: &Layer, config: &Config) -> Kernel {
-        let local_size = [config.u32("local_size_x"), config.u32("local_size_y"), 1];
-        let number = |n: u64| Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX));
-        let kernel = Kernel::new(self.source, local_size)
-            .constant("FILTER_SIZE", number(layer.filter_size))
-            .constant("ITEMS_M", number(self.items[0]))
-            .constant("ITEMS_N", number(self.items[1]))
-            .constant("WHOLE_CHANNELS", Scalar::Bool(layer.channels % VECTOR == 0))
-            .constant("WHOLE_FILTERS", Scalar::Bool(layer.filters % VECTOR == 0));
-        let kernel = self.constants.iter().fold(kernel, |kernel, (name, value)| kernel.constant(name, number(*value)));
-        if layer.kind == layer::F16_F32 { kernel.define("HALVES", "") } else { kernel }
+    /// The implicit product on cooperative matrices.
+    fn by_subgroups(config: &Config, layer: &Layer) -> Result<Self, Skip> {
+        let kind = kind(config.choice("type"));
+        let tiles = SubgroupTiles::new(config, kind, [false; 2])?;
+        let vector = VECTOR_BYTES / kind.factor_bytes();
+        let local_size = product([config.integer("local_size_x"), config.integer("local_size_y")]);
+        if local_size % (tiles.tile_k / vector) != 0 {
+            return Err(Skip::new(format!(
+                "tile_k is {}, vectors of {vector}: the case needs a workgroup of whole rows of them, not of {local_size}",
+                tiles.tile_k
+            )));
+        }
+        let [tile_m, tile_n] = tiles.tile();
+        let are_tiles_whole = layer.pixels() % tile_m == 0 && layer.filters % tile_n == 0;
+        let sizes = [
+            ("pixels", layer.pixels()),
+            ("image_size", layer.image_size),
+            ("channels", layer.channels),
+            ("filters", layer.filters),
+        ];
+        let kernel = layer_of(tiles.kernel("algo/conv2d_coopmat.comp", config), layer, vector)
+            .constant("ALL_WHOLE", Scalar::Bool(are_tiles_whole));
+        let kernel = sizes.into_iter().fold(kernel, |kernel, (name, size)| kernel.constant(name, number(size)));
+        let groups = product([layer.filters.div_ceil(tile_n), layer.pixels().div_ceil(tile_m)]);
+        let moves = product([tiles.tile_k.div_ceil(layer.channels) + 1, vector]);
+        let iterations = product([tiles.iterations(layer.columns()), 1 + moves]);
+        Ok(Self { kernel, groups, iterations })
     }
+}
+
+fn number(n: u64) -> Scalar {
+    Scalar::U32(u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// The kernel, told the layer's filters, and whether its channels and filters are whole vectors of so many elements.
+fn layer_of(kernel: Kernel, layer: &Layer, vector: u64) -> Kernel {
+    kernel
+        .constant("FILTER_SIZE", number(layer.filter_size))
+        .constant("WHOLE_CHANNELS", Scalar::Bool(layer.channels % vector == 0))
+        .constant("WHOLE_FILTERS", Scalar::Bool(layer.filters % vector == 0))
 }
 
 /// The width of a workgroup's tile of an image, of so many pixels: as near to a square as divisors come, so that its halo is small.

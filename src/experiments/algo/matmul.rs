@@ -7,9 +7,9 @@ use problem::Problem;
 use crate::experiments::common::components::Kind;
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::common::products::{self, DATA, WHOLE};
+use crate::experiments::common::subgroup_tiles::{self, SubgroupTiles, TILES, VECTOR_BYTES};
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_to_require, size_up_to, u32_of,
-    workgroups,
+    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
 };
 use crate::model::{
     Axis, AxisKind, Bound, Component, Feature, Headline, Kernel, MatrixScope, Point, Preset, Repeatability, Scalar, Skip,
@@ -21,17 +21,11 @@ pub const EXPERIMENT: &dyn Experiment = &Matmul;
 
 /// Elements of a vector where a kernel takes four.
 const FOUR: u64 = 4;
-/// Bytes of a vector where cooperative matrices are loaded.
-const VECTOR_BYTES: u64 = 16;
-
 /// Which factors lie column by column.
 const TRANSPOSED: &[&str] = &["neither", "left", "right", "both"];
 
 /// Rows, or columns, of an invocation.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
-
-/// Sums of a subgroup in a column, or in a row.
-const TILES: &[u64] = &[1, 2, 3, 4, 6, 8];
 
 /// Shapes of subgroups' matrices, and those of workgroups' sums with how far a step goes.
 const SHAPES: &[&str] = &[
@@ -371,49 +365,10 @@ impl Tiling {
     }
 
     fn by_subgroups(config: &Config, problem: &Problem) -> Result<Self, Skip> {
-        let local_size = product(["local_size_x", "local_size_y"].map(|axis| config.integer(axis)));
-        let (local_size, subgroup) = (u32_of(local_size)?, config.device().subgroup.size.max(1));
-        let (shape @ [m, n, k], tile_k) = (products::shape(config), config.integer("tile_k"));
-        products::require_product(problem.kind, shape, MatrixScope::Subgroup, local_size, config.device())?;
-        if local_size % subgroup != 0 {
-            return Err(Skip::new(format!("the case needs whole subgroups of {subgroup}, the workgroup has {local_size}")));
-        }
-        let vector = VECTOR_BYTES / problem.kind.factor_bytes();
-        if tile_k % k != 0 || tile_k % vector != 0 {
-            return Err(Skip::new(format!(
-                "tile_k is {tile_k}: the case needs whole matrices of {k}, and vectors of {vector}"
-            )));
-        }
-        // Vectors of workgroup memory that matrices begin at: the left one's run along k, the right one's along columns.
-        let [left, right] = problem.transposed;
-        for (is_across, side) in [(left, m), (!right, n)] {
-            if is_across && side % vector != 0 {
-                return Err(Skip::new(format!("a matrix of {side} lies across k: the case needs whole vectors of {vector}")));
-            }
-        }
-        let subgroups = u64::from(local_size / subgroup);
-        let down = (1..=subgroups.isqrt()).rev().find(|down| subgroups % down == 0).unwrap_or(1);
-        let [tiles_m, tiles_n] = ["tiles_m", "tiles_n"].map(|axis| config.integer(axis));
-        let tile = [product([down, tiles_m, m]), product([subgroups / down, tiles_n, n])];
-        if tile.iter().any(|side| side % vector != 0) {
-            return Err(Skip::new(format!(
-                "the workgroup's tile is {} x {}: the case needs whole vectors of {vector}",
-                tile[0], tile[1]
-            )));
-        }
-        let kernel = cooperative("algo/matmul_coopmat.comp", local_size, problem);
-        let kernel = cut(kernel, problem, tile, tile_k)
-            .constant("TILE_K", number(tile_k))
-            .constant("M", number(m))
-            .constant("N", number(n))
-            .constant("K", number(k))
-            .constant("TILES_M", number(tiles_m))
-            .constant("TILES_N", number(tiles_n))
-            .constant("SUBGROUPS_M", number(down))
-            .constant("SUBGROUPS_N", number(subgroups / down));
-        let kernel = Kernel { required_subgroup_size: size_to_require(config.device(), local_size.into()), ..kernel };
-        let iterations = problem.inner.div_ceil(tile_k).saturating_add(product([tiles_m, tiles_n, m, n]));
-        Self::of(kernel, problem, tile, iterations, config)
+        let tiles = SubgroupTiles::new(config, problem.kind, problem.transposed)?;
+        let kernel = sized(tiles.kernel("algo/matmul_coopmat.comp", config), problem);
+        let kernel = cut(kernel, problem, tiles.tile(), tiles.tile_k);
+        Self::of(kernel, problem, tiles.tile(), tiles.iterations(problem.inner), config)
     }
 
     fn by_workgroups(config: &Config, problem: &Problem) -> Result<Self, Skip> {
@@ -421,7 +376,8 @@ impl Tiling {
         let shape @ [m, n, tile_k] = products::shape(config);
         config.require(&[Feature::CooperativeMatrixWorkgroupScope, Feature::CooperativeMatrixTensorAddressing])?;
         products::require_product(problem.kind, shape, MatrixScope::Workgroup, local_size, config.device())?;
-        let kernel = cooperative("algo/matmul_coopmat_workgroup.comp", local_size, problem);
+        let kernel = Kernel::new("algo/matmul_coopmat_workgroup.comp", [local_size, 1, 1]);
+        let kernel = sized(subgroup_tiles::typed(kernel, problem.kind), problem);
         let kernel = cut(kernel, problem, [m, n], tile_k)
             .constant("TILE_K", number(tile_k))
             .constant("TILE_M", number(m))
@@ -492,19 +448,10 @@ fn lying(kernel: Kernel, problem: &Problem) -> Kernel {
     kernel.constant("LEFT_TRANSPOSED", Scalar::Bool(left)).constant("RIGHT_TRANSPOSED", Scalar::Bool(right))
 }
 
-/// A kernel of cooperative matrices.
-fn cooperative(source: &'static str, local_size: u32, problem: &Problem) -> Kernel {
-    let kind = problem.kind;
-    let kernel = Kernel::new(source, [local_size, 1, 1])
-        .define("A", kind.names[0])
-        .define("A_BYTES", format!("{}u", kind.factor_bytes()))
-        .define("C", kind.names[1])
-        .define("C_BYTES", format!("{}u", kind.sum_bytes()))
-        .define("CONSTANT_SIZES", "")
-        .constant("rows", number(problem.rows))
-        .constant("columns", number(problem.columns))
-        .constant("inner", number(problem.inner));
-    if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
+/// The kernel, told the sizes.
+fn sized(kernel: Kernel, problem: &Problem) -> Kernel {
+    let sides = [("rows", problem.rows), ("columns", problem.columns), ("inner", problem.inner)];
+    sides.into_iter().fold(kernel, |kernel, (name, side)| kernel.constant(name, number(side)))
 }
 
 /// A kernel of cooperative matrices, told which factors are transposed, and what is whole.

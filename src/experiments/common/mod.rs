@@ -19,6 +19,7 @@ pub(in crate::experiments) mod products;
 pub(in crate::experiments) mod reduction;
 pub(in crate::experiments) mod ring;
 pub(in crate::experiments) mod stepped;
+pub(in crate::experiments) mod subgroup_tiles;
 pub(in crate::experiments) mod submissions;
 pub(in crate::experiments) mod sweep;
 pub(in crate::experiments) mod tiles;

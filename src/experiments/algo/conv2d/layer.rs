@@ -190,9 +190,9 @@ impl Layer {
 }
 
 impl Operand {
-    /// Words of its buffer: kernels load whole vectors.
+    /// Words of its buffer: kernels load whole vectors of 16 bytes.
     pub(super) fn words(&self) -> u64 {
-        product([self.elements.div_ceil(4), if self.is_half { 2 } else { 4 }])
+        product([self.elements.div_ceil(if self.is_half { 8 } else { 4 }), 4])
     }
 
     fn value(&self, i: u64) -> f64 {
