@@ -45,7 +45,6 @@ uvec2 place_in(uint i, uint vectors) {
     return uvec2(moved, i % vectors);
 }
 
-
 // The includer says what is loaded of a step that begins here: of the left factor for an invocation's load of this number, and of the
 // right one, each a vector at this row and vector of the tile.
 void begin_step(uvec2 first, uint step);

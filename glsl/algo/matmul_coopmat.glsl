@@ -1,10 +1,10 @@
 // What the kernels of algo/matmul on cooperative matrices have in common. Include matmul.glsl before it.
 //
-// A is the type of the matrices, A_BYTES its size; C and C_BYTES those of the sums.
+// A is the type of the matrices, A_BYTES its size; C is the type of the sums.
 #ifndef MATMUL_COOPMAT_GLSL
 #define MATMUL_COOPMAT_GLSL
 #ifndef A
-#error "A, A_BYTES, C and C_BYTES must be defined"
+#error "A, A_BYTES and C must be defined"
 #endif
 
 // All tiles and steps are whole, and rows of all matrices are whole vectors of 16 bytes.

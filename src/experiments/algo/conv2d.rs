@@ -317,7 +317,7 @@ fn width_of(tile: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::DeviceInfo;
+    use crate::model::{Component, DeviceInfo, Feature, MatrixProduct, MatrixScope};
 
     #[test]
     fn tiles_are_as_near_to_squares_as_they_can_be() {
@@ -354,5 +354,36 @@ mod tests {
         assert!(reason([2, 4]).unwrap().contains("items_m is 2"));
         assert!(reason([4, 1]).unwrap().contains("items_n is 1"));
         assert!(with("tiled", [2, 1], |tiling| tiling.is_ok()));
+    }
+    #[test]
+    fn cooperative_matrices_have_all_pixels_and_filters() {
+        let mut device = DeviceInfo::mock();
+        device.features.extend([Feature::Float16, Feature::Storage16, Feature::CooperativeMatrix, Feature::MemoryModel]);
+        device.matrices = vec![MatrixProduct {
+            m: 16,
+            n: 16,
+            k: 16,
+            a: Component::F16,
+            b: Component::F16,
+            c: Component::F32,
+            result: Component::F32,
+            saturating: false,
+            scope: MatrixScope::Subgroup,
+            workgroup_invocations: None,
+        }];
+        let setting = Setting { device: &device, queue: None, preset: Preset::Quick, seed: 1 };
+        let tiling = |filters: u64, kind: &'static str| {
+            let axes = EXPERIMENT.axes_of(COOPMAT, &setting).into_iter();
+            let values = [("images", 2), ("image_size", 7), ("channels", 10), ("filters", filters)];
+            let point = Point::new(axes.map(|axis| (axis.name, axis.defaults[0].clone())));
+            let point = values.into_iter().fold(point, |point, (name, value)| point.with(name, &value.into()));
+            let point = point.with("type", &kind.into());
+            let config = Config::new(COOPMAT, &point, &setting);
+            Layer::new(&config).and_then(|layer| Tiling::new(&config, &layer))
+        };
+        // 98 pixels in tiles of 64: four subgroups of 2 x 4 matrices of 16 x 16 lie two by two, so that a tile has 128 filters.
+        assert_eq!(tiling(13, layer::F16_F32).unwrap().groups, 2);
+        assert_eq!(tiling(129, layer::F16_F32).unwrap().groups, 4);
+        assert!(tiling(13, layer::F32).is_err(), "no product of f32 is listed");
     }
 }

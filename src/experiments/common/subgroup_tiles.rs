@@ -102,7 +102,6 @@ pub fn typed(kernel: Kernel, kind: Kind) -> Kernel {
         .define("A", kind.names[0])
         .define("A_BYTES", format!("{}u", kind.factor_bytes()))
         .define("C", kind.names[1])
-        .define("C_BYTES", format!("{}u", kind.sum_bytes()))
         .define("CONSTANT_SIZES", "");
     if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
 }
