@@ -139,6 +139,16 @@ pub struct Near {
 }
 
 impl Near {
+    /// The sum of products in `f32`, in any order. Each product and each sum on the way may be off by a whole unit in the last place of the
+    /// largest sum that there can be, as [`Self::rounded`] says. They are fewer than 2^16, or the bound is a little too narrow.
+    pub fn of_products(products: impl Iterator<Item = f64>) -> Self {
+        let add =
+            |(value, largest, count): (f64, f64, f64), product: f64| (value + product, largest + product.abs(), count + 1.0);
+        let (value, largest, count) = products.fold((0.0, 0.0, 0.0), add);
+        // What errors add to errors is less than the hundredth.
+        Self { value, error: 1.01 * f64::from(f32::EPSILON) * (count + 2.0) * largest }
+    }
+
     /// The same so many times, without rounding.
     #[must_use]
     pub fn times(self, count: u32) -> Self {

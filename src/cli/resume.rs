@@ -146,7 +146,7 @@ impl Kept {
             self.notes.push(format!("{name}: as it was, it is kept in {}", beside.display()));
         }
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
-        let reasons = "they failed, or their sources are others by now";
+        let reasons = "they failed, were broken off, or their sources are others by now";
         let again = if again > 0 { format!("; measured again, since {reasons}: {again}") } else { String::new() };
         self.notes.push(format!("{name}: {kept} row{} kept{again}", if kept == 1 { " is" } else { "s are" }));
         Ok(())

@@ -4,7 +4,7 @@ use std::num::Wrapping;
 
 use rayon::prelude::*;
 
-use super::{Mismatch, Position, Verdict};
+use super::{Mismatch, Near, Position, Verdict};
 
 /// A prime, 2^61 - 1: what is true of whole numbers is true of their remainders, and what is not is so of nearly none.
 const PRIME: i128 = (1 << 61) - 1;
@@ -46,6 +46,31 @@ pub fn product(output: &str, [left, right, result]: [&Matrix; 3]) -> Verdict {
     let (got, right) = ("another one".to_owned(), "that of the product (Freivalds' check)".to_owned());
     let found = Mismatch::single(output, at, got, right);
     Err(Mismatch { wrong: wrong.len() as u64, total: expected.len() as u64, ..found })
+}
+
+/// Rows that [`near_rows`] compares.
+const ROWS_COMPARED: u64 = 16;
+
+/// Whether a matrix of numbers that round can be right: of rows from the first to the last, sixteen at most, every number is as near as
+/// `near` says of the row. `got` has the number at an index, row by row, or nothing where there is none.
+pub fn near_rows(
+    output: &str,
+    [rows, columns]: [u64; 2],
+    got: impl Fn(u64) -> Option<f64>,
+    near: impl Fn(u64) -> Vec<Near>,
+) -> Verdict {
+    let compared = rows.min(ROWS_COMPARED);
+    for row in (0..compared).map(|i| if compared == 1 { 0 } else { i * (rows - 1) / (compared - 1) }) {
+        for (index, Near { value, error }) in (row * columns..).zip(near(row)) {
+            let got = got(index);
+            // Not what is farther: neither is what is no number at all, nor an infinity.
+            if !got.is_some_and(|got| (got - value).abs() <= error) {
+                let got = got.map_or_else(|| "nothing".to_owned(), |got| format!("{got:?}"));
+                return Err(Mismatch::single(output, Position::Element(index), got, format!("{value:?} within {error:?}")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether words are in order, and the same as others in any order: what every sort must leave. Two sums over all words tell the
@@ -151,6 +176,20 @@ mod tests {
         );
         result.pop();
         assert!(verdict([2, 2, 2], &left, &right, &result) != Ok(()), "a number is missing");
+    }
+
+    #[test]
+    fn rows_are_near_or_wrong() {
+        let near = |row: u64| vec![Near::of_products([row as f64, 1.0].into_iter()), Near { value: 0.5, error: 0.25 }];
+        let right = |index: u64| Some(if index % 2 == 0 { (index / 2) as f64 + 1.0 } else { 0.7 });
+        for rows in [1, 2, 16, 40] {
+            assert_eq!(near_rows("sums", [rows, 2], right, near), Ok(()));
+            for (at, got) in [(1, Some(0.2)), (0, None), (2 * rows - 1, Some(f64::NAN)), (2 * rows - 2, Some(f64::INFINITY))] {
+                let verdict = near_rows("sums", [rows, 2], |index| if index == at { got } else { right(index) }, near);
+                let Err(mismatch) = verdict else { panic!("{rows} {at}") };
+                assert_eq!(mismatch.at, Position::Element(at));
+            }
+        }
     }
 
     #[test]

@@ -4,16 +4,16 @@ mod layer;
 
 use std::collections::BTreeSet;
 
-use layer::{LAYERS, Layer};
+use layer::{LAYERS, Layer, Operands};
 
 use crate::experiments::common::components::kind;
 use crate::experiments::common::ladder::Ladder;
+use crate::experiments::common::products::{self, WHOLE};
 use crate::experiments::common::subgroup_tiles::{SubgroupTiles, TILES, VECTOR_BYTES};
 use crate::experiments::{
-    Built, CaseBuilder, Config, Experiment, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
+    Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
 };
 use crate::model::{Axis, AxisKind, Bound, Headline, Kernel, Point, Preset, Repeatability, Scalar, Skip, Work};
-use crate::validate::Expected;
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Conv2d;
@@ -27,9 +27,6 @@ const TYPES: &[&str] = &[layer::F32, layer::F16_F32];
 /// Pixels, or filters, of an invocation.
 const ITEMS: &[u64] = &[1, 2, 4, 8, 16];
 
-/// Products and sums up to which every element of the result is compared with the twin's: those of three square matrices of 512.
-const MOST_COMPARED: u64 = 1 << 27;
-
 /// The variant on cooperative matrices.
 const COOPMAT: &str = "coopmat";
 
@@ -39,6 +36,10 @@ const SHAPES: &[&str] = &["16x16x16", "16x8x16", "16x16x32", "8x8x16"];
 /// What is true of larger results.
 const INVARIANT: &str = "the result times a random vector is the source, as a matrix, times the weights times the vector (Freivalds' check, \
                          exact)";
+
+/// What is true of results of full mantissas.
+const NEAR: &str = "products of whole numbers by the same module are exact; of full mantissas, sixteen pixels are as near as all \
+                    roundings together allow";
 
 /// What its variants gain.
 const LADDER: Ladder = Ladder {
@@ -120,6 +121,7 @@ impl Experiment for Conv2d {
             ),
             Axis::new("tiles_m", "matrices of sums beside each other along pixels", AxisKind::Numbers(TILES), [4_u64]),
             Axis::new("tiles_n", "matrices of sums beside each other along filters", AxisKind::Numbers(TILES), [4_u64]),
+            products::data_axis_of(setting),
         ]);
         axes
     }
@@ -159,11 +161,6 @@ impl Experiment for Conv2d {
     fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
         let layer = Layer::new(config)?;
         let tiling = Tiling::new(config, &layer)?;
-        let [source, weights] = layer.operands(config.seed());
-        let mut case = CaseBuilder::new(self.name(), config);
-        let inputs =
-            [case.input("source", source.words(), source.sequence), case.input("weights", weights.words(), weights.sequence)];
-        let target = case.output("target", Expected::floats_from(layer.sums(), move || layer.twin(source, weights)));
         let groups = fold_groups(tiling.groups, config.most_groups());
         // Tiles are counted in 32 bits.
         u32_of(workgroups(groups))?;
@@ -172,19 +169,36 @@ impl Experiment for Conv2d {
         let pushed = [pixels?, image_size?, channels?, filters?];
         let is_cooperative = config.variant == COOPMAT;
         let push: &[u32] = if is_cooperative { &[] } else { &pushed };
-        case.run(tiling.kernel, &[inputs[0], inputs[1], target], groups, push);
+        let run = |case: &mut CaseBuilder, names: [&'static str; 2], operands: Operands, target: Handle| {
+            let [source, weights] = [0, 1].map(|i| case.input(names[i], operands[i].words(), operands[i].sequence));
+            case.run(tiling.kernel.clone(), &[source, weights, target], groups, push);
+        };
+        let whole = layer.whole(config.seed());
+        let mut case = CaseBuilder::new(self.name(), config);
+        let case = if config.choice("data") == WHOLE {
+            let target = case.output("target", layer.expected(whole));
+            run(&mut case, ["source", "weights"], whole, target);
+            if layer.is_large() { case.holds(INVARIANT, move |left| layer.check(whole, left.of(target))) } else { case }
+        } else {
+            let full = layer.full(config.seed());
+            let target = case.output("target", layer.expected_full(full));
+            run(&mut case, ["source", "weights"], full, target);
+            let exact = case.output("whole target", layer.expected(whole));
+            case.reset(|case| run(case, ["whole source", "whole weights"], whole, exact));
+            case.holds(NEAR, move |left| {
+                layer.check(whole, left.of(exact))?;
+                layer.check_full(full, left.of(target))
+            })
+        };
         let bound = match layer.kind {
             _ if is_cooperative => Some(Bound::MatrixF16),
             layer::F32 => Some(Bound::Float32),
             _ => None,
         };
-        let case = case.iterations(tiling.iterations).bound(bound);
-        let case = if layer.products() > MOST_COMPARED {
-            case.holds(INVARIANT, move |left| layer.check(source, weights, left.of(target)))
-        } else {
-            case
-        };
-        Ok(case.build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
+        Ok(case
+            .iterations(tiling.iterations)
+            .bound(bound)
+            .build(Work { flops: Some(product([2, layer.products()])), ..Work::default() }, Headline::FLOPS))
     }
 }
 

@@ -6,7 +6,7 @@ use problem::Problem;
 
 use crate::experiments::common::components::Kind;
 use crate::experiments::common::ladder::Ladder;
-use crate::experiments::common::products::{self, DATA, WHOLE};
+use crate::experiments::common::products::{self, WHOLE};
 use crate::experiments::common::subgroup_tiles::{self, SubgroupTiles, TILES, VECTOR_BYTES};
 use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Handle, Setting, fold_groups, product, size_up_to, u32_of, workgroups,
@@ -256,9 +256,6 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         None if is_quick || rung(variant) == Rung::Naive => &[8],
         None => setting.by_class(&[8], &[8, 16]),
     };
-    let data = if setting.device.is_cpu() { &DATA[..1] } else { &DATA[1..] };
-    let data = if preset == Preset::Thorough { DATA } else { data };
-    let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
     let axis = |name, description, kind, values: &[u64]| Axis::new(name, description, kind, values.iter().copied());
     let side = |name, description, values| axis(name, description, AxisKind::AtLeast(0), values).up_to(1 << 20);
     let choice = |name, description, all, values: &[&'static str]| {
@@ -290,7 +287,7 @@ fn axes_of(variant: &str, setting: &Setting) -> Vec<Axis> {
         ),
         axis("tiles_m", "matrices of sums beside each other in a column", AxisKind::Numbers(TILES), &[4]),
         axis("tiles_n", "matrices of sums beside each other in a row", AxisKind::Numbers(TILES), &[4]),
-        Axis { neutral: Some(WHOLE.into()), ..data.relative_to(WHOLE) },
+        products::data_axis_of(setting),
     ]
 }
 

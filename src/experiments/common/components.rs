@@ -2,7 +2,7 @@
 
 use half::f16;
 
-use crate::model::{Component, Sequence};
+use crate::model::{Component, Kernel, Sequence};
 
 /// What factors and sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +45,13 @@ impl Kind {
     /// Bytes of a component of a sum.
     pub fn sum_bytes(self) -> u64 {
         if self.sum == Component::F16 { 2 } else { 4 }
+    }
+
+    /// The kernel, told what its cooperative matrices are made of.
+    pub fn defines(self, kernel: Kernel) -> Kernel {
+        let [factor, sum] = self.names;
+        let kernel = kernel.define("A", factor).define("A_BYTES", format!("{}u", self.factor_bytes())).define("C", sum);
+        if self.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
     }
 
     /// Whether every second product takes the one before back: sums of few bits would not stay exact.

@@ -41,7 +41,10 @@ impl Ladder {
                 String::new(),
             ),
             _ => (
-                Err(Untold::TooFew(format!("only {} was measured: run its other variants as well", self.first))),
+                Err(Untold::TooFew(format!(
+                    "only {} was measured: its other variants were not chosen, or were skipped",
+                    self.first
+                ))),
                 String::new(),
             ),
         };

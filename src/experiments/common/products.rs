@@ -11,11 +11,11 @@ use crate::model::{
 use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
 /// What is multiplied, as words of the axis `data`.
-pub const DATA: &[&str] = &[WHOLE, MANTISSAS];
+const DATA: &[&str] = &[WHOLE, MANTISSAS];
 /// Small whole numbers.
 pub const WHOLE: &str = "whole";
 /// Floats whose mantissas take all values.
-pub const MANTISSAS: &str = "mantissas";
+const MANTISSAS: &str = "mantissas";
 
 /// The types of the matrices and of the sums.
 pub const TYPES: &[&str] = &["f16_f32", "f16_f16", "bf16_f32", "i8_i32", "u8_u32"];
@@ -256,7 +256,6 @@ pub fn axes(variant: &str, setting: &Setting, shapes: &'static [&'static str], d
         Preset::Thorough => DATA,
         Preset::Quick | Preset::Default => &[MANTISSAS],
     };
-    let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
     vec![
         Axis::new("shape", what, AxisKind::Choices(shapes), defaults.shapes.iter().copied()),
         Axis::new("tiles_m", "sums beside each other in a column", AxisKind::Numbers(TILES), [tiles_m]),
@@ -264,8 +263,23 @@ pub fn axes(variant: &str, setting: &Setting, shapes: &'static [&'static str], d
         Axis::new("local_size_x", "invocations per workgroup", AxisKind::AtLeast(1), [defaults.local_size]),
         Axis::new("groups", "workgroups", AxisKind::AtLeast(1), [groups]),
         Axis::new("iterations", "times 17 products for each sum", AxisKind::AtLeast(1), [rounds]).of_work(),
-        Axis { neutral: Some(WHOLE.into()), ..data.relative_to(WHOLE) },
+        data_axis(data),
     ]
+}
+
+/// The axis `data`, which measures these unless told otherwise.
+pub fn data_axis(data: &[&'static str]) -> Axis {
+    let data = Axis::new("data", "what is multiplied", AxisKind::Choices(DATA), data.iter().copied());
+    Axis { neutral: Some(WHOLE.into()), ..data.relative_to(WHOLE) }
+}
+
+/// The same of an algorithm: a GPU multiplies full mantissas, as applications do, a CPU small whole numbers, whose check is quicker.
+pub fn data_axis_of(setting: &Setting) -> Axis {
+    data_axis(match setting.preset {
+        Preset::Thorough => DATA,
+        _ if setting.device.is_cpu() => &[WHOLE],
+        _ => &[MANTISSAS],
+    })
 }
 
 /// Of the shapes that have a name those that the device has products of.
@@ -378,23 +392,18 @@ fn exact_sums(sizes: Sizes, [left, right]: [Sequence; 2]) -> Expected<'static> {
 fn kernel(config: &Config, sizes: &Sizes, scope: MatrixScope) -> Kernel {
     let (kind, device, local_size) = (sizes.kind, config.device(), config.u32("local_size_x"));
     let side = |value: u64| Scalar::U32(u32::try_from(value).unwrap_or(u32::MAX));
-    let mut kernel = Kernel::new("peak/coopmat.comp", config.workgroup())
+    let mut kernel = kind
+        .defines(Kernel::new("peak/coopmat.comp", config.workgroup()))
         .constant("M", side(sizes.m))
         .constant("N", side(sizes.n))
         .constant("K", side(sizes.k))
         .constant("TILES_M", side(sizes.tiles[0]))
         .constant("TILES_N", side(sizes.tiles[1]))
-        .define("A", kind.names[0])
-        .define("A_BYTES", kind.factor_bytes())
-        .define("C", kind.names[1])
         .define("C_BYTES", kind.sum_bytes());
     // How many subgroups there are follows from their size.
     kernel.required_subgroup_size = size_to_require(device, local_size.into());
     if kind.cancels() {
         kernel = kernel.define("CANCEL", 1);
-    }
-    if kind.factor == Component::Bf16 {
-        kernel = kernel.define("BFLOAT16", 1);
     }
     if scope == MatrixScope::Workgroup {
         kernel = Kernel { target: SpirvTarget::Vulkan1_3, ..kernel.define("WORKGROUP", 1) };

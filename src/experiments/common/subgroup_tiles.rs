@@ -3,7 +3,7 @@
 use super::components::Kind;
 use super::products;
 use crate::experiments::{Config, product, size_to_require, u32_of};
-use crate::model::{Component, Kernel, MatrixScope, Scalar, Skip};
+use crate::model::{Kernel, MatrixScope, Scalar, Skip};
 
 /// Bytes of a vector that kernels load.
 pub const VECTOR_BYTES: u64 = 16;
@@ -98,10 +98,5 @@ impl SubgroupTiles {
 /// The kernel, told what its cooperative matrices are made of. It knows its sizes by constants: a compiler then sees that rows begin at
 /// whole vectors.
 pub fn typed(kernel: Kernel, kind: Kind) -> Kernel {
-    let kernel = kernel
-        .define("A", kind.names[0])
-        .define("A_BYTES", format!("{}u", kind.factor_bytes()))
-        .define("C", kind.names[1])
-        .define("CONSTANT_SIZES", "");
-    if kind.factor == Component::Bf16 { kernel.define("BFLOAT16", 1) } else { kernel }
+    kind.defines(kernel).define("CONSTANT_SIZES", "")
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use half::f16;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::experiments::{Config, product};
 use crate::model::{Axis, AxisKind, Sequence, Skip};
 use crate::validate::invariants::{self, Matrix};
-use crate::validate::{Output, Verdict};
+use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
 /// Factors and sums of `f32`.
 pub(super) const F32: &str = "f32";
@@ -18,6 +19,9 @@ pub(super) const F16_F32: &str = "f16_f32";
 const EXACT_F32: u64 = 1 << 24;
 /// The same of what stands in an `f16`, as far as sequences go.
 const MOST_HALF: u64 = 1 << 10;
+
+/// Products and sums up to which every element of the result is compared with the twin's: those of three square matrices of 512.
+const MOST_COMPARED: u64 = 1 << 27;
 
 /// Layers that are measured unless told otherwise.
 pub(super) const OF_GPUS: &[&str] = &["8x56x128x128x3", "8x56x256x64x1", "3x29x37x41x3"];
@@ -63,7 +67,7 @@ pub(super) struct Layer {
 /// One of the two factors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operand {
-    /// What it holds: whole numbers.
+    /// What it holds.
     pub(super) sequence: Sequence,
     elements: u64,
     is_half: bool,
@@ -127,16 +131,26 @@ impl Layer {
         if self.kind == F16_F32 { largest.min(MOST_HALF) } else { largest }
     }
 
-    /// What is multiplied: the source and the weights.
-    pub(super) fn operands(&self, seed: u64) -> [Operand; 2] {
+    /// What is multiplied, the source and the weights: whole numbers.
+    pub(super) fn whole(&self, seed: u64) -> Operands {
         let magnitude = u32::try_from(self.magnitude()).unwrap_or(1);
-        let is_half = self.kind == F16_F32;
-        let of = |seed: u64, elements: u64| {
-            let sequence =
-                if is_half { Sequence::WholeHalves { seed, magnitude } } else { Sequence::WholeFloats { seed, magnitude } };
-            Operand { sequence, elements, is_half }
-        };
-        [of(seed, product([self.pixels(), self.channels])), of(!seed, product([self.columns(), self.filters]))]
+        self.operands([seed, !seed].map(|seed| match self.kind {
+            F16_F32 => Sequence::WholeHalves { seed, magnitude },
+            _ => Sequence::WholeFloats { seed, magnitude },
+        }))
+    }
+
+    /// The same with full mantissas.
+    pub(super) fn full(&self, seed: u64) -> Operands {
+        self.operands([seed, !seed].map(|seed| match self.kind {
+            F16_F32 => Sequence::FullHalves { seed },
+            _ => Sequence::FullFloats { seed },
+        }))
+    }
+
+    fn operands(&self, [source, weights]: [Sequence; 2]) -> Operands {
+        let of = |sequence, elements| Operand { sequence, elements, is_half: self.kind == F16_F32 };
+        [of(source, product([self.pixels(), self.channels])), of(weights, product([self.columns(), self.filters]))]
     }
 
     /// Where a column of a row of the source as a matrix lies in the source; nothing where a tap lies outside of its image.
@@ -149,9 +163,14 @@ impl Layer {
         Some(((row / (size * size) * size + y) * size + x) * channels + channel)
     }
 
-    /// What each element of the result must be: the sums, product by product.
+    /// What the result of whole numbers must hold.
+    pub(super) fn expected(self, operands: Operands) -> Expected<'static> {
+        Expected::floats_from(self.sums(), move || self.twin(operands))
+    }
+
+    /// Each of its elements: the sums, product by product.
     #[expect(clippy::cast_possible_truncation, reason = "sums are exact in f32")]
-    pub(super) fn twin(self, source: Operand, weights: Operand) -> impl Fn(u64) -> f32 + Send + Sync {
+    fn twin(self, [source, weights]: Operands) -> impl Fn(u64) -> f32 + Send + Sync {
         let (columns, filters) = (self.columns(), self.filters);
         let source: Vec<f64> = (0..source.elements).map(|i| source.value(i)).collect();
         // Filter by filter, so that what is multiplied lies side by side.
@@ -169,8 +188,45 @@ impl Layer {
         }
     }
 
-    /// Whether the result can be right: what `INVARIANT` says.
-    pub(super) fn check(&self, source: Operand, weights: Operand, target: Output) -> Verdict {
+    /// Whether the result of whole numbers is too large to compare every element of.
+    pub(super) fn is_large(&self) -> bool {
+        self.products() > MOST_COMPARED
+    }
+
+    /// Whether the result of whole numbers is right: element by element, or by Freivalds' check where it is large.
+    pub(super) fn check(&self, operands: Operands, target: Output) -> Verdict {
+        if self.is_large() { self.check_product(operands, target) } else { target.compare(&self.expected(operands)) }
+    }
+
+    /// What the result of full mantissas must be near to.
+    pub(super) fn expected_full(self, operands: Operands) -> Expected<'static> {
+        Expected::near(self.sums(), move |i| self.near(operands, i / self.filters, &[i % self.filters])[0])
+    }
+
+    /// Whether the result of full mantissas can be right: some pixels are compared.
+    pub(super) fn check_full(&self, operands: Operands, target: Output) -> Verdict {
+        let words = target.words();
+        if words.len() as u64 != self.sums() {
+            let told = |words: u64| format!("{words} words long");
+            return Err(Mismatch::single(target.name, Position::Whole, told(words.len() as u64), told(self.sums())));
+        }
+        let filters: Vec<u64> = (0..self.filters).collect();
+        let got = |index| Some(f32::from_bits(*words.get(usize::try_from(index).ok()?)?).into());
+        invariants::near_rows(target.name, [self.pixels(), self.filters], got, |pixel| self.near(operands, pixel, &filters))
+    }
+
+    /// A pixel's sums for these filters, and how far they may be off.
+    fn near(&self, [source, weights]: Operands, pixel: u64, filters: &[u64]) -> Vec<Near> {
+        let left = |column| self.place(pixel, column).map_or(0.0, |place| source.value(place));
+        let left: Vec<f64> = (0..self.columns()).map(left).collect();
+        let of = |filter: &u64| {
+            Near::of_products((0..).zip(&left).map(|(column, a)| a * weights.value(column * self.filters + filter)))
+        };
+        filters.par_iter().map(of).collect()
+    }
+
+    /// Freivalds' check of the result of whole numbers.
+    fn check_product(&self, [source, weights]: Operands, target: Output) -> Verdict {
         let [pixels, columns, filters] =
             [self.pixels(), self.columns(), self.filters].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         let words = target.words();
@@ -179,8 +235,9 @@ impl Layer {
             Some(place.map_or(0, |place| source.whole(place)))
         };
         let right = |row: usize, column: usize| Some(weights.whole((row * filters + column) as u64));
-        let result =
-            |row: usize, column: usize| words.get(row * filters + column).and_then(|word| whole(f32::from_bits(*word)));
+        let result = |row: usize, column: usize| {
+            words.get(row * filters + column).and_then(|word| invariants::whole(f32::from_bits(*word).into()))
+        };
         let matrix = |size, at| Matrix { size, at };
         invariants::product(
             target.name,
@@ -188,6 +245,9 @@ impl Layer {
         )
     }
 }
+
+/// The source and the weights.
+pub(super) type Operands = [Operand; 2];
 
 impl Operand {
     /// Words of its buffer: kernels load whole vectors of 16 bytes.
@@ -211,13 +271,6 @@ fn range(first: u64, count: u64) -> Range<usize> {
     first..end
 }
 
-/// A float as the whole number that it is; nothing where it is none.
-#[expect(clippy::cast_possible_truncation, reason = "it is checked")]
-fn whole(float: f32) -> Option<i64> {
-    let is_whole = float.is_finite() && float.fract() == 0.0 && float.abs() <= EXACT_F32 as f32;
-    is_whole.then_some(float as i64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,7 +279,7 @@ mod tests {
 
     /// The result as the definition has it, in whole numbers.
     fn by_definition(layer: &Layer) -> Vec<i64> {
-        let [source, weights] = layer.operands(7);
+        let [source, weights] = layer.whole(7);
         let size = layer.image_size;
         let mut sums = Vec::new();
         for (image, y, x) in (0..layer.pixels()).map(|i| (i / size.pow(2), i / size % size, i % size)) {
@@ -252,17 +305,14 @@ mod tests {
 
     fn check(layer: &Layer, sums: &[f32]) -> Verdict {
         let bytes: Vec<u8> = sums.iter().flat_map(|sum| sum.to_ne_bytes()).collect();
-        let [source, weights] = layer.operands(7);
-        layer.check(source, weights, Output { name: "target", bytes: &bytes })
+        layer.check_product(layer.whole(7), Output { name: "target", bytes: &bytes })
     }
 
     #[test]
     fn the_twin_is_the_definition_and_so_is_what_the_check_takes() {
         for layer in [LAYER, Layer { filter_size: 1, ..LAYER }, Layer { kind: F16_F32, image_size: 1, ..LAYER }] {
-            let [source, weights] = layer.operands(7);
-            let twin = layer.twin(source, weights);
-            let sums: Vec<f32> = (0..layer.sums()).map(twin).collect();
-            let whole: Vec<i64> = sums.iter().map(|sum| whole(*sum).unwrap()).collect();
+            let sums: Vec<f32> = (0..layer.sums()).map(layer.twin(layer.whole(7))).collect();
+            let whole: Vec<i64> = sums.iter().map(|sum| invariants::whole((*sum).into()).unwrap()).collect();
             assert_eq!(whole, by_definition(&layer));
             assert_eq!(check(&layer, &sums), Ok(()));
         }
@@ -270,8 +320,7 @@ mod tests {
 
     #[test]
     fn the_check_finds_what_is_wrong() {
-        let [source, weights] = LAYER.operands(7);
-        let sums: Vec<f32> = (0..LAYER.sums()).map(LAYER.twin(source, weights)).collect();
+        let sums: Vec<f32> = (0..LAYER.sums()).map(LAYER.twin(LAYER.whole(7))).collect();
         let with = |at: usize, sum: f32| {
             let mut sums = sums.clone();
             sums[at] = sum;
@@ -283,6 +332,24 @@ mod tests {
         swapped.swap(0, 4);
         assert!(check(&LAYER, &swapped).is_err());
         assert!(check(&LAYER, &sums[1..]).is_err());
+    }
+
+    #[test]
+    fn full_mantissas_are_near_or_wrong() {
+        for kind in [F32, F16_F32] {
+            let layer = Layer { kind, ..LAYER };
+            let operands = layer.full(7);
+            let right = layer.expected_full(operands).bytes();
+            let check = |bytes: &[u8]| layer.check_full(operands, Output { name: "target", bytes });
+            assert_eq!(check(&right), Ok(()), "{kind}");
+            let mut wrong = right.clone();
+            wrong[4 * 9..4 * 10].copy_from_slice(&1.5_f32.to_ne_bytes());
+            assert!(check(&wrong).is_err() && check(&right[4..]).is_err(), "{kind}");
+        }
+        // A pixel's sums, from whole numbers: as the definition has them.
+        let near = |i: u64| LAYER.near(LAYER.whole(7), i / LAYER.filters, &[i % LAYER.filters])[0].value;
+        let sums: Vec<Option<i64>> = (0..LAYER.sums()).map(|i| invariants::whole(near(i))).collect();
+        assert!(sums.into_iter().flatten().eq(by_definition(&LAYER)));
     }
 
     #[test]

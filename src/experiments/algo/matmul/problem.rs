@@ -12,9 +12,6 @@ use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 /// Products and sums up to which every element of a result is compared: those of three square matrices of 512.
 const MOST_COMPARED: u64 = 1 << 27;
 
-/// Rows of a result of full mantissas that are compared.
-const ROWS_COMPARED: u64 = 16;
-
 /// A product of two matrices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problem {
@@ -208,48 +205,21 @@ impl Problem {
             return Err(Mismatch::single(result.name, Position::Whole, told(words.len() as u64), told(self.words())));
         }
         let columns: Vec<u64> = (0..self.columns).collect();
-        let compared = self.rows.min(ROWS_COMPARED);
-        let rows = (0..compared).map(|i| if compared == 1 { 0 } else { i * (self.rows - 1) / (compared - 1) });
-        for row in rows {
-            let near = self.near(factors, row, &columns);
-            let wrong = |&column: &u64| {
-                let index = row * self.columns + column;
-                let Near { value, error } = near[usize::try_from(column).unwrap_or(0)];
-                // Not what is farther: neither is what is no number at all, nor an infinity.
-                let is_right = self.decoded(&words, index).is_some_and(|got| (got - value).abs() <= error);
-                !is_right
-            };
-            if let Some(&column) = columns.iter().find(|column| wrong(column)) {
-                let index = row * self.columns + column;
-                let Near { value, error } = near[usize::try_from(column).unwrap_or(0)];
-                let got = self.decoded(&words, index).map_or_else(|| "nothing".to_owned(), |got| format!("{got:?}"));
-                return Err(Mismatch::single(
-                    result.name,
-                    Position::Element(index),
-                    got,
-                    format!("{value:?} within {error:?}"),
-                ));
-            }
-        }
-        Ok(())
+        let got = |index| self.decoded(&words, index);
+        invariants::near_rows(result.name, [self.rows, self.columns], got, |row| self.near(factors, row, &columns))
     }
 
-    /// Sums of a row, and how far they may be off, where each of the products and each sum of them may be off by a unit of the sum's
-    /// type in the last place of the largest sum on the way. Sums of `f16` round so much that no more is known of them than that they
-    /// are no larger than the sum of all absolute values: so far may they be off.
-    ///
-    /// N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1.
+    /// Sums of a row, and how far they may be off. Sums of `f16` round so much that no more is known of them than that they are no
+    /// larger than the sum of all absolute values: so far may they be off.
     fn near(&self, [left, right]: Factors, row: u64, columns: &[u64]) -> Vec<Near> {
         let left: Vec<f64> = (0..self.inner).map(|k| self.kind.real(left, self.left(row, k))).collect();
         let of = |&column: &u64| {
-            let products = (0..).zip(&left).map(|(k, a)| a * self.kind.real(right, self.right(k, column)));
-            let (value, largest) = products.fold((0.0, 0.0), |(sum, all), product: f64| (sum + product, all + product.abs()));
+            let products = || (0..).zip(&left).map(|(k, a)| a * self.kind.real(right, self.right(k, column)));
+            let near = Near::of_products(products());
             if self.kind.sum == Component::F16 {
-                return Near { value, error: value.abs() + 1.01 * largest };
+                return Near { error: near.value.abs() + 1.01 * products().map(f64::abs).sum::<f64>(), ..near };
             }
-            #[expect(clippy::cast_precision_loss, reason = "a bound needs no more digits")]
-            let error = 1.01 * f64::from(f32::EPSILON) * (self.inner + 2) as f64 * largest;
-            Near { value, error }
+            near
         };
         columns.into_par_iter().map(of).collect()
     }
