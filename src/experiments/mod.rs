@@ -283,6 +283,9 @@ pub mod algo {
     pub mod conv2d;
     pub mod histogram;
     pub mod matmul;
+    pub mod nbody;
+    pub mod particles;
+    pub mod raytrace;
     pub mod reduce;
     pub mod scan;
     pub mod sort;
@@ -321,7 +324,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d, particles, nbody, raytrace;
     }
     derivations {
         peak: summary, share;
