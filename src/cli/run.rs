@@ -19,7 +19,7 @@ use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::DeviceInfo;
-use crate::output::{self, CodeFolder, Samples};
+use crate::output::{self, CodeFolder, PictureFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
 use crate::worker::check_evictor;
@@ -59,12 +59,19 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
         journals.begin(&templates.iter().map(in_common).collect::<Vec<_>>(), rows.resume.is_some());
     }
     journals.notes.iter().for_each(|note| voice.progress.note(&format!("note: {note}")));
+    settings.common.dump.as_deref().map(PictureFolder::create).transpose()?;
     let code = settings.isa.as_deref().map(CodeFolder::create).transpose()?;
     let mut samples = settings.samples.as_deref().map(Samples::open).transpose()?;
     let mut outputs = output::Reserved::new(&output_targets)?.beside(limits.as_ref()).begin(&header)?;
     kept.pass_on(&mut outputs)?;
     samples.iter_mut().try_for_each(|samples| samples.begin(kept.is_anything()))?;
-    let sink = Sink::new(outputs, Beside { samples, code }, voice, targets.are_mock(), settings.is_dry);
+    let sink = Sink::new(
+        outputs,
+        Beside { samples, code, unseen: settings.common.dump.clone() },
+        voice,
+        targets.are_mock(),
+        settings.is_dry,
+    );
     let progress = sink.voice.progress.clone();
     let shared = Shared {
         settings: &settings,

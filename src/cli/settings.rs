@@ -47,6 +47,8 @@ pub struct Settings {
     pub detail: PipelineDetail,
     /// What is evicted from caches before every sample; `None` where they stay warm.
     pub evict: Option<Evict>,
+    /// The folder for pictures of what cases left behind.
+    pub dump: Option<PathBuf>,
     /// Where rows go.
     pub rows: RowFiles,
     /// Whether other runs are kept off the devices, and what to do where one of them has a device.
@@ -176,6 +178,7 @@ impl Settings {
             seed: flags.seed,
             detail: if flags.stats { PipelineDetail::Statistics } else { PipelineDetail::None },
             evict: None,
+            dump: None,
             rows: RowFiles {
                 files: flags.output,
                 format: flags.format,
@@ -247,6 +250,7 @@ impl Settings {
             timer: None,
             process: 1,
             placement: self.placement,
+            dump: self.dump.clone(),
             subject: None,
         }
     }
@@ -289,6 +293,7 @@ impl RunSettings {
         if typed.dry_run {
             common.locking = Locking::Off;
         }
+        common.dump.clone_from(&typed.dump);
         if typed.isa.is_some() {
             common.detail = PipelineDetail::Code;
         }

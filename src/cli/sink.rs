@@ -1,6 +1,7 @@
 //! Where a run's rows go, and what is said meanwhile.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -30,6 +31,8 @@ pub struct Beside {
     pub samples: Option<Samples>,
     /// What drivers show of their code.
     pub code: Option<CodeFolder>,
+    /// The folder for pictures, as long as no case has made one.
+    pub unseen: Option<PathBuf>,
 }
 
 struct State {
@@ -144,7 +147,10 @@ impl Sink {
     }
 
     fn write_beside(&self, beside: &mut Beside, row: &Record, case: &Case, measured: &Measured) {
-        let Beside { samples, code } = beside;
+        let Beside { samples, code, unseen } = beside;
+        if !case.pictures.is_empty() {
+            *unseen = None;
+        }
         if let Some(open) = samples {
             if let Err(error) = open.write(row, &measured.rounds.samples, &measured.rounds.processes) {
                 *samples = None;
@@ -168,6 +174,10 @@ impl Sink {
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
         let State { beside, closed, written, skipped, failed, not_run, retryable, told, .. } = state;
+        if let Some(folder) = beside.unseen {
+            let folder = folder.display();
+            voice.progress.note(&format!("note: none of the measured cases makes a picture: {folder} has no file of this run"));
+        }
         if let Some(folder) = beside.code.filter(CodeFolder::is_empty) {
             voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().display()));
         }

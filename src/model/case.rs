@@ -41,11 +41,38 @@ pub struct Case {
     pub headline: Headline,
     /// How the results are checked.
     pub check: Check,
+    /// Outputs that people can look at.
+    pub pictures: Vec<Picture>,
     /// The part of the device whose physical limit no pass can beat; `None` where none is known.
     pub bound: Option<Bound>,
     /// Loop iterations of one invocation, all its loops summed up, where an axis can make them many: some drivers end loops
     /// silently (see [`Quirk::most_iterations`](super::Quirk::most_iterations)).
     pub iterations: u64,
+}
+
+/// An output that people can look at, row by row from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The output, by its index among the resources. Those that [`Check::outputs`] doesn't read back are never seen.
+    pub resource: usize,
+    /// Width, pixels.
+    pub width: u32,
+    /// Height, pixels.
+    pub height: u32,
+    /// What a pixel is.
+    pub texels: Texels,
+}
+
+/// What a pixel of a [`Picture`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Texels {
+    /// Red, green and blue, a byte each, and a byte that isn't shown.
+    Rgba8,
+    /// The first `f32` of so many: the smallest of the picture is black, the largest one white.
+    Floats {
+        /// Numbers of a pixel.
+        of: u32,
+    },
 }
 
 /// How a pass may follow itself.
@@ -157,6 +184,7 @@ impl Case {
             work: Work::default(),
             headline: Headline::TIME,
             check: Check::Nothing("nothing is computed"),
+            pictures: Vec::new(),
             bound: None,
             iterations: 0,
         }

@@ -25,8 +25,8 @@ mod traffic;
 pub use axis::{Axis, AxisKind, AxisValue, MOST_NUMBER, Point};
 pub use cache::Cache;
 pub use case::{
-    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Repeat,
-    Resource, Scalar, Shape, Skip, SpirvTarget, Step, TimestampStage, Wait, Work,
+    Binding, Bound, Case, Check, Dependency, Headline, HostCost, Kernel, Measurand, Metric, OTHER_POISON, POISON, Picture,
+    Repeat, Resource, Scalar, Shape, Skip, SpirvTarget, Step, Texels, TimestampStage, Wait, Work,
 };
 pub use data::Data;
 pub use derived::{Derived, Figure, Finished, Untold};

@@ -92,9 +92,14 @@ fn slug(name: &str) -> String {
 }
 
 fn file_name(row: &Record) -> String {
-    let ids = [&row.device_uuid, &row.driver_uuid].map(|uuid| uuid.chars().take(DIGITS).collect::<String>());
-    let name = [&row.experiment, &row.variant, &row.case_id].into_iter().chain(&ids).filter(|part| !part.is_empty());
-    name.map(|part| part.replace('/', "-")).collect::<Vec<_>>().join("-") + ".txt"
+    case_file([&row.experiment, &row.variant, &row.case_id, &row.device_uuid, &row.driver_uuid], ".txt")
+}
+
+/// The name of a case's file: after its experiment, variant, `case_id`, device and driver.
+pub(super) fn case_file([experiment, variant, case_id, device, driver]: [&str; 5], end: &str) -> String {
+    let ids = [device, driver].map(|uuid| uuid.chars().take(DIGITS).collect::<String>());
+    let name = [experiment, variant, case_id].into_iter().chain(ids.iter().map(String::as_str));
+    name.filter(|part| !part.is_empty()).map(|part| part.replace('/', "-")).collect::<Vec<_>>().join("-") + end
 }
 
 fn text(row: &Record, case: &Case, kernels: &[PipelineStatistics]) -> String {

@@ -1,5 +1,6 @@
 //! The devices of the installed drivers, or simulated ones, in this process.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Case, DeviceInfo, Failure, PipelineDetail, Preset, Stage, Status, Uuid};
+use crate::model::{Cache, Case, DeviceInfo, Failure, PipelineDetail, Preset, Stage, Status, Uuid};
+use crate::output::PictureFolder;
 use crate::subject::{Subject, UserKernel};
 use crate::validate::Expected;
 
@@ -75,6 +77,9 @@ pub struct Opening {
     /// Differs from run to run where buffers are to lie elsewhere in each process of each; `None` where they lie as they come.
     #[serde(default)]
     pub placement: Option<u64>,
+    /// The folder for pictures of what cases left behind, which is there.
+    #[serde(default)]
+    pub dump: Option<PathBuf>,
     /// The kernel of the user's that is measured; `None` for the catalogue.
     pub subject: Option<Box<Subject>>,
 }
@@ -133,6 +138,8 @@ impl Host {
     pub fn open(&self, opening: &Opening, mut calibrated: impl FnMut()) -> Result<LocalBench<'static>, Failure> {
         let device = self.device(&opening.device)?;
         let mut catalogue = Catalogue::new(&device, opening.queue, opening.preset, opening.seed)?;
+        let cache = if opening.evict_bytes.is_some() { Cache::Cold } else { Cache::Warm };
+        catalogue.pictures = opening.dump.as_ref().map(|folder| (PictureFolder::of(folder, &device), cache));
         let tools = catalogue.tools(opening.evict_bytes)?;
         let dispatcher = self.dispatcher(&device, opening)?;
         let source: Box<dyn CaseSource> = match &opening.subject {

@@ -45,6 +45,7 @@ mod tests {
             is_robust: false,
             preset: Preset::Default,
             evict_bytes: None,
+            dump: None,
             warm_up: Duration::ZERO,
             max_time: Duration::ZERO,
             deadline: None,

@@ -1,10 +1,11 @@
 //! The catalogue's cases, made and compiled where they are measured.
 
 use crate::error::Error;
-use crate::experiments::{self, Config, Setting, calibration::evict};
+use crate::experiments::{self, Config, Experiment, Setting, calibration::evict};
 use crate::measure::{CaseKey, CaseSource, ToolCases};
-use crate::model::{Axis, AxisValue, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
-use crate::plan::check_limits;
+use crate::model::{Axis, AxisValue, Cache, Case, DeviceInfo, DeviceKind, Failure, Point, Preset, Skip, Status};
+use crate::output::PictureFolder;
+use crate::plan::{case_id, check_limits};
 use crate::shader::{self, Compiler, Library, Prepared};
 use crate::subject::UserKernel;
 use crate::validate::{Learned, Outputs, Verdict};
@@ -19,6 +20,8 @@ pub(super) struct Catalogue {
     pub(super) preset: Preset,
     pub(super) seed: u64,
     pub(super) compiler: Compiler,
+    /// Where pictures go, and what caches hold, which tells cases apart.
+    pub(super) pictures: Option<(PictureFolder, Cache)>,
 }
 
 impl Catalogue {
@@ -28,11 +31,28 @@ impl Catalogue {
     /// Where the GLSL compiler can't start.
     pub(super) fn new(device: &DeviceInfo, queue: Option<u32>, preset: Preset, seed: u64) -> Result<Self, Failure> {
         let compiler = Compiler::new(Library::embedded()).map_err(|error| Failure::new(Status::Error, error.to_string()))?;
-        Ok(Self { device: device.clone(), queue, preset, seed, compiler })
+        Ok(Self { device: device.clone(), queue, preset, seed, compiler, pictures: None })
     }
 
     fn setting(&self) -> Setting<'_> {
         Setting { device: &self.device, queue: self.queue, preset: self.preset, seed: self.seed }
+    }
+
+    /// Writes what there is to be seen in a case's outputs, right or wrong.
+    ///
+    /// # Errors
+    /// Where a file can't be written.
+    fn show(&self, case: &Case, experiment: &dyn Experiment, outputs: &[Vec<u8>]) -> Result<(), Failure> {
+        let Some((folder, cache)) = &self.pictures else { return Ok(()) };
+        let axes = experiment.axes_of(&case.variant, &self.setting());
+        let case_id = case_id(&case.experiment, &case.variant, &axes, &case.point, *cache);
+        for picture in &case.pictures {
+            let bytes = case.check.outputs().iter().zip(outputs).find(|(resource, _)| **resource == picture.resource);
+            let Some(((_, bytes), resource)) = bytes.zip(case.resources.get(picture.resource)) else { continue };
+            let written = folder.write([&case.experiment, &case.variant, &case_id], &resource.name, picture, bytes);
+            written.map_err(|error| Failure::new(Status::Error, error.to_string()))?;
+        }
+        Ok(())
     }
 
     /// The cases that measuring itself needs. `evict_bytes` asks for cold mode.
@@ -73,6 +93,7 @@ impl CaseSource for Catalogue {
         let experiment = experiments::find(&case.experiment).ok_or_else(|| unknown(&case.experiment))?;
         let built = experiment.build(&Config::new(&case.variant, &case.point, &self.setting()));
         let built = built.map_err(|skip| Failure::new(Status::Error, skip.reason))?;
+        self.show(case, experiment, &outputs.bytes)?;
         Ok(built.check(&outputs.bytes))
     }
 

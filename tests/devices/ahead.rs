@@ -33,6 +33,7 @@ fn race(host: &Host, device: &DeviceInfo, compile_threads: usize, blocks: &[&[Ca
         seed: 1,
         preset: Preset::Quick,
         evict_bytes: None,
+        dump: None,
         warm_up: Duration::from_millis(10),
         max_time,
         deadline: None,

@@ -108,6 +108,7 @@ static CONVERSATION: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         seed: 1,
         preset: Preset::Quick,
         evict_bytes: None,
+        dump: None,
         warm_up: Duration::from_millis(1),
         max_time: Duration::from_millis(1),
         deadline: None,

@@ -15,6 +15,7 @@ mod confirm;
 mod confirmed;
 mod coverage;
 mod data;
+mod dump;
 mod flags;
 mod fuzz;
 mod golden;

@@ -64,6 +64,11 @@ pub struct Run {
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
     pub isa: Option<PathBuf>,
 
+    /// Write what cases leave behind that people can look at, such as the picture of algo/raytrace, right or wrong, to a PNG file of
+    /// the case in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    pub dump: Option<PathBuf>,
+
     /// Deal each case's rounds over so many processes per device: part of the error lies between processes, and from three on
     /// the interval holds it (default: 1 with the preset quick, 6 with study, else 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), conflicts_with = "no_isolate")]

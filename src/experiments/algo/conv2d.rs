@@ -178,11 +178,13 @@ impl Experiment for Conv2d {
         let case = if config.choice("data") == WHOLE {
             let target = case.output("target", layer.expected(whole));
             run(&mut case, ["source", "weights"], whole, target);
+            layer.show(&mut case, target)?;
             if layer.is_large() { case.holds(INVARIANT, move |left| layer.check(whole, left.of(target))) } else { case }
         } else {
             let full = layer.full(config.seed());
             let target = case.output("target", layer.expected_full(full));
             run(&mut case, ["source", "weights"], full, target);
+            layer.show(&mut case, target)?;
             let exact = case.output("whole target", layer.expected(whole));
             case.reset(|case| run(case, ["whole source", "whole weights"], whole, exact));
             case.holds(NEAR, move |left| {

@@ -67,15 +67,15 @@ impl Experiment for NBody {
     fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let (sizes, items, unrolls) = match setting.preset {
             Preset::Quick => {
-                (vec![setting.by_class(size_up_to(64, setting), size_up_to(128, setting))], vec![4_u64], vec![8_u64])
+                (vec![setting.by_class(size_up_to(64, setting), size_up_to(256, setting))], vec![2_u64], vec![8_u64])
             }
-            Preset::Default => (setting.by_class(vec![16, 64], vec![64, 128, 256, 512]), vec![4], vec![8]),
+            Preset::Default => (setting.by_class(vec![16, 64], vec![64, 128, 256, 512]), vec![2, 8], vec![8]),
             Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![2, 4, 8], vec![1, 4, 8, 16]),
         };
         let items: Vec<u64> = if is_blocked(variant) { items } else { vec![1] };
         // The second one is a prime number: nothing divides it.
         let counts = match setting.preset {
-            Preset::Quick => vec![setting.by_class(1_u64 << 9, 1 << 16)],
+            Preset::Quick => vec![setting.by_class(1_u64 << 9, 1 << 18)],
             _ => setting.by_class(vec![1 << 11, 1009], vec![1 << 18, 100_003]),
         };
         vec![

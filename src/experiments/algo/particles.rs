@@ -47,7 +47,7 @@ impl Experiment for Particles {
     }
 
     fn quick_variants(&self) -> &[&str] {
-        &["integrate", "branch_divergent"]
+        &["integrate", "gather"]
     }
 
     fn base_variant(&self) -> Option<&str> {
@@ -60,10 +60,11 @@ impl Experiment for Particles {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let usual = usual_size(setting);
-        let few = setting.by_class(1_u64, 2);
         let (sizes, unrolls, steps) = match setting.preset {
-            Preset::Quick => (vec![usual], vec![few], vec![1_u64]),
-            Preset::Default => (setting.by_class(vec![16, 64, 256], vec![64, 256, 1024]), vec![few], vec![1, 64]),
+            Preset::Quick => (vec![usual], vec![1_u64], vec![1_u64]),
+            Preset::Default => {
+                (setting.by_class(vec![16, 64, 256], vec![64, 256, 1024]), vec![1], vec![1, setting.by_class(64, 1024)])
+            }
             Preset::Thorough => (vec![1, 32, 48, 64, 128, 256, 512, 1024], vec![1, 2, 4, 8], vec![1, 16, 64, 256]),
         };
         // The second one is a prime number: nothing divides it.

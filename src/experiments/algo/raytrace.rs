@@ -8,7 +8,9 @@ use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Setting, size_to_require, u32_of};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Metric, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Work};
+use crate::model::{
+    Axis, AxisKind, Headline, Kernel, Metric, Preset, Scalar, Sequence, Shuffled, Skip, SubgroupClass, Texels, Work,
+};
 use crate::validate::Expected;
 use scene::{BALLS, CLUSTER, Scene};
 
@@ -42,7 +44,7 @@ impl Experiment for RayTrace {
     }
 
     fn quick_variants(&self) -> &[&str] {
-        &["naive", "packet"]
+        &["naive", "bounded"]
     }
 
     fn ladder(&self) -> Option<Ladder> {
@@ -50,8 +52,14 @@ impl Experiment for RayTrace {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        self.axes_of(LADDER.first, setting)
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let shapes: [Vec<u64>; 2] = match setting.preset {
-            Preset::Quick => setting.by_class([vec![4, 8], vec![4, 8]], [vec![4, 8, 16], vec![4, 8, 16]]),
+            // What shapes change, the best rung tells.
+            Preset::Quick if variant == LADDER.first => [vec![8], vec![8]],
+            Preset::Quick => [vec![4, 8], vec![4, 8]],
             Preset::Default => [vec![4, 8, 16], vec![4, 8, 16]],
             Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16]],
         };
@@ -86,6 +94,7 @@ impl Experiment for RayTrace {
         };
         let picture = case.output("picture", words(|pixel| pixel.colour));
         let hits = case.output("hits", words(|pixel| pixel.hit));
+        case.shows(picture, [size, size], Texels::Rgba8);
         let mut resources = vec![scene_buffer, picture, hits];
         if config.choice("rays") == "shuffled" {
             let order = Shuffled { seed: config.seed(), n: pixels, block: pixels };

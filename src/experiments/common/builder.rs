@@ -2,8 +2,8 @@
 
 use super::config::Config;
 use crate::model::{
-    Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Repeat, Resource, Sequence, Step,
-    Work,
+    Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
+    Sequence, Step, Texels, Work,
 };
 use crate::validate::{Expected, Output, Verdict};
 
@@ -287,6 +287,11 @@ impl<'a> CaseBuilder<'a> {
     }
 
     // ---- what else there is to say ----
+
+    /// An output is a picture of so many pixels.
+    pub fn shows(&mut self, output: Handle, [width, height]: [u32; 2], texels: Texels) {
+        self.case.pictures.push(Picture { resource: output.0, width, height, texels });
+    }
 
     /// Compares the outputs in a way of its own, where passes may leave more than one right result.
     #[must_use]

@@ -1,7 +1,7 @@
 //! `workgroup/tile2d`: which shape should a workgroup have over an image?
 
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, MOST_SIZE, Setting, powers_of_two};
-use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Work};
+use crate::model::{Axis, AxisKind, Headline, Kernel, Point, Preset, Repeatability, Scalar, Sequence, Skip, Texels, Work};
 use crate::validate::Expected;
 
 /// The experiment.
@@ -52,6 +52,7 @@ impl Experiment for Tile2d {
             case.input("source", pixels, source),
             case.output("target", Expected::words(pixels, move |i| gray(source.word(i)))),
         ];
+        case.shows(resources[1], [size, size], Texels::Rgba8);
         let by_column = config.choice("order") == "column";
         let kernel = Kernel::new("workgroup/tile2d.comp", [x, y, 1]).constant("BY_COLUMN", Scalar::Bool(by_column));
         // The image is square, so the grid is the same in both orders.

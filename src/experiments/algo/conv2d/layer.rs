@@ -5,8 +5,8 @@ use std::ops::Range;
 use half::f16;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::experiments::{Config, product};
-use crate::model::{Axis, AxisKind, Sequence, Skip};
+use crate::experiments::{CaseBuilder, Config, Handle, product, u32_of};
+use crate::model::{Axis, AxisKind, Sequence, Skip, Texels};
 use crate::validate::invariants::{self, Matrix};
 use crate::validate::{Expected, Mismatch, Near, Output, Position, Verdict};
 
@@ -166,6 +166,16 @@ impl Layer {
     /// What the result of whole numbers must hold.
     pub(super) fn expected(self, operands: Operands) -> Expected<'static> {
         Expected::floats_from(self.sums(), move || self.twin(operands))
+    }
+
+    /// The result as a picture: the first filter's numbers, image under image.
+    ///
+    /// # Errors
+    /// Where it is too large to have numbers of 32 bits.
+    pub(super) fn show(&self, case: &mut CaseBuilder, target: Handle) -> Result<(), Skip> {
+        let size = [u32_of(self.image_size)?, u32_of(product([self.image_size, self.images]))?];
+        case.shows(target, size, Texels::Floats { of: u32_of(self.filters)? });
+        Ok(())
     }
 
     /// Each of its elements: the sums, product by product.
