@@ -133,8 +133,9 @@ impl Experiment for Particles {
         if count % (local_size * unroll) != 0 || usual.invocations * unroll != count {
             return Err("bounds exclude some of the particles that the last workgroups would take");
         }
-        // A whole tile has a way of its own beside the one that checks.
-        Ok(vec![Traffic { uncounted: usual.total / usual.invocations, ..usual }])
+        // The steps touch no buffer, and a whole tile has a way of its own beside the one that checks.
+        let loops = vec![unroll, case.point.integer("steps")];
+        Ok(vec![Traffic { loops, uncounted: usual.total / usual.invocations, ..usual }])
     }
 }
 
