@@ -273,6 +273,11 @@ pub struct Merge {
     #[arg(long)]
     pub partial: bool,
 
+    /// Add the fastest workgroup that rows of algo/adaptive show for each algorithm and problem size to this tuning table, as
+    /// `tune --save-table` does
+    #[arg(long, value_name = "FILE")]
+    pub save_table: Option<PathBuf>,
+
     /// No remarks
     #[arg(short, long)]
     pub quiet: bool,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::args::Merge;
+use super::chosen;
 use super::outputs;
 use crate::analysis::{Purpose, Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
@@ -33,6 +34,10 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     }
     let form = Form { columns: &arguments.columns, is_anonymous: arguments.anonymous };
     let summary = write(&rows, targets, form)?;
+    if let Some(path) = &arguments.save_table {
+        let count = chosen::save(&rows, path)?;
+        progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.display()));
+    }
     progress.note(&format!("{summary} from {}", counted(arguments.files.len() as u64, "file")));
     Ok(EXIT_OK)
 }

@@ -4,6 +4,7 @@ mod args;
 mod card;
 mod cases;
 mod catalogue;
+mod chosen;
 mod compare;
 mod defines;
 mod device_run;

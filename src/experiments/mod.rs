@@ -278,9 +278,11 @@ pub mod peak {
 
 /// Experiments of the family `algo`.
 pub mod algo {
+    pub mod adaptive;
     pub mod argmax;
     pub mod compact;
     pub mod conv2d;
+    pub mod fixed_size;
     pub mod histogram;
     pub mod matmul;
     pub mod nbody;
@@ -324,10 +326,11 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d, particles, nbody, raytrace;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d, particles, nbody, raytrace, adaptive;
     }
     derivations {
         peak: summary, share;
+        algo: fixed_size;
     }
 }
 

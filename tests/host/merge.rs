@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 use csv::StringRecord;
 use lanescope::analysis::NEEDED;
 use lanescope::experiments::{CATALOGUE, Experiment, Setting};
-use lanescope::model::{DeviceInfo, Preset};
+use lanescope::model::{AxisValue, DeviceInfo, Preset};
 use lanescope::record::{COLUMNS, Record, SCHEMA_VERSION};
+use lanescope::tuning;
 
 use crate::support::{Folder, Ran, ran, rows, rows_of, succeeded};
 
@@ -766,4 +767,49 @@ fn rows_take_little_memory() {
 fn peak_kilobytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+// ---- tuning tables --------------------------------------------------------------------------------------------------------
+
+#[test]
+fn the_best_workgroups_go_into_a_tuning_table() {
+    let folder = Folder::new();
+    let [file, table] = ["rows.csv", "table.json"].map(|name| folder.path(name));
+    let sweep =
+        ["run", "-q", "algo/adaptive:transpose", "-d", "mock", "-a=n=256,4096", "-a=local_size_x=8,16", "-a=local_size_y=8"];
+    succeeded(&[&sweep[..], &["--max-time=1ms", "-o", file.to_str().unwrap()]].concat());
+    let saved = succeeded(&["merge", file.to_str().unwrap(), "--save-table", table.to_str().unwrap(), "--format=csv"]);
+    assert!(saved.err.contains("2 best workgroups in "), "{}", saved.err);
+    let found = tuning::Table::load(&table).unwrap();
+    let best: Vec<(u64, u64)> = [256, 4096]
+        .map(|n| {
+            let rows = rows_of(&file)
+                .into_iter()
+                .filter(|row| row.row_kind == "measured" && row.by_axis["n"] == AxisValue::Integer(n));
+            let best = rows.min_by(|a, b| a.time_ns.unwrap().total_cmp(&b.time_ns.unwrap())).unwrap();
+            let AxisValue::Integer(width) = best.by_axis["local_size_x"] else { panic!("{best:?}") };
+            (n, width)
+        })
+        .into();
+    let told: Vec<(u64, u64)> = found
+        .entries()
+        .map(|entry| {
+            assert_eq!(
+                (entry.kernel.name.as_str(), entry.configuration["local_size_y"].clone()),
+                ("algo/adaptive:transpose", 8_u64.into())
+            );
+            let AxisValue::Integer(width) = entry.configuration["local_size_x"] else { panic!("{entry:?}") };
+            (entry.size["n"], width)
+        })
+        .collect();
+    assert_eq!(told, best);
+}
+
+#[test]
+fn rows_of_others_make_no_tuning_table() {
+    let folder = Folder::new();
+    let [file, table] = ["rows.csv", "table.json"].map(|name| folder.path(name));
+    fs::write(&file, whole()).unwrap();
+    let Ran { code, err, .. } = ran(&["merge", file.to_str().unwrap(), "--save-table", table.to_str().unwrap(), "--partial"]);
+    assert!(code == Some(2) && err.contains("lanescope run algo/adaptive") && !table.exists(), "{err}");
 }

@@ -1,5 +1,7 @@
 //! Cases and their twins, put together part by part.
 
+use std::sync::Arc;
+
 use super::config::Config;
 use crate::model::{
     Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
@@ -84,6 +86,33 @@ impl<'a> Built<'a> {
     /// What each output must hold after one pass, in the order of the case's check.
     pub fn expected(&self) -> &[Expected<'a>] {
         &self.twin.expected
+    }
+
+    /// A case that another experiment has made, under another name: its twin is that one's, which `again` builds and hands out
+    /// whenever it is asked.
+    pub fn of_another(case: Case, again: Arc<dyn Fn(&mut dyn FnMut(&Built)) + Send + Sync + 'a>) -> Self {
+        let expected = |(place, resource): (usize, &usize)| {
+            let elements = case.resources.get(*resource).map_or(0, |resource| resource.bytes() / 4);
+            let again = Arc::clone(&again);
+            Expected::words_from(elements, move || {
+                let mut words = Vec::new();
+                again(&mut |built| words = Output { name: "", bytes: &built.expected()[place].bytes() }.words());
+                move |index| usize::try_from(index).ok().and_then(|index| words.get(index).copied()).unwrap_or(POISON)
+            })
+        };
+        let expected = case.check.outputs().iter().enumerate().map(expected).collect();
+        let others = Arc::clone(&again);
+        let check: OwnCheck = Box::new(move |left| {
+            let mut verdict = Ok(());
+            others(&mut |built| verdict = built.check(left.bytes));
+            verdict
+        });
+        let remark: Remark = Box::new(move |left| {
+            let mut remark = None;
+            again(&mut |built| remark = built.remark(left.bytes));
+            remark
+        });
+        Self { case, twin: Twin { expected, check: Some(check), remark: Some(remark) } }
     }
 
     /// Compares what a pass left in the outputs, in the order of the case's check, with what it must leave.

@@ -71,7 +71,7 @@ impl Ladder {
 }
 
 /// How many times as fast one row is as another.
-fn ratio(first: &Finished, best: &Finished) -> Figure {
+pub fn ratio(first: &Finished, best: &Finished) -> Figure {
     let (first_low, first_high) = first.rate_ends(1.0);
     let (best_low, best_high) = best.rate_ends(1.0);
     let is_known = first.interval.is_some() && best.interval.is_some();

@@ -1,0 +1,81 @@
+//! What rows of `algo/adaptive` found, as a tuning table: the fastest workgroup of each algorithm, problem size, device and driver.
+
+use std::collections::{BTreeMap, btree_map};
+use std::path::Path;
+
+use crate::analysis::Rows;
+use crate::error::Error;
+use crate::model::{AxisValue, Cache, Status};
+use crate::record::Record;
+use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
+
+/// The experiment whose rows tell it.
+const EXPERIMENT: &str = "algo/adaptive";
+
+/// Adds what rows found to a tuning table, and gives the number of entries.
+///
+/// # Errors
+/// Rows that tell nothing of it, and a table that can't be read or written.
+pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
+    let mut best: BTreeMap<[String; 4], TableEntry> = BTreeMap::new();
+    for row in rows.in_order() {
+        let record = row.packed.record();
+        let Some(entry) = entry(&record) else { continue };
+        let key = [record.device_uuid, record.driver_uuid, record.variant, format!("{:?}", entry.size)];
+        match best.entry(key) {
+            btree_map::Entry::Vacant(place) => {
+                place.insert(entry);
+            }
+            btree_map::Entry::Occupied(mut place) if entry.time_ns < place.get().time_ns => {
+                place.insert(entry);
+            }
+            btree_map::Entry::Occupied(_) => {}
+        }
+    }
+    if best.is_empty() {
+        let message = format!(
+            "{}: the files have no row of {EXPERIMENT} to take into a tuning table, with a time and what identifies its device: \
+             measure some by `lanescope run {EXPERIMENT} -o rows.csv`",
+            path.display()
+        );
+        return Err(Error::Usage(message).into());
+    }
+    let count = best.len();
+    let mut table = Table::default();
+    best.into_values().for_each(|entry| drop(table.insert(entry)));
+    table.save(path)?;
+    Ok(count)
+}
+
+/// What a row tells; nothing where it is of something else, has no time to be trusted, or lacks columns.
+fn entry(row: &Record) -> Option<TableEntry> {
+    let is_told = row.experiment == EXPERIMENT
+        && !row.is_derived()
+        && Status::named(&row.status) == Some(Status::Ok)
+        && row.cache == Cache::Warm.as_str()
+        && !row.quality_flags.split(';').any(|flag| flag == "implausible");
+    let axis = |name: &str| match row.by_axis.get(name) {
+        Some(AxisValue::Integer(number)) => Some(*number),
+        _ => None,
+    };
+    let sides = ["local_size_x", "local_size_y"].map(|name| axis(name).map(|size| (name.to_owned(), size.into())));
+    let [Some(width), Some(height)] = sides else { return None };
+    let id = |id: Option<u64>| u32::try_from(id?).ok();
+    is_told.then_some(TableEntry {
+        kernel: KernelId { name: format!("{EXPERIMENT}:{}", row.variant), hash: row.source_hash.clone() },
+        device: DeviceId {
+            name: row.device_name.clone(),
+            vendor_id: id(row.vendor_id)?,
+            device_id: id(row.device_id)?,
+            uuid: row.device_uuid.parse().ok()?,
+        },
+        driver: DriverId { id: row.driver_id.clone(), name: row.driver_name.clone(), info: row.driver_info.clone() },
+        size: BTreeMap::from([("n".to_owned(), axis("n")?)]),
+        configuration: BTreeMap::from([width, height]),
+        time_ns: row.time_ns?,
+        ci_low_ns: row.ci_low_ns.or(row.time_ns)?,
+        ci_high_ns: row.ci_high_ns.or(row.time_ns)?,
+        when: humantime::parse_rfc3339(&row.written_at).ok()?,
+        tool_version: row.tool_version.clone(),
+    })
+}

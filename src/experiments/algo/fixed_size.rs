@@ -1,0 +1,256 @@
+//! `algo/fixed_size`: what does one workgroup size lose, where a program could choose the best one for each size of its problem?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::adaptive;
+use crate::experiments::Derivation;
+use crate::experiments::common::ladder::ratio;
+use crate::model::{Cache, Derived, Figure, Finished, Point, Untold};
+use crate::units;
+
+/// The derivation.
+pub const DERIVATION: &dyn Derivation = &FixedSize;
+
+const NAME: &str = "algo/fixed_size";
+const ASKED_BY: &str = "algo/adaptive";
+const BINDS: &str = "dispatch/pipeline_bind";
+
+struct FixedSize;
+
+impl Derivation for FixedSize {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn asked_by(&self) -> &'static str {
+        ASKED_BY
+    }
+
+    fn sources(&self) -> BTreeSet<&'static str> {
+        [ASKED_BY, BINDS].into()
+    }
+
+    fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
+        let of = |experiment: &str| rows.get(experiment).copied().unwrap_or_default();
+        adaptive::NAMES.into_iter().flat_map(|name| told(name, of(ASKED_BY), of(BINDS))).collect()
+    }
+}
+
+/// Width and height of a workgroup.
+type Shape = (u64, u64);
+
+/// A problem size, the best row there, that of the fixed shape, and how many times as long that takes.
+type Loss<'r> = (u64, &'r Finished, &'r Finished, Figure);
+
+/// Rows of an algorithm by problem size and shape.
+type Sweep<'r> = BTreeMap<u64, BTreeMap<Shape, &'r Finished>>;
+
+/// What the rows of an algorithm tell, each with the flags of the rows that it follows from.
+fn told(name: &'static str, rows: &[Finished], binds: &[Finished]) -> Vec<(Derived, BTreeSet<String>)> {
+    let mut sweep = Sweep::new();
+    for row in rows.iter().filter(|row| row.variant == name && row.cache == Cache::Warm) {
+        let [x, y, n] = ["local_size_x", "local_size_y", "n"].map(|axis| row.point.integer(axis));
+        sweep.entry(n).or_default().insert((x, y), row);
+    }
+    if sweep.is_empty() {
+        return Vec::new();
+    }
+    let row = |point, metric, unit, figure, note| Derived {
+        experiment: NAME,
+        variant: name,
+        point,
+        metric,
+        unit,
+        better: if unit.is_empty() { "" } else { "lower" },
+        figure,
+        note,
+    };
+    let Some(fixed) = fixed(&sweep).filter(|_| sweep.len() > 1) else {
+        let reason = "it takes two shapes of workgroups or more, each at two sizes or more".to_owned();
+        return vec![(
+            row(Point::default(), "worst_loss", "ratio", Err(Untold::TooFew(reason)), String::new()),
+            BTreeSet::new(),
+        )];
+    };
+    let flags: BTreeSet<String> = sweep.values().flat_map(|rows| rows.values()).flat_map(|row| row.flags.clone()).collect();
+    let losses: Vec<Loss> = sweep
+        .iter()
+        .map(|(n, rows)| {
+            let (best, fixed) = (best(rows), rows[&fixed]);
+            (*n, best, fixed, ratio(fixed, best))
+        })
+        .collect();
+    let mut all: Vec<(Derived, BTreeSet<String>)> = Vec::new();
+    for (n, best, fixed, loss) in &losses {
+        let flags = best.flags.iter().chain(&fixed.flags).cloned().collect();
+        let note = format!("best {}, fixed {}", timed(best), timed(fixed));
+        all.push((row(Point::new([("n".into(), (*n).into())]), "loss", "ratio", Ok(*loss), note), flags));
+    }
+    let shown = shown(fixed);
+    if let Some((n, .., worst)) = losses.iter().max_by(|a, b| a.3.value.total_cmp(&b.3.value)) {
+        let note = format!("{shown} at all sizes loses most at n={n}");
+        all.push((row(Point::default(), "worst_loss", "ratio", Ok(*worst), note), flags.clone()));
+    }
+    let note = format!("{shown} at all sizes, the best in the geometric mean");
+    all.push((row(Point::default(), "mean_loss", "ratio", Ok(mean(losses.iter().map(|loss| loss.3))), note), flags.clone()));
+    let changes = changes(&sweep);
+    let listed: Vec<String> = changes.iter().map(|(n, shape)| format!("{} from n={n}", self::shown(*shape))).collect();
+    #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
+    let count = Figure { value: (changes.len() - 1) as f64, interval: None };
+    let note = format!("{}; a change is one whose intervals don't overlap", listed.join(", "));
+    all.push((row(Point::default(), "changes", "", Ok(count), note), flags.clone()));
+    let cost = cost(binds);
+    let note = cost.as_ref().map_or_else(|_| String::new(), |cost| where_it_pays(cost.value, &losses));
+    all.push((row(Point::default(), "choosing_cost", "ns", cost, note), flags));
+    all
+}
+
+/// At which sizes choosing gains more than it costs.
+fn where_it_pays(cost: f64, losses: &[Loss]) -> String {
+    let pays = losses.iter().filter(|(_, best, fixed, _)| fixed.time - best.time > cost.max(0.0));
+    let pays: Vec<String> = pays.map(|(n, ..)| n.to_string()).collect();
+    let pays = if pays.is_empty() { "at no size".to_owned() } else { format!("at n={}", pays.join(", ")) };
+    format!("of binding another pipeline before a pass: choosing gains more {pays}")
+}
+
+/// The shape that loses least against the best one at each size, in the geometric mean: of those that were measured at all sizes.
+fn fixed(sweep: &Sweep) -> Option<Shape> {
+    let everywhere = |shape: &&Shape| sweep.values().all(|rows| rows.contains_key(*shape));
+    let candidates: Vec<Shape> = sweep.values().next()?.keys().filter(everywhere).copied().collect();
+    let loss = |shape: &Shape| sweep.values().map(|rows| (rows[shape].time / best(rows).time).ln()).sum::<f64>();
+    (candidates.len() > 1).then(|| candidates.iter().copied().min_by(|a, b| loss(a).total_cmp(&loss(b))))?
+}
+
+/// The fastest of them. There is one at least.
+fn best<'r>(rows: &BTreeMap<Shape, &'r Finished>) -> &'r Finished {
+    let mut rows = rows.values().copied();
+    let first = rows.next().unwrap_or_else(|| unreachable!("a size has rows"));
+    rows.fold(first, |best, row| if row.time < best.time { row } else { best })
+}
+
+/// From which size on which shape is the best: another one where it is surely faster than the one before.
+fn changes(sweep: &Sweep) -> Vec<(u64, Shape)> {
+    let mut changes: Vec<(u64, Shape)> = Vec::new();
+    for (n, rows) in sweep {
+        let best = best(rows);
+        let is_surely_faster = |other: &Finished| match (best.interval, other.interval) {
+            (Some((_, high)), Some((low, _))) => high < low,
+            _ => best.time < other.time,
+        };
+        let before = changes.last().and_then(|(_, shape)| rows.get(shape));
+        if before.is_none_or(|before| is_surely_faster(before)) {
+            changes.push((*n, shape(best)));
+        }
+    }
+    changes
+}
+
+/// What binding another pipeline costs, ns, from the rows of the device's side.
+fn cost(binds: &[Finished]) -> Result<Figure, Untold> {
+    let of = |binds_of: &str| {
+        binds.iter().find(|row| {
+            row.cache == Cache::Warm && row.point.choice("binds") == binds_of && row.point.choice("side") == "device"
+        })
+    };
+    let (Some(once), Some(alternate)) = (of("once"), of("alternate")) else {
+        return Err(Untold::TooFew(format!("no rows of binds=once and binds=alternate: run {BINDS} as well")));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "commands are few")]
+    let commands = alternate.point.integer("commands") as f64;
+    let ends = once.interval.zip(alternate.interval);
+    Ok(Figure {
+        value: (alternate.time - once.time) / commands,
+        interval: ends.map(|(once, alternate)| ((alternate.0 - once.1) / commands, (alternate.1 - once.0) / commands)),
+    })
+}
+
+/// The geometric mean.
+fn mean(figures: impl Iterator<Item = Figure> + Clone) -> Figure {
+    #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
+    let of = |values: Vec<f64>| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len().max(1) as f64).exp();
+    let ends: Option<Vec<(f64, f64)>> = figures.clone().map(|figure| figure.interval).collect();
+    let interval =
+        ends.map(|ends| (of(ends.iter().map(|ends| ends.0).collect()), of(ends.iter().map(|ends| ends.1).collect())));
+    Figure { value: of(figures.map(|figure| figure.value).collect()), interval }
+}
+
+fn shape(row: &Finished) -> Shape {
+    (row.point.integer("local_size_x"), row.point.integer("local_size_y"))
+}
+
+fn shown((x, y): Shape) -> String {
+    if y == 1 { x.to_string() } else { format!("{x}x{y}") }
+}
+
+fn timed(row: &Finished) -> String {
+    format!("{} ({})", shown(shape(row)), units::time(row.time, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two shapes at three sizes: the small one is the best first, then the large one, by far.
+    fn rows() -> Vec<Finished> {
+        let times = [(4, 256, 10.0), (8, 256, 12.0), (4, 1024, 30.0), (8, 1024, 29.9), (4, 4096, 100.0), (8, 4096, 50.0)];
+        let row = |(size, n, time): (u64, u64, f64)| Finished {
+            variant: "transpose".to_owned(),
+            point: Point::new([("local_size_x", size), ("local_size_y", size), ("n", n)].map(|(a, v)| (a.into(), v.into()))),
+            case_id: format!("c{size}{n}"),
+            time,
+            interval: Some((time - 0.5, time + 0.5)),
+            flags: if n == 1024 { vec!["noisy".to_owned()] } else { Vec::new() },
+            ..Finished::default()
+        };
+        times.map(row).into()
+    }
+
+    fn binds() -> Vec<Finished> {
+        let row = |(binds, time): (&'static str, f64)| Finished {
+            point: Point::new([
+                ("binds".into(), binds.into()),
+                ("side".into(), "device".into()),
+                ("commands".into(), 64_u64.into()),
+            ]),
+            time,
+            interval: Some((time, time)),
+            ..Finished::default()
+        };
+        [("once", 64.0), ("alternate", 256.0)].map(row).into()
+    }
+
+    fn figure(told: &[(Derived, BTreeSet<String>)], metric: &str, n: Option<u64>) -> (f64, String, BTreeSet<String>) {
+        let is_it =
+            |row: &&(Derived, BTreeSet<String>)| row.0.metric == metric && n.is_none_or(|n| row.0.point.integer("n") == n);
+        let (row, flags) = told.iter().find(is_it).expect("it is told");
+        (row.figure.as_ref().expect("a figure").value, row.note.clone(), flags.clone())
+    }
+
+    #[test]
+    fn one_size_loses_where_another_is_better() {
+        let told = told("transpose", &rows(), &binds());
+        let (loss, note, flags) = figure(&told, "loss", Some(256));
+        assert_eq!((loss, note.as_str(), flags.len()), (1.2, "best 4x4 (10.0 ns), fixed 8x8 (12.0 ns)", 0));
+        assert_eq!(figure(&told, "loss", Some(4096)).0, 1.0);
+        assert_eq!(figure(&told, "worst_loss", None).0, 1.2);
+        assert!((figure(&told, "mean_loss", None).0 - 1.2_f64.cbrt()).abs() < 1e-9);
+        // At 1024 the intervals overlap.
+        let (changes, note, flags) = figure(&told, "changes", None);
+        assert!(changes == 1.0 && note.starts_with("4x4 from n=256, 8x8 from n=4096;"), "{note}");
+        assert!(flags.contains("noisy"));
+        // 3 ns are more than what is gained anywhere.
+        let (cost, note, _) = figure(&told, "choosing_cost", None);
+        assert!(cost == 3.0 && note.ends_with("more at no size"), "{cost} {note}");
+    }
+
+    #[test]
+    fn what_is_lacking_is_said() {
+        let (all, few) = (rows(), &rows()[..2]);
+        let lacking = |told: &[(Derived, BTreeSet<String>)]| {
+            told.iter().filter_map(|(row, _)| row.lacking().map(ToOwned::to_owned)).collect::<Vec<_>>()
+        };
+        assert!(lacking(&told("transpose", few, &[]))[0].contains("two sizes"));
+        assert!(lacking(&told("transpose", &all, &[]))[0].contains("run dispatch/pipeline_bind as well"));
+        assert!(told("reduce", &all, &[]).is_empty());
+    }
+}
