@@ -44,6 +44,9 @@ type OwnCheck<'a> = Box<dyn Fn(&Left) -> Verdict + 'a>;
 /// What there is to say of outputs that are right.
 type Remark<'a> = Box<dyn Fn(&Left) -> Option<String> + 'a>;
 
+/// Builds a case, and hands it out.
+pub type Lender<'a> = Arc<dyn Fn(&mut dyn FnMut(&Built)) + Send + Sync + 'a>;
+
 /// What each output must hold after a pass, and how that is compared where it isn't element by element.
 #[derive(Default)]
 struct Twin<'a> {
@@ -90,7 +93,7 @@ impl<'a> Built<'a> {
 
     /// A case that another experiment has made, under another name: its twin is that one's, which `again` builds and hands out
     /// whenever it is asked.
-    pub fn of_another(case: Case, again: Arc<dyn Fn(&mut dyn FnMut(&Built)) + Send + Sync + 'a>) -> Self {
+    pub fn of_another(case: Case, again: Lender<'a>) -> Self {
         let expected = |(place, resource): (usize, &usize)| {
             let elements = case.resources.get(*resource).map_or(0, |resource| resource.bytes() / 4);
             let again = Arc::clone(&again);
