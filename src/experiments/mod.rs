@@ -280,6 +280,7 @@ pub mod peak {
 pub mod algo {
     pub mod adaptive;
     pub mod argmax;
+    pub mod blur;
     pub mod compact;
     pub mod conv2d;
     pub mod fixed_size;
@@ -326,7 +327,7 @@ catalogue! {
         sync: barrier, atomic, false_sharing;
         dispatch: empty, pipeline_barrier, event, timestamp, push_constant, descriptor_bind, pipeline_bind, indirect, submit, fence, timeline;
         peak: arith, latency, dot, roofline, coopmat, coopmat_workgroup;
-        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d, particles, nbody, raytrace, adaptive;
+        algo: transpose, reduce, argmax, scan, compact, histogram, sort, matmul, conv2d, particles, nbody, raytrace, blur, adaptive;
     }
     derivations {
         peak: summary, share;

@@ -136,7 +136,7 @@ fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
         Shape::Texels { format, count, role } => {
             at_most(&format!("the elements of `{name}`"), count, device.limits.texel_buffer_elements)?;
             storage_format(name, format, role, device)?;
-            supports(name, format, role.of_texels(), device)
+            role.of_texels().iter().try_for_each(|usage| supports(name, format, *usage, device))
         }
         Shape::Image { format, dimension, extent, role } => {
             match dimension.beyond(extent, &device.limits) {
@@ -144,7 +144,7 @@ fn shape(name: &str, shape: Shape, device: &DeviceInfo) -> Checked {
                 None => image(name, dimension, extent, device)?,
             }
             storage_format(name, format, role, device)?;
-            supports(name, format, role.of_image(), device)
+            role.of_image().iter().try_for_each(|usage| supports(name, format, *usage, device))
         }
         Shape::Buffer { .. } | Shape::Sampler(_) | Shape::HostMemory { .. } => Ok(()),
     }
@@ -155,7 +155,7 @@ fn supports(name: &str, format: Format, usage: FormatUse, device: &DeviceInfo) -
 }
 
 fn storage_format(name: &str, format: Format, role: ImageRole, device: &DeviceInfo) -> Checked {
-    let may = role == ImageRole::Sampled || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats);
+    let may = !role.is_storage() || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats);
     require(may, || format!("the format of `{name}` needs shaderStorageImageExtendedFormats"))
 }
 
@@ -348,8 +348,9 @@ fn buffer_bytes(resource: usize, prepared: &Prepared) -> Option<u64> {
 fn words(resource: usize, prepared: &Prepared) -> Option<(u64, bool)> {
     let resource = prepared.case.resources.get(resource)?;
     let is_buffer = match resource.shape {
-        Shape::Buffer { .. } | Shape::Texels { role: ImageRole::Storage, .. } => true,
-        Shape::Image { role: ImageRole::Storage, .. } => false,
+        Shape::Buffer { .. } => true,
+        Shape::Texels { role, .. } if role.is_storage() => true,
+        Shape::Image { role, .. } if role.is_storage() => false,
         _ => return None,
     };
     Some((resource.bytes().div_ceil(4), is_buffer))

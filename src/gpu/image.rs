@@ -69,11 +69,13 @@ impl Image {
         (dimension, extent): (Dimension, [u32; 3]),
         role: ImageRole,
     ) -> Result<Self, Error> {
-        let usage = vk::ImageUsageFlags::TRANSFER_DST
-            | match role {
-                ImageRole::Sampled => vk::ImageUsageFlags::SAMPLED,
-                ImageRole::Storage => vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC,
-            };
+        let mut usage = vk::ImageUsageFlags::TRANSFER_DST;
+        if role.is_sampled() {
+            usage |= vk::ImageUsageFlags::SAMPLED;
+        }
+        if role.is_storage() {
+            usage |= vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::TRANSFER_SRC;
+        }
         let (ty, view_type) = types(dimension);
         let [width, height, depth] = dimension.layer_extent(extent);
         let layers = dimension.layers(extent);
@@ -109,15 +111,12 @@ impl Image {
 
     /// The layout in which kernels use it, and in which those that they write stay.
     pub(super) fn layout(&self) -> vk::ImageLayout {
-        match self.role {
-            ImageRole::Sampled => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
-            ImageRole::Storage => vk::ImageLayout::GENERAL,
-        }
+        if self.is_storage() { vk::ImageLayout::GENERAL } else { vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL }
     }
 
     /// Whether it can be read back, and copied to after it was filled.
     pub(super) fn is_storage(&self) -> bool {
-        self.role == ImageRole::Storage
+        self.role.is_storage()
     }
 
     /// Bytes of its texels.

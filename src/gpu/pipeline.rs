@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 
-use crate::model::{self, ImageRole, PipelineStatistics, Shape, Status};
+use crate::model::{self, PipelineStatistics, Shape, Status};
 use crate::shader::{BindingInfo, BindingKind, Prepared, Specialized};
 
 use super::check;
@@ -137,15 +137,15 @@ fn placed(bound: &BoundSource<'_>) -> Result<Vec<Placed>, Error> {
 
 /// Whether a resource can stand at a descriptor.
 fn takes(kind: BindingKind, resource: &model::Resource) -> bool {
-    matches!(
-        (kind, resource.shape),
-        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. })
-            | (BindingKind::UniformTexelBuffer, Shape::Texels { role: ImageRole::Sampled, .. })
-            | (BindingKind::StorageTexelBuffer, Shape::Texels { role: ImageRole::Storage, .. })
-            | (BindingKind::SampledImage | BindingKind::CombinedImageSampler, Shape::Image { role: ImageRole::Sampled, .. })
-            | (BindingKind::StorageImage, Shape::Image { role: ImageRole::Storage, .. })
-            | (BindingKind::Sampler, Shape::Sampler(_))
-    )
+    match (kind, resource.shape) {
+        (BindingKind::StorageBuffer | BindingKind::UniformBuffer, Shape::Buffer { .. }) => true,
+        (BindingKind::UniformTexelBuffer, Shape::Texels { role, .. }) => role.is_sampled(),
+        (BindingKind::StorageTexelBuffer, Shape::Texels { role, .. }) => role.is_storage(),
+        (BindingKind::SampledImage | BindingKind::CombinedImageSampler, Shape::Image { role, .. }) => role.is_sampled(),
+        (BindingKind::StorageImage, Shape::Image { role, .. }) => role.is_storage(),
+        (BindingKind::Sampler, Shape::Sampler(_)) => true,
+        _ => false,
+    }
 }
 
 impl Compiled {

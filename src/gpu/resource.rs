@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 
-use crate::model::{Contents, DeviceInfo, ImageRole, Shape, Status};
+use crate::model::{Contents, DeviceInfo, Shape, Status};
 
 use super::error::{Context, Error};
 use super::format;
@@ -56,11 +56,13 @@ impl Resource {
                 Ok(Self::Buffer(buffer))
             }
             Shape::Texels { format, role, .. } => {
-                let usage = vk::BufferUsageFlags::TRANSFER_DST
-                    | match role {
-                        ImageRole::Sampled => vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
-                        ImageRole::Storage => vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC,
-                    };
+                let mut usage = vk::BufferUsageFlags::TRANSFER_DST;
+                if role.is_sampled() {
+                    usage |= vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER;
+                }
+                if role.is_storage() {
+                    usage |= vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC;
+                }
                 let bytes = model.bytes();
                 let whole_words = bytes.next_multiple_of(4);
                 let buffer = Buffer::new(logical, name, whole_words, usage, MemoryLocation::GpuOnly)?;

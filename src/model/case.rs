@@ -212,7 +212,7 @@ impl Case {
             let alone = kernel.bindings.iter().any(|binding| is_so(binding.resource));
             let is_sampled = move |binding: &&Binding| binding.sampler.map_or(alone, is_so);
             let images = kernel.bindings.iter().filter(is_sampled).map(|binding| binding.resource);
-            images.filter(move |image| matches!(shape(*image), Some(Shape::Image { role: ImageRole::Sampled, .. })))
+            images.filter(move |image| matches!(shape(*image), Some(Shape::Image { role, .. }) if role.is_sampled()))
         })
     }
 

@@ -103,22 +103,36 @@ pub enum ImageRole {
     Sampled,
     /// They read it as a storage image, and write it.
     Storage,
+    /// They write it as a storage image, and read it through the texture units as well: what one kernel leaves for another to sample.
+    StorageAndSampled,
 }
 
 impl ImageRole {
+    /// Whether they read it through the texture units.
+    pub fn is_sampled(self) -> bool {
+        matches!(self, Self::Sampled | Self::StorageAndSampled)
+    }
+
+    /// Whether they write it as a storage image.
+    pub fn is_storage(self) -> bool {
+        matches!(self, Self::Storage | Self::StorageAndSampled)
+    }
+
     /// What a format of an image must be usable for.
-    pub fn of_image(self) -> FormatUse {
+    pub fn of_image(self) -> &'static [FormatUse] {
         match self {
-            Self::Sampled => FormatUse::Sampled,
-            Self::Storage => FormatUse::Storage,
+            Self::Sampled => &[FormatUse::Sampled],
+            Self::Storage => &[FormatUse::Storage],
+            Self::StorageAndSampled => &[FormatUse::Storage, FormatUse::Sampled],
         }
     }
 
     /// The same of a texel buffer.
-    pub fn of_texels(self) -> FormatUse {
+    pub fn of_texels(self) -> &'static [FormatUse] {
         match self {
-            Self::Sampled => FormatUse::UniformTexels,
-            Self::Storage => FormatUse::StorageTexels,
+            Self::Sampled => &[FormatUse::UniformTexels],
+            Self::Storage => &[FormatUse::StorageTexels],
+            Self::StorageAndSampled => &[FormatUse::StorageTexels, FormatUse::UniformTexels],
         }
     }
 }

@@ -84,6 +84,14 @@ pub enum Sequence {
     },
     /// Chained nodes.
     Chain(Chain),
+    /// Texels of four bytes of a picture, line by line: squares of 32 texels with hard edges between them, under noise. Of each byte, the
+    /// upper two bits are the square's and all others are random.
+    Picture {
+        /// Selects the sequence.
+        seed: u64,
+        /// Texels of a line, at least one.
+        width: u32,
+    },
 }
 
 /// The indexes from 0 on, blockwise in seeded orders: a block of one leaves them as they are, one of all of them shuffles the whole.
@@ -177,6 +185,9 @@ impl Chain {
     }
 }
 
+/// Texels along a side of the squares of [`Sequence::Picture`].
+const PICTURE_SQUARE: u64 = 32;
+
 impl Sequence {
     /// The word at an index.
     #[expect(clippy::cast_possible_truncation, reason = "indexes of words are below 2^32, as is said where they are made")]
@@ -206,6 +217,11 @@ impl Sequence {
             }
             Self::Few { seed, distinct } => random(!seed, u64::from(random(seed, index) % distinct)),
             Self::Chain(chain) => chain.word(index).unwrap_or_else(|| u64::from(random(chain.seed, index))) as u32,
+            Self::Picture { seed, width } => {
+                let width = u64::from(width);
+                let square = (index / width / PICTURE_SQUARE) << 32 | (index % width / PICTURE_SQUARE);
+                random(!seed, square) & 0xC0C0_C0C0 | random(seed, index) & 0x3F3F_3F3F
+            }
         }
     }
 
@@ -362,6 +378,17 @@ mod tests {
         }
         let blocks = Shuffled { seed: 1, n: 128, block: 64 };
         assert!((0..64).any(|i| blocks.at(i) + 64 != blocks.at(i + 64)), "each block has an order of its own");
+    }
+
+    #[test]
+    fn a_picture_is_squares_under_noise() {
+        let picture = Sequence::Picture { seed: 1, width: 100 };
+        let upper = |x: u64, y: u64| picture.word(y * 100 + x) & 0xC0C0_C0C0;
+        assert!((0..32).all(|at| upper(at, 31 - at) == upper(0, 0)));
+        let squares: std::collections::BTreeSet<u32> = (0..16).map(|at| upper(at % 4 * 32, at / 4 * 32)).collect();
+        assert!(squares.len() > 12, "{squares:?}");
+        let (any, all) = (0..100).fold((0, u32::MAX), |(any, all), at| (any | picture.word(at), all & picture.word(at)));
+        assert_eq!((any & 0x3F3F_3F3F, all & 0x3F3F_3F3F), (0x3F3F_3F3F, 0));
     }
 
     #[test]

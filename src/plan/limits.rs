@@ -40,7 +40,7 @@ fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip>
         Shape::Texels { format, count, role } => {
             at_most("maxTexelBufferElements", count.into(), limits.texel_buffer_elements.into())?;
             storage_format(format, role, device)?;
-            supports(device, format, role.of_texels())?;
+            role.of_texels().iter().try_for_each(|usage| supports(device, format, *usage))?;
         }
         Shape::Image { format, dimension, extent, role } => {
             if let Some((limit, most, asked)) = dimension.beyond(extent, limits) {
@@ -50,7 +50,7 @@ fn resource_limits(resource: &Resource, device: &DeviceInfo) -> Result<(), Skip>
                 return Err(Skip::new("imageCubeArray is missing, which arrays of cubes need"));
             }
             storage_format(format, role, device)?;
-            supports(device, format, role.of_image())?;
+            role.of_image().iter().try_for_each(|usage| supports(device, format, *usage))?;
         }
         Shape::Sampler(_) | Shape::HostMemory { .. } => {}
     }
@@ -71,7 +71,7 @@ fn supports(device: &DeviceInfo, format: Format, usage: FormatUse) -> Result<(),
 }
 
 fn storage_format(format: Format, role: ImageRole, device: &DeviceInfo) -> Result<(), Skip> {
-    if role == ImageRole::Sampled || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats) {
+    if !role.is_storage() || !format.is_extended() || device.has(Feature::StorageImageExtendedFormats) {
         return Ok(());
     }
     let format = format.as_str();

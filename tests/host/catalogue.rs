@@ -133,6 +133,10 @@ fn kinds(shape: Shape) -> &'static [BindingKind] {
         Shape::Texels { role: ImageRole::Storage, .. } => &[BindingKind::StorageTexelBuffer],
         Shape::Image { role: ImageRole::Sampled, .. } => &[BindingKind::SampledImage],
         Shape::Image { role: ImageRole::Storage, .. } => &[BindingKind::StorageImage],
+        Shape::Texels { role: ImageRole::StorageAndSampled, .. } => {
+            &[BindingKind::UniformTexelBuffer, BindingKind::StorageTexelBuffer]
+        }
+        Shape::Image { role: ImageRole::StorageAndSampled, .. } => &[BindingKind::SampledImage, BindingKind::StorageImage],
         Shape::Sampler { .. } => &[BindingKind::Sampler],
         Shape::HostMemory { .. } => &[],
     }
@@ -172,7 +176,7 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
 fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
     let is_extended = |resource: &Resource| match resource.shape {
         Shape::Image { format, role, .. } | Shape::Texels { format, role, .. } => {
-            role == ImageRole::Storage && format.is_extended()
+            role.is_storage() && format.is_extended()
         }
         _ => false,
     };
@@ -288,14 +292,19 @@ fn check_pushes_of(steps: &[Step], case: &Case, kernels: &[Specialized]) {
 }
 
 /// Before a checked pass every output is filled: with the poison where the pass overwrites it whole, else with what the pass
-/// starts from.
+/// starts from. An image is, by a copy of a buffer that was filled before.
 fn check_poison(case: &Case) {
     for output in case.check.outputs() {
+        let copied = case.reset.iter().position(|step| matches!(step, Step::Copy { to, .. } if to == output));
+        let (filled, before) = match copied.map(|at| (&case.reset[at], at)) {
+            Some((Step::Copy { from, .. }, at)) => (from, at),
+            _ => (output, case.reset.len()),
+        };
         let fills = |step: &Step| match step {
-            Step::Fill { resource, word } => resource == output && (case.repeat != Repeat::Overwrites || *word == POISON),
+            Step::Fill { resource, word } => resource == filled && (case.repeat != Repeat::Overwrites || *word == POISON),
             _ => false,
         };
-        assert!(case.reset.iter().any(fills), "{} {}: output {output} is not poisoned", case.experiment, case.point);
+        assert!(case.reset[..before].iter().any(fills), "{} {}: output {output} is not poisoned", case.experiment, case.point);
     }
 }
 

@@ -189,6 +189,21 @@ impl<'a> CaseBuilder<'a> {
         handle
     }
 
+    /// The same in a storage image, whose texels are whole words: it is filled by a copy of a buffer, since images can't be filled with
+    /// words.
+    pub fn output_image(&mut self, image: Resource, expected: Expected<'a>) -> Handle {
+        let poison = self.add(Resource::words("poison", image.bytes() / 4, Contents::Undefined));
+        let handle = self.add(image);
+        self.case.reset.extend([
+            Step::Fill { resource: poison.0, word: POISON },
+            Step::Barrier,
+            Step::Copy { from: poison.0, to: handle.0 },
+        ]);
+        self.outputs.push(handle.0);
+        self.twin.expected.push(expected);
+        handle
+    }
+
     /// A buffer of so many words that one kernel of a pass writes and a later one reads.
     pub fn scratch(&mut self, name: &'static str, words: u64) -> Handle {
         let handle = self.add(Resource::words(name, words, Contents::Undefined));

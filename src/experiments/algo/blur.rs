@@ -1,0 +1,250 @@
+//! `algo/blur`: how fast can a picture be blurred, and from which radius on do tiles in workgroup memory pay?
+
+mod filter;
+mod overtaking;
+mod twin;
+
+use std::sync::{Arc, LazyLock};
+
+use crate::experiments::common::ladder::Ladder;
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product};
+use crate::model::{
+    Axis, AxisKind, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Kernel, Metric, Moved, Point, Preset,
+    Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+};
+use crate::validate::Expected;
+use filter::Filter;
+use overtaking::TILING;
+use twin::Blurred;
+
+/// The experiment.
+pub const EXPERIMENT: &dyn Experiment = &Blur;
+
+/// What its variants gain.
+const LADDER: Ladder = Ladder {
+    experiment: "algo/blur",
+    first: "naive",
+    choices: &["local_size_x", "local_size_y", "items", "segment"],
+};
+
+/// How pixels around one are weighed.
+const FILTERS: &[&str] = &["gaussian", "box"];
+
+/// Variants that box filters are measured with by default: the first one, and those that such filters are about.
+const OF_BOXES: &[&str] = &["naive", "separable", "running"];
+
+/// The largest radius that the kernels have weights for.
+const MOST_RADIUS: u64 = 64;
+
+/// A larger picture would keep the twin busy for minutes, and fill its memory.
+const MOST_SIZE: u64 = 1 << 13;
+
+/// Steps of a running sum whose pixels are loaded together, as the shader has them.
+const STEPS: u64 = 4;
+
+/// Bytes of a pixel of the picture, and of one between two passes.
+const PIXEL: u64 = 4;
+const BETWEEN: u64 = 8;
+
+/// Pixels over time, in 10^9 per second; they are the items. Bytes are others in variants that leave something between two passes.
+const RATE: Headline = Headline { metric: Metric::Items, name: "pixels", unit: "Gpixels/s", better: "higher" };
+
+struct Blur;
+
+impl Experiment for Blur {
+    fn name(&self) -> &'static str {
+        LADDER.experiment
+    }
+
+    fn repeatability(&self, _: &Point) -> Repeatability {
+        Repeatability::Memory
+    }
+
+    fn variants(&self) -> &[&str] {
+        &["naive", "tiled", "separable", "filtered", "separable_tiled", "running"]
+    }
+
+    fn quick_variants(&self) -> &[&str] {
+        &["naive", "separable"]
+    }
+
+    fn ladder(&self) -> Option<Ladder> {
+        Some(LADDER)
+    }
+
+    fn derived(&self) -> &[&str] {
+        &[Ladder::NAME, TILING]
+    }
+
+    fn derive(&self, rows: &[Finished]) -> Vec<Derived> {
+        let mut told = LADDER.derive(rows);
+        told.extend(overtaking::derive(rows, LADDER.choices));
+        told
+    }
+
+    fn axes(&self, setting: &Setting) -> Vec<Axis> {
+        let [widths, heights]: [Vec<u64>; 2] = match setting.preset {
+            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![32], vec![8]]),
+            Preset::Default => setting.by_class([vec![8, 16], vec![4, 8]], [vec![8, 16, 32], vec![8, 16]]),
+            Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]],
+        };
+        let items: Vec<u64> = match setting.preset {
+            Preset::Quick => vec![setting.by_class(4, 8)],
+            Preset::Default => setting.by_class(vec![4], vec![4, 8]),
+            Preset::Thorough => vec![1, 2, 4, 8, 16],
+        };
+        let segments: Vec<u64> = match setting.preset {
+            Preset::Thorough => vec![16, 32, 64, 128, 256],
+            _ => setting.by_class(vec![32], vec![64, 128]),
+        };
+        let radii: Vec<u64> = match setting.preset {
+            Preset::Quick => vec![setting.by_class(2, 8)],
+            _ => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
+        };
+        let filters = if setting.preset == Preset::Quick { &FILTERS[..1] } else { FILTERS };
+        let sizes = match setting.preset {
+            Preset::Quick => vec![setting.by_class(32_u64, 4096)],
+            _ => setting.by_class(vec![64, 45], vec![4096, 1001]),
+        };
+        vec![
+            Axis::new("local_size_x", "width of a workgroup", AxisKind::AtLeast(1), widths),
+            Axis::new("local_size_y", "height of a workgroup", AxisKind::AtLeast(1), heights),
+            Axis::new("items", "pixels of an invocation", AxisKind::Numbers(&[1, 2, 4, 8, 16]), items),
+            Axis::new("segment", "pixels that a running sum goes over", AxisKind::AtLeast(STEPS), segments)
+                .multiple_of(STEPS)
+                .up_to(MOST_SIZE),
+            Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(1), radii).up_to(MOST_RADIUS),
+            Axis::new("filter", "how pixels around one are weighed", AxisKind::Choices(FILTERS), filters.iter().copied()),
+            Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
+                .up_to(MOST_SIZE)
+                .of_work(),
+        ]
+    }
+
+    fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
+        let mut axes = self.axes(setting);
+        for axis in &mut axes {
+            match axis.name.as_ref() {
+                "items" if !has_items(variant) => axis.defaults = vec![1_u64.into()],
+                "segment" if variant != "running" => axis.defaults.truncate(1),
+                "filter" if variant == "running" => axis.defaults = vec![FILTERS[1].into()],
+                "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&variant) => axis.defaults.truncate(1),
+                _ => {}
+            }
+        }
+        axes
+    }
+
+    fn build<'a>(&self, config: &Config<'a>) -> Result<Built<'a>, Skip> {
+        let size = config.u32("image_size");
+        let pixels = u64::from(size).pow(2);
+        let filter = Filter::new(config.choice("filter") == "box", config.u32("radius"));
+        if config.variant == "running" && config.choice("filter") != "box" {
+            return Err(Skip::new("filter=gaussian: the case needs weights that are all the same, as filter=box has them"));
+        }
+        let source = Sequence::Picture { seed: config.seed(), width: size };
+        let error = filter.error(config.variant, config.integer("segment"));
+        let twin = filter.clone();
+        let blurred: Arc<Seen> = Arc::new(LazyLock::new(Box::new(move || Blurred::of(source, size, &twin))));
+        let mut case = CaseBuilder::new(self.name(), config);
+        let weights = case.add(filter.resource());
+        let picture = Resource::new("source", image(Format::Rgba8Unorm, size, ImageRole::Sampled), Contents::Sequence(source));
+        let picture = case.add(picture);
+        let nearest = {
+            let blurred = Arc::clone(&blurred);
+            Expected::words_from(pixels, move || move |at| blurred.nearest(at))
+        };
+        let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
+        let target = case.output_image(target, nearest);
+        let bytes = if is_in_passes(config.variant) {
+            in_passes(&mut case, config, [weights, picture, target]);
+            2 * (PIXEL + BETWEEN)
+        } else {
+            let [across, down] = tile(config);
+            case.run(kernel(config), &[weights, picture, target], [size.div_ceil(across), size.div_ceil(down), 1], &[size]);
+            2 * PIXEL
+        };
+        let taps = filter.taps();
+        let iterations = taps * (taps + 1) + config.integer("segment");
+        let case = case.iterations(iterations).checked_by(move |left| blurred.compare(left.of(target), error));
+        let work = Work { bytes: Some(product([pixels, bytes])), items: Some(pixels), ..Work::default() };
+        Ok(case.build(work, RATE))
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        if case.variant != "naive" {
+            return Err("texels are fetched for a window, a halo or a sum that several pixels share");
+        }
+        // An iteration fetches a row.
+        let side = 2 * case.point.integer("radius") + 1;
+        let usual = Traffic::usual(case);
+        let counted = Moved { texels: 1, ..Moved::NONE };
+        Ok(vec![Traffic { counted, loops: vec![side], total: usual.invocations * side * side, ..usual }])
+    }
+}
+
+/// What the twin makes of the picture, once it is asked.
+type Seen = LazyLock<Blurred, Box<dyn FnOnce() -> Blurred + Send>>;
+
+/// Whether an invocation of a variant makes as many pixels as the axis says; else it makes one, or a segment.
+fn has_items(variant: &str) -> bool {
+    ["tiled", "separable", "separable_tiled"].contains(&variant)
+}
+
+/// Whether a variant leaves something between two passes.
+fn is_in_passes(variant: &str) -> bool {
+    ["separable", "filtered", "running"].contains(&variant)
+}
+
+/// Pixels that an invocation makes, along a column or a line.
+fn items(config: &Config) -> u32 {
+    match config.variant {
+        "running" => config.u32("segment"),
+        variant if has_items(variant) => config.u32("items"),
+        _ => 1,
+    }
+}
+
+/// Pixels of a workgroup, across its columns or lines and along them.
+fn tile(config: &Config) -> [u32; 2] {
+    [config.u32("local_size_x"), config.u32("local_size_y").saturating_mul(items(config))]
+}
+
+/// The variant's kernel.
+fn kernel(config: &Config) -> Kernel {
+    let source = match config.variant {
+        "naive" => "algo/blur_naive.comp",
+        "tiled" => "algo/blur_tiled.comp",
+        "separable" => "algo/blur_separable.comp",
+        "filtered" => "algo/blur_filtered.comp",
+        "separable_tiled" => "algo/blur_separable_tiled.comp",
+        _ => "algo/blur_running.comp",
+    };
+    let signed = |count: u32| Scalar::I32(i32::try_from(count).unwrap_or(i32::MAX));
+    Kernel::new(source, [config.u32("local_size_x"), config.u32("local_size_y"), 1])
+        .constant("RADIUS", signed(config.u32("radius")))
+        .constant("ITEMS", signed(items(config)))
+}
+
+/// A pass that blurs along rows, and one that blurs along columns what the first one left. In both, a workgroup has as many lines as it is
+/// wide.
+fn in_passes(case: &mut CaseBuilder, config: &Config, [weights, picture, target]: [Handle; 3]) {
+    let size = config.u32("image_size");
+    let between = image(Format::Rgba16Float, size, ImageRole::StorageAndSampled);
+    let between = case.add(Resource::new("between", between, Contents::Undefined));
+    let linear = (config.variant == "filtered").then(|| {
+        let sampling = Sampling { is_linear: true, ..Sampling::default() };
+        case.add(Resource::new("linear", Shape::Sampler(sampling), Contents::Undefined))
+    });
+    let with = |resources: [Handle; 3]| resources.into_iter().chain(linear).collect::<Vec<_>>();
+    let [across, along] = tile(config);
+    let groups = [size.div_ceil(across), size.div_ceil(along), 1];
+    case.run(kernel(config).define("ROWS", ""), &with([weights, picture, between]), groups, &[size]);
+    case.depend();
+    case.run(kernel(config), &with([weights, between, target]), groups, &[size]);
+}
+
+/// A square image.
+fn image(format: Format, size: u32, role: ImageRole) -> Shape {
+    Shape::Image { format, dimension: Dimension::D2, extent: [size, size, 1], role }
+}
