@@ -335,6 +335,25 @@ fn convolutions_of_any_size_are_right() {
     }
 }
 
+/// Pictures that no tile divides, smaller than the filter as well, in workgroups that fill no subgroup.
+#[test]
+fn pictures_of_any_size_are_blurred_right() {
+    for device in devices() {
+        let pictures = ["-a=image_size=1,29", "-a=radius=1,5", "-a=filter=gaussian,box", "-a=items=4", "-a=segment=8"];
+        let rows = profile(&device, &[&["algo/blur:*"], &pictures[..], &["-a=local_size_x=5", "-a=local_size_y=3"]].concat());
+        let measured: Vec<&Record> = rows.iter().filter(|row| row.row_kind == "measured").collect();
+        assert_eq!(measured.len(), 6 * 2 * 2 * 2, "on {}", device.driver);
+        let lacks =
+            |row: &&Record| row.status == "skipped" && row.variant == "running" && row.by_axis["filter"] == "gaussian".into();
+        assert!(measured.iter().all(|row| row.status == "ok" || lacks(row)), "on {}", device.driver);
+        // A tile with its halo that workgroup memory doesn't hold.
+        let large = ["-a=image_size=29", "-a=radius=64", "-a=filter=gaussian", "-a=items=16"];
+        let rows = profile(&device, &[&["algo/blur:tiled"], &large[..], &["-a=local_size_x=8", "-a=local_size_y=8"]].concat());
+        let reasons: Vec<&str> = rows.iter().filter(|row| row.row_kind == "measured").map(|row| row.reason.as_str()).collect();
+        assert!(matches!(reasons[..], [reason] if reason.contains("maxComputeSharedMemorySize")), "{reasons:?}");
+    }
+}
+
 /// Products that no tile and no vector divides, in workgroups that fill no subgroup: every type, each factor by rows and by columns, by vectors
 /// and element by element; and every rung, also where all tiles and vectors are whole.
 #[test]

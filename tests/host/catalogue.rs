@@ -175,9 +175,7 @@ fn check_instructions(reflection: &Reflection, specialized: &Specialized, name: 
 /// A module asks for more formats of storage images, and of storage texel buffers, only where its own has one of them.
 fn check_formats(case: &Case, reflection: &Reflection, name: &str) {
     let is_extended = |resource: &Resource| match resource.shape {
-        Shape::Image { format, role, .. } | Shape::Texels { format, role, .. } => {
-            role.is_storage() && format.is_extended()
-        }
+        Shape::Image { format, role, .. } | Shape::Texels { format, role, .. } => role.is_storage() && format.is_extended(),
         _ => false,
     };
     let declared = reflection.capabilities.contains(&Capability::StorageImageExtendedFormats);

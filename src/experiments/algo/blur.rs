@@ -7,10 +7,10 @@ mod twin;
 use std::sync::{Arc, LazyLock};
 
 use crate::experiments::common::ladder::Ladder;
-use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product};
+use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product, usual_size};
 use crate::model::{
-    Axis, AxisKind, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Kernel, Metric, Moved, Point, Preset,
-    Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Axis, AxisKind, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Kernel, Metric, Moved, Point,
+    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 use filter::Filter;
@@ -21,11 +21,8 @@ use twin::Blurred;
 pub const EXPERIMENT: &dyn Experiment = &Blur;
 
 /// What its variants gain.
-const LADDER: Ladder = Ladder {
-    experiment: "algo/blur",
-    first: "naive",
-    choices: &["local_size_x", "local_size_y", "items", "segment"],
-};
+const LADDER: Ladder =
+    Ladder { experiment: "algo/blur", first: "naive", choices: &["local_size_x", "local_size_y", "items", "segment"] };
 
 /// How pixels around one are weighed.
 const FILTERS: &[&str] = &["gaussian", "box"];
@@ -84,7 +81,7 @@ impl Experiment for Blur {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let [widths, heights]: [Vec<u64>; 2] = match setting.preset {
-            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![32], vec![8]]),
+            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![32], vec![(usual_size(setting) / 32).max(1)]]),
             Preset::Default => setting.by_class([vec![8, 16], vec![4, 8]], [vec![8, 16, 32], vec![8, 16]]),
             Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]],
         };

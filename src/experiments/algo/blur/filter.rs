@@ -141,8 +141,7 @@ mod tests {
     fn pairs_weigh_what_their_taps_do() {
         let filter = Filter::new(false, 3);
         let Contents::Data(data) = filter.resource().contents else { panic!("no data") };
-        let floats: Vec<f32> =
-            data.bytes().chunks_exact(4).map(|four| f32::from_ne_bytes(four.try_into().unwrap())).collect();
+        let floats: Vec<f32> = data.bytes().chunks_exact(4).map(|four| f32::from_ne_bytes(four.try_into().unwrap())).collect();
         assert_eq!(floats.len(), 4 * MOST_TAPS);
         let pairs: f32 = (0..7).step_by(2).map(|tap| floats[4 * tap + 1]).sum();
         assert!((pairs - 1.0).abs() < 1e-6, "{pairs}");

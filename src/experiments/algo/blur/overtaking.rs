@@ -58,14 +58,17 @@ fn told(point: Point, pairs: &BTreeMap<u64, Pair>) -> Derived {
             let below = since.checked_sub(1).and_then(|below| both.get(below)).map(|(radius, ..)| *radius);
             let times = format!("{} against {}", units::time(tiled.time, None), units::time(naive.time, None));
             let note = match below {
-                Some(below) => format!("at radius={radius} tiled takes {times} of naive; at radius={below} it isn't faster yet"),
+                Some(below) => {
+                    format!("at radius={radius} tiled takes {times} of naive; at radius={below} it isn't faster yet")
+                }
                 None => format!("at radius={radius}, the smallest that was measured, tiled takes {times} of naive already"),
             };
             (Ok(figure(*radius, below)), note)
         }
-        (None, Some((radius, ..))) => {
-            (Err(Untold::Unseen(format!("at radius={radius}, the largest that was measured, tiled isn't faster than naive"))), String::new())
-        }
+        (None, Some((radius, ..))) => (
+            Err(Untold::Unseen(format!("at radius={radius}, the largest that was measured, tiled isn't faster than naive"))),
+            String::new(),
+        ),
         _ => (Err(Untold::TooFew("no radius was measured with both naive and tiled".to_owned())), String::new()),
     };
     Derived { experiment: TILING, variant: "", point, metric: "radius", unit: "", better: "", figure, note }

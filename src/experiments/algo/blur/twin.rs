@@ -78,8 +78,7 @@ impl Blurred {
         let place = vec![(pixel % self.size) as u64, (pixel / self.size) as u64];
         let texel = TexelPosition { place, component: ["r", "g", "b", "a"][channel] };
         let expected = format!("{:.3} within {error:.3}", self.exact(pixel, channel));
-        let found =
-            Mismatch::single(output.name, Position::Texel(Box::new(texel)), output.bytes[at].to_string(), expected);
+        let found = Mismatch::single(output.name, Position::Texel(Box::new(texel)), output.bytes[at].to_string(), expected);
         Err(Mismatch { wrong, total: self.sums.len() as u64, ..found })
     }
 }
@@ -89,8 +88,7 @@ fn blurred_row(source: Sequence, size: usize, row: usize, filter: &Filter) -> Ve
     let radius = filter.weights.len() / 2;
     let pixel = |at: usize| source.word((row * size + at.saturating_sub(radius).min(size - 1)) as u64);
     // With the pixels beyond both ends.
-    let line: Vec<u32> =
-        (0..size + 2 * radius).flat_map(|at| pixel(at).to_ne_bytes()).map(u32::from).collect();
+    let line: Vec<u32> = (0..size + 2 * radius).flat_map(|at| pixel(at).to_ne_bytes()).map(u32::from).collect();
     let mut sums = vec![0_u32; CHANNELS * size];
     for (tap, weight) in filter.weights.iter().enumerate() {
         sums.iter_mut().zip(&line[CHANNELS * tap..]).for_each(|(sum, byte)| *sum += weight * byte);
