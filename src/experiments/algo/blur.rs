@@ -94,9 +94,11 @@ impl Experiment for Blur {
             Preset::Thorough => vec![16, 32, 64, 128, 256],
             _ => setting.by_class(vec![32], vec![64, 128]),
         };
+        // With 0 a variant only copies, in its own way.
         let radii: Vec<u64> = match setting.preset {
             Preset::Quick => vec![setting.by_class(2, 8)],
-            _ => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
+            Preset::Default => setting.by_class(vec![1, 4], vec![1, 2, 4, 8, 16]),
+            Preset::Thorough => vec![0, 1, 2, 4, 8, 16, 32],
         };
         let filters = if setting.preset == Preset::Quick { &FILTERS[..1] } else { FILTERS };
         let sizes = match setting.preset {
@@ -110,7 +112,7 @@ impl Experiment for Blur {
             Axis::new("segment", "pixels that a running sum goes over", AxisKind::AtLeast(STEPS), segments)
                 .multiple_of(STEPS)
                 .up_to(MOST_SIZE),
-            Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(1), radii).up_to(MOST_RADIUS),
+            Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(0), radii).up_to(MOST_RADIUS),
             Axis::new("filter", "how pixels around one are weighed", AxisKind::Choices(FILTERS), filters.iter().copied()),
             Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
                 .up_to(MOST_SIZE)

@@ -27,7 +27,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// One of this radius: a box, or a Gaussian that ends at twice its standard deviation.
+    /// One of this radius, of 0 one that changes nothing: a box, or a Gaussian that ends at twice its standard deviation.
     pub(super) fn new(is_box: bool, radius: u32) -> Self {
         Self { weights: if is_box { vec![1; taps(radius)] } else { gaussian(radius) } }
     }
@@ -90,7 +90,8 @@ fn taps(radius: u32) -> usize {
 
 /// Rounded to whole numbers, but for the one in the middle, which has what is left.
 fn gaussian(radius: u32) -> Vec<u32> {
-    let deviation = f64::from(radius) / 2.0;
+    // Of a radius of 0, whatever it is: there is one tap.
+    let deviation = f64::from(radius.max(1)) / 2.0;
     let density = |tap: usize| E.powf(-((tap as f64 - f64::from(radius)) / deviation).powi(2) / 2.0);
     let all: f64 = (0..taps(radius)).map(density).sum();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the total")]
@@ -108,13 +109,14 @@ mod tests {
 
     #[test]
     fn a_gaussian_is_even_falls_to_both_sides_and_adds_up() {
-        for radius in 1..=64 {
+        for radius in 0..=64 {
             let Filter { weights } = Filter::new(false, radius);
             let middle = radius as usize;
             assert_eq!(weights.iter().sum::<u32>(), GAUSSIAN_TOTAL);
             assert!(weights.iter().eq(weights.iter().rev()), "{weights:?}");
             // What is left to the one in the middle may make it a little too small.
-            assert!(weights[..middle].is_sorted() && weights[middle] + 64 > weights[middle - 1], "{weights:?}");
+            assert!(weights[..middle].is_sorted(), "{weights:?}");
+            assert!(weights[..middle].last().is_none_or(|next| weights[middle] + 64 > *next), "{weights:?}");
             assert!(weights[0] > 0, "{weights:?}");
         }
     }
