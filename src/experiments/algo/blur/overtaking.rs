@@ -42,42 +42,70 @@ impl<'r> Fastest<'r> {
     }
 }
 
-/// Whether a row is faster than another, by more than their intervals leave open.
+/// Whether a row is faster than another for sure: by more than their intervals leave open.
 fn is_faster(row: &Finished, than: &Finished) -> bool {
     let ends = |row: &Finished| row.interval.unwrap_or((row.time, row.time));
     ends(row).1 < ends(than).0
 }
 
 fn told(point: Point, pairs: &BTreeMap<u64, Pair>) -> Derived {
-    let both: Vec<(u64, &Finished, &Finished)> =
-        pairs.iter().filter_map(|(radius, pair)| Some((*radius, pair.naive.0?, pair.tiled.0?))).collect();
-    // From the largest radius down as long as it is faster.
-    let since = both.iter().rposition(|(_, naive, tiled)| !is_faster(tiled, naive)).map_or(0, |last| last + 1);
-    let (figure, note) = match (both.get(since), both.last()) {
-        (Some((radius, naive, tiled)), _) => {
-            let below = since.checked_sub(1).and_then(|below| both.get(below)).map(|(radius, ..)| *radius);
-            let times = format!("{} against {}", units::time(tiled.time, None), units::time(naive.time, None));
-            let note = match below {
-                Some(below) => {
-                    format!("at radius={radius} tiled takes {times} of naive; at radius={below} it isn't faster yet")
-                }
-                None => format!("at radius={radius}, the smallest that was measured, tiled takes {times} of naive already"),
-            };
-            (Ok(figure(*radius, below)), note)
-        }
-        (None, Some((radius, ..))) => (
-            Err(Untold::Unseen(format!("at radius={radius}, the largest that was measured, tiled isn't faster than naive"))),
+    let both: Vec<Compared> = pairs
+        .iter()
+        .filter_map(|(&radius, pair)| Some(Compared { radius, naive: pair.naive.0?, tiled: pair.tiled.0? }))
+        .collect();
+    let (figure, note) = match (overtaking(&both), both.last()) {
+        (Some(since), _) => (Ok(figure(&both, since)), note(&both, since)),
+        (None, Some(last)) => (
+            Err(Untold::Unseen(format!(
+                "at radius={}, the largest that was measured, tiled takes {}",
+                last.radius,
+                last.times()
+            ))),
             String::new(),
         ),
-        _ => (Err(Untold::TooFew("no radius was measured with both naive and tiled".to_owned())), String::new()),
+        _ => (
+            Err(Untold::TooFew("no radius was measured with both naive and tiled: run algo/blur:tiled as well".to_owned())),
+            String::new(),
+        ),
     };
     Derived { experiment: TILING, variant: "", point, metric: "radius", unit: "", better: "", figure, note }
 }
 
-/// A radius, which is above the one below it.
+/// The best of both variants at a radius.
+struct Compared<'r> {
+    radius: u64,
+    naive: &'r Finished,
+    tiled: &'r Finished,
+}
+
+impl Compared<'_> {
+    fn times(&self) -> String {
+        format!("{}, naive {}", units::time(self.tiled.time, None), units::time(self.naive.time, None))
+    }
+}
+
+/// The first radius, by its place, from which on `tiled` is faster.
+fn overtaking(both: &[Compared]) -> Option<usize> {
+    let since = both.iter().rposition(|at| at.tiled.time >= at.naive.time).map_or(0, |last| last + 1);
+    (since < both.len()).then_some(since)
+}
+
+/// Its interval: from the last radius where `naive` is faster for sure to the first one from which on `tiled` is.
 #[expect(clippy::cast_precision_loss, reason = "radii are far below 2^53")]
-fn figure(radius: u64, below: Option<u64>) -> Figure {
-    Figure { value: radius as f64, interval: below.map(|below| (below as f64, radius as f64)) }
+fn figure(both: &[Compared], since: usize) -> Figure {
+    let below = both[..since].iter().rfind(|at| is_faster(at.naive, at.tiled));
+    let from = both.iter().rposition(|at| !is_faster(at.tiled, at.naive)).map_or(0, |last| last + 1);
+    let interval = below.zip(both.get(from)).map(|(low, high)| (low.radius as f64, high.radius as f64));
+    Figure { value: both[since].radius as f64, interval }
+}
+
+fn note(both: &[Compared], since: usize) -> String {
+    let at = &both[since];
+    let at = format!("at radius={} tiled takes {}", at.radius, at.times());
+    match since.checked_sub(1).map(|below| &both[below]) {
+        Some(below) => format!("{at}; at radius={} tiled takes {}", below.radius, below.times()),
+        None => format!("{at}; no smaller radius was measured"),
+    }
 }
 
 #[cfg(test)]
@@ -109,17 +137,20 @@ mod tests {
     #[test]
     fn the_radius_is_the_first_from_which_on_tiles_are_faster() {
         let told = with(&[(10.0, 20.0), (50.0, 40.0), (90.0, 91.0), (200.0, 50.0), (800.0, 90.0)]);
-        assert_eq!(told.figure, Ok(Figure { value: 8.0, interval: Some((4.0, 8.0)) }), "at 2 it isn't for good");
-        assert!(told.note.contains("at radius=4 it isn't faster yet"), "{}", told.note);
+        assert_eq!(told.figure, Ok(Figure { value: 8.0, interval: Some((1.0, 8.0)) }), "at 2 for a while, at 4 nobody knows");
+        assert_eq!(told.note, "at radius=8 tiled takes 50.0 ns, naive 200 ns; at radius=4 tiled takes 91.0 ns, naive 90.0 ns");
         assert_eq!(told.point.integer("image_size"), 64);
+        let close = with(&[(10.0, 20.0), (50.0, 49.0), (90.0, 60.0)]);
+        assert_eq!(close.figure, Ok(Figure { value: 2.0, interval: Some((1.0, 4.0)) }));
+        assert_eq!(with(&[(10.0, 20.0), (50.0, 49.0)]).figure, Ok(Figure { value: 2.0, interval: None }));
     }
 
     #[test]
     fn never_and_always_are_told_as_such() {
         let always = with(&[(20.0, 10.0), (50.0, 40.0)]);
         assert_eq!(always.figure, Ok(Figure { value: 1.0, interval: None }));
-        assert!(always.note.contains("the smallest that was measured"), "{}", always.note);
-        let never = with(&[(20.0, 30.0), (50.0, 49.5)]);
+        assert!(always.note.ends_with("no smaller radius was measured"), "{}", always.note);
+        let never = with(&[(20.0, 30.0), (50.0, 50.5)]);
         assert!(matches!(&never.figure, Err(Untold::Unseen(why)) if why.contains("radius=2, the largest")), "{never:?}");
         let alone = derive(&[row("naive", 1, 8, 5.0)], &["local_size_x"]);
         assert!(alone[0].lacking().unwrap().contains("both naive and tiled"));
