@@ -3,7 +3,7 @@
 //! `cargo bench --bench lookup -- TABLE.json` asks the table for each of its entries' own kernel, device, driver and size, and for sizes
 //! between them, and prints the median time of a lookup.
 
-#![allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it found")]
 
 use std::hint::black_box;
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::experiments::algo::{raytrace, reduce, transpose};
+use crate::experiments::algo::{blur, raytrace, reduce, transpose};
 use crate::experiments::{Built, Config, Experiment, Setting};
 use crate::model::{Axis, AxisKind, AxisValue, Case, Point, Preset, Repeatability, Skip, Traffic};
 
@@ -41,7 +41,7 @@ enum Fixed {
     Word(&'static str),
 }
 
-const ALGORITHMS: [Algorithm; 3] = [
+const ALGORITHMS: [Algorithm; 4] = [
     Algorithm {
         name: "transpose",
         experiment: transpose::EXPERIMENT,
@@ -57,6 +57,19 @@ const ALGORITHMS: [Algorithm; 3] = [
         size: Size::Count("n"),
         fixed: &[("items", Fixed::Number(16))],
         most: [16, 26],
+    },
+    Algorithm {
+        name: "blur",
+        experiment: blur::EXPERIMENT,
+        variant: "separable",
+        size: Size::Edge("image_size"),
+        fixed: &[
+            ("items", Fixed::Number(4)),
+            ("segment", Fixed::Number(64)),
+            ("radius", Fixed::Number(8)),
+            ("filter", Fixed::Word("gaussian")),
+        ],
+        most: [12, 24],
     },
     Algorithm {
         name: "raytrace",

@@ -10,7 +10,7 @@ use crate::experiments::common::ladder::Ladder;
 use crate::experiments::{Built, CaseBuilder, Config, Experiment, Handle, Setting, product, usual_size};
 use crate::model::{
     Axis, AxisKind, Case, Contents, Derived, Dimension, Finished, Format, Headline, ImageRole, Kernel, Metric, Moved, Point,
-    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Traffic, Work,
+    Preset, Repeatability, Resource, Sampling, Scalar, Sequence, Shape, Skip, Texels, Traffic, Work,
 };
 use crate::validate::Expected;
 use filter::Filter;
@@ -155,6 +155,7 @@ impl Experiment for Blur {
         };
         let target = Resource::new("target", image(Format::Rgba8Unorm, size, ImageRole::Storage), Contents::Undefined);
         let target = case.output_image(target, nearest);
+        case.shows(target, [size, size], Texels::Rgba8);
         let bytes = if is_in_passes(config.variant) {
             in_passes(&mut case, config, [weights, picture, target]);
             2 * (PIXEL + BETWEEN)
