@@ -92,6 +92,9 @@ pub(super) const NAMES: [&str; ALGORITHMS.len()] = {
     names
 };
 
+/// Of so many elements, powers of two are whole tiles.
+const LEAST_WHOLE: u64 = 1 << 14;
+
 /// The largest problem, elements.
 const MOST: u64 = 1 << 28;
 
@@ -162,6 +165,9 @@ impl Experiment for Adaptive {
     }
 
     fn traffic(&self, case: &Case) -> Result<Vec<Traffic>, &'static str> {
+        if case.point.integer("n") < LEAST_WHOLE {
+            return Err("bounds exclude a part of what the last workgroups would take");
+        }
         let algorithm = algorithm(&case.variant);
         let point = algorithm.point(&case.point).map_err(|_| "there is no such case")?;
         algorithm.experiment.traffic(&Case { variant: algorithm.variant.to_owned(), point, ..case.clone() })

@@ -59,7 +59,8 @@ impl Filter {
 
     /// How far a variant's byte may be from the exact one.
     ///
-    /// An image of bytes takes the nearest one: half a step. To that comes what is off before. Along each axis a sum in `f32` rounds with
+    /// An image of bytes takes one of the two nearest, and Vulkan leaves to devices which of them: a step. To that comes what is off
+    /// before (Vulkan, Conversion From Floating-Point to Normalized Fixed-Point; an H100 takes the farther one where both are nearly as near). Along each axis a sum in `f32` rounds with
     /// each of its products and sums, and none of them is larger than 1 after the division. A running sum goes on from what it has, and
     /// each of its steps adds one and takes one off.
     pub(super) fn error(&self, variant: &str, segment: u64) -> f64 {
@@ -71,7 +72,7 @@ impl Filter {
             _ => OF_HALF,
         };
         let of_sampler = if variant == "filtered" { samplers() } else { 0.0 };
-        0.5 + rounded + stored_as_halves + of_sampler
+        1.0 + rounded + stored_as_halves + of_sampler
     }
 }
 
@@ -131,12 +132,12 @@ mod tests {
 
     /// A bound that is far too wide would find nothing.
     #[test]
-    fn bytes_are_off_by_less_than_a_step_unless_a_sampler_mixes() {
+    fn bytes_are_off_by_little_more_than_a_step_unless_a_sampler_mixes() {
         for variant in ["naive", "tiled", "separable", "separable_tiled", "running"] {
             let error = Filter::new(true, 16).error(variant, 256);
-            assert!((0.5..0.75).contains(&error), "{variant}: {error}");
+            assert!((1.0..1.25).contains(&error), "{variant}: {error}");
         }
-        assert!(Filter::new(false, 16).error("filtered", 256) < 6.0);
+        assert!(Filter::new(false, 16).error("filtered", 256) < 6.5);
     }
 
     #[test]
