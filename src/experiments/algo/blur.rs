@@ -62,7 +62,7 @@ impl Experiment for Blur {
     }
 
     fn quick_variants(&self) -> &[&str] {
-        &["naive", "separable"]
+        &["naive", "separable_tiled"]
     }
 
     fn ladder(&self) -> Option<Ladder> {
@@ -81,12 +81,12 @@ impl Experiment for Blur {
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let [widths, heights]: [Vec<u64>; 2] = match setting.preset {
-            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![32], vec![(usual_size(setting) / 32).max(1)]]),
+            Preset::Quick => setting.by_class([vec![8], vec![4]], [vec![8], vec![(usual_size(setting).min(128) / 8).max(1)]]),
             Preset::Default => setting.by_class([vec![8, 16], vec![4, 8]], [vec![8, 16, 32], vec![8, 16]]),
             Preset::Thorough => [vec![1, 2, 4, 8, 16, 32, 64], vec![1, 2, 4, 8, 16, 32]],
         };
         let items: Vec<u64> = match setting.preset {
-            Preset::Quick => vec![setting.by_class(4, 8)],
+            Preset::Quick => vec![4],
             Preset::Default => setting.by_class(vec![4], vec![4, 8]),
             Preset::Thorough => vec![1, 2, 4, 8, 16],
         };
@@ -122,9 +122,13 @@ impl Experiment for Blur {
 
     fn axes_of(&self, variant: &str, setting: &Setting) -> Vec<Axis> {
         let mut axes = self.axes(setting);
+        let is_wide_by_default = variant == "separable" && setting.preset == Preset::Default && !setting.device.is_cpu();
         for axis in &mut axes {
             match axis.name.as_ref() {
                 "items" if !has_items(variant) => axis.defaults = vec![1_u64.into()],
+                // Where a workgroup has many lines, it makes long pieces of few of them.
+                "items" if is_wide_by_default => axis.defaults = vec![8_u64.into(), 16_u64.into()],
+                "local_size_y" if is_wide_by_default => axis.defaults = vec![2_u64.into(), 8_u64.into()],
                 "segment" if variant != "running" => axis.defaults.truncate(1),
                 "filter" if variant == "running" => axis.defaults = vec![FILTERS[1].into()],
                 "filter" if setting.preset != Preset::Thorough && !OF_BOXES.contains(&variant) => axis.defaults.truncate(1),
