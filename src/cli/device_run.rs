@@ -351,7 +351,8 @@ impl<'r> DeviceRun<'r> {
         let cache = self.common().cache();
         for (derived, flags) in self.relations.derive() {
             if let Some(lacking) = derived.lacking() {
-                self.tell_lacking(derived.experiment, &format!("note: {} {}: {lacking}", derived.experiment, derived.variant));
+                let name = [derived.experiment, derived.variant].join(" ");
+                self.tell_lacking(derived.experiment, &format!("note: {}: {lacking}", name.trim_end()));
                 continue;
             }
             let mut row = self.template.clone();

@@ -32,7 +32,7 @@ impl Derivation for FixedSize {
 
     fn derive(&self, rows: &BTreeMap<&str, &[Finished]>) -> Vec<(Derived, BTreeSet<String>)> {
         let of = |experiment: &str| rows.get(experiment).copied().unwrap_or_default();
-        adaptive::NAMES.into_iter().flat_map(|name| told(name, of(ASKED_BY), of(BINDS))).collect()
+        derive(of(ASKED_BY), of(BINDS))
     }
 }
 
@@ -45,72 +45,85 @@ type Loss<'r> = (u64, &'r Finished, &'r Finished, Figure);
 /// Rows of an algorithm by problem size and shape.
 type Sweep<'r> = BTreeMap<u64, BTreeMap<Shape, &'r Finished>>;
 
-/// What the rows of an algorithm tell, each with the flags of the rows that it follows from.
-fn told(name: &'static str, rows: &[Finished], binds: &[Finished]) -> Vec<(Derived, BTreeSet<String>)> {
+/// A row, with the flags of the rows that it follows from.
+type Told = (Derived, BTreeSet<String>);
+
+fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
+    let sweeps = adaptive::NAMES.into_iter().map(|name| (name, sweep(name, rows))).filter(|(_, sweep)| !sweep.is_empty());
+    let sweeps: Vec<(&'static str, Sweep)> = sweeps.collect();
+    let mut all: Vec<Told> = Vec::new();
+    let mut pays = Vec::new();
+    let cost = cost(binds);
+    for (name, sweep) in &sweeps {
+        let Some(fixed) = fixed(sweep).filter(|_| sweep.len() > 1) else {
+            let reason = "it takes two shapes of workgroups or more, each at two sizes or more".to_owned();
+            all.push((row(name, "worst_loss", Err(Untold::TooFew(reason)), String::new()), BTreeSet::new()));
+            continue;
+        };
+        let losses = losses(sweep, fixed);
+        pays.extend(cost.as_ref().ok().and_then(|cost| where_it_pays(name, cost.value, &losses)));
+        all.extend(of_algorithm(name, sweep, fixed, &losses));
+    }
+    if !sweeps.is_empty() {
+        let pays = if pays.is_empty() { "at no size".to_owned() } else { format!("for {}", pays.join("; ")) };
+        let note = format!("of binding another pipeline before a pass: choosing gains more {pays}");
+        let of_binds = binds.iter().flat_map(|row| row.flags.clone()).collect();
+        all.push((Derived { unit: "ns", ..row("", "choosing_cost", cost, note) }, of_binds));
+    }
+    all
+}
+
+fn row(variant: &'static str, metric: &'static str, figure: Result<Figure, Untold>, note: String) -> Derived {
+    Derived { experiment: NAME, variant, point: Point::default(), metric, unit: "ratio", better: "lower", figure, note }
+}
+
+/// The rows of an algorithm.
+fn sweep<'r>(name: &str, rows: &'r [Finished]) -> Sweep<'r> {
     let mut sweep = Sweep::new();
     for row in rows.iter().filter(|row| row.variant == name && row.cache == Cache::Warm) {
-        let [x, y, n] = ["local_size_x", "local_size_y", "n"].map(|axis| row.point.integer(axis));
-        sweep.entry(n).or_default().insert((x, y), row);
+        sweep.entry(row.point.integer("n")).or_default().insert(shape(row), row);
     }
-    if sweep.is_empty() {
-        return Vec::new();
-    }
-    let row = |point, metric, unit, figure, note| Derived {
-        experiment: NAME,
-        variant: name,
-        point,
-        metric,
-        unit,
-        better: if unit.is_empty() { "" } else { "lower" },
-        figure,
-        note,
+    sweep
+}
+
+fn losses<'r>(sweep: &Sweep<'r>, fixed: Shape) -> Vec<Loss<'r>> {
+    let loss = |(n, rows): (&u64, &BTreeMap<Shape, &'r Finished>)| {
+        let (best, fixed) = (best(rows), rows[&fixed]);
+        (*n, best, fixed, ratio(fixed, best))
     };
-    let Some(fixed) = fixed(&sweep).filter(|_| sweep.len() > 1) else {
-        let reason = "it takes two shapes of workgroups or more, each at two sizes or more".to_owned();
-        return vec![(
-            row(Point::default(), "worst_loss", "ratio", Err(Untold::TooFew(reason)), String::new()),
-            BTreeSet::new(),
-        )];
-    };
-    let flags: BTreeSet<String> = sweep.values().flat_map(|rows| rows.values()).flat_map(|row| row.flags.clone()).collect();
-    let losses: Vec<Loss> = sweep
-        .iter()
-        .map(|(n, rows)| {
-            let (best, fixed) = (best(rows), rows[&fixed]);
-            (*n, best, fixed, ratio(fixed, best))
-        })
-        .collect();
-    let mut all: Vec<(Derived, BTreeSet<String>)> = Vec::new();
-    for (n, best, fixed, loss) in &losses {
+    sweep.iter().map(loss).collect()
+}
+
+/// What an algorithm loses by this shape at all sizes, and where the best one changes.
+fn of_algorithm(name: &'static str, sweep: &Sweep, fixed: Shape, losses: &[Loss]) -> Vec<Told> {
+    let flags: BTreeSet<String> = sweep.values().flat_map(BTreeMap::values).flat_map(|row| row.flags.clone()).collect();
+    let at_size = |(n, best, fixed, loss): &Loss| {
         let flags = best.flags.iter().chain(&fixed.flags).cloned().collect();
         let note = format!("best {}, fixed {}", timed(best), timed(fixed));
-        all.push((row(Point::new([("n".into(), (*n).into())]), "loss", "ratio", Ok(*loss), note), flags));
-    }
-    let shown = shown(fixed);
+        (Derived { point: Point::new([("n".into(), (*n).into())]), ..row(name, "loss", Ok(*loss), note) }, flags)
+    };
+    let mut all: Vec<Told> = losses.iter().map(at_size).collect();
+    let fixed = shown(fixed);
     if let Some((n, .., worst)) = losses.iter().max_by(|a, b| a.3.value.total_cmp(&b.3.value)) {
-        let note = format!("{shown} at all sizes loses most at n={n}");
-        all.push((row(Point::default(), "worst_loss", "ratio", Ok(*worst), note), flags.clone()));
+        let what = if worst.value > 1.0 { format!("loses most at n={n}") } else { "is the best at each".to_owned() };
+        all.push((row(name, "worst_loss", Ok(*worst), format!("{fixed} at all sizes {what}")), flags.clone()));
     }
-    let note = format!("{shown} at all sizes, the best in the geometric mean");
-    all.push((row(Point::default(), "mean_loss", "ratio", Ok(mean(losses.iter().map(|loss| loss.3))), note), flags.clone()));
-    let changes = changes(&sweep);
-    let listed: Vec<String> = changes.iter().map(|(n, shape)| format!("{} from n={n}", self::shown(*shape))).collect();
+    let note = format!("{fixed} at all sizes, the best in the geometric mean");
+    all.push((row(name, "mean_loss", Ok(mean(losses.iter().map(|loss| loss.3))), note), flags.clone()));
+    let changes = changes(sweep);
+    let listed: Vec<String> = changes.iter().map(|(n, shape)| format!("{} from n={n}", shown(*shape))).collect();
     #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
     let count = Figure { value: (changes.len() - 1) as f64, interval: None };
     let note = format!("{}; a change is one whose intervals don't overlap", listed.join(", "));
-    all.push((row(Point::default(), "changes", "", Ok(count), note), flags.clone()));
-    let cost = cost(binds);
-    let note = cost.as_ref().map_or_else(|_| String::new(), |cost| where_it_pays(cost.value, &losses));
-    all.push((row(Point::default(), "choosing_cost", "ns", cost, note), flags));
+    all.push((Derived { unit: "", better: "", ..row(name, "changes", Ok(count), note) }, flags));
     all
 }
 
 /// At which sizes choosing gains more than it costs.
-fn where_it_pays(cost: f64, losses: &[Loss]) -> String {
+fn where_it_pays(name: &str, cost: f64, losses: &[Loss]) -> Option<String> {
     let pays = losses.iter().filter(|(_, best, fixed, _)| fixed.time - best.time > cost.max(0.0));
     let pays: Vec<String> = pays.map(|(n, ..)| n.to_string()).collect();
-    let pays = if pays.is_empty() { "at no size".to_owned() } else { format!("at n={}", pays.join(", ")) };
-    format!("of binding another pipeline before a pass: choosing gains more {pays}")
+    (!pays.is_empty()).then(|| format!("{name} at n={}", pays.join(", ")))
 }
 
 /// The shape that loses least against the best one at each size, in the geometric mean: of those that were measured at all sizes.
@@ -228,7 +241,7 @@ mod tests {
 
     #[test]
     fn one_size_loses_where_another_is_better() {
-        let told = told("transpose", &rows(), &binds());
+        let told = derive(&rows(), &binds());
         let (loss, note, flags) = figure(&told, "loss", Some(256));
         assert_eq!((loss, note.as_str(), flags.len()), (1.2, "best 4x4 (10.0 ns), fixed 8x8 (12.0 ns)", 0));
         assert_eq!(figure(&told, "loss", Some(4096)).0, 1.0);
@@ -249,8 +262,8 @@ mod tests {
         let lacking = |told: &[(Derived, BTreeSet<String>)]| {
             told.iter().filter_map(|(row, _)| row.lacking().map(ToOwned::to_owned)).collect::<Vec<_>>()
         };
-        assert!(lacking(&told("transpose", few, &[]))[0].contains("two sizes"));
-        assert!(lacking(&told("transpose", &all, &[]))[0].contains("run dispatch/pipeline_bind as well"));
-        assert!(told("reduce", &all, &[]).is_empty());
+        assert!(lacking(&derive(few, &[]))[0].contains("two sizes"));
+        assert!(lacking(&derive(&all, &[]))[0].contains("run dispatch/pipeline_bind as well"));
+        assert!(derive(&[], &binds()).is_empty());
     }
 }

@@ -25,7 +25,7 @@ impl Experiment for PipelineBind {
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
-        let values = if setting.preset == Preset::Quick { &BINDS[2..] } else { BINDS };
+        let values = if setting.preset == Preset::Quick { &[BINDS[0], BINDS[2]][..] } else { BINDS };
         let axis = Axis::new("binds", "what is bound before each dispatch", AxisKind::Choices(BINDS), values.iter().copied());
         [vec![axis.relative_to("once")], commands::axes(setting)].concat()
     }
