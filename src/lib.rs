@@ -23,6 +23,7 @@
 
 pub mod digest;
 pub mod error;
+pub mod globs;
 pub mod model;
 pub mod staged;
 pub mod stats;

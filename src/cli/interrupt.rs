@@ -47,10 +47,13 @@ fn asked() {
     } else {
         output::stop_writing();
         // What a driver of this process does at the end may take for ever, where there is one (--no-isolate).
-        std::thread::spawn(|| {
+        let patience = std::thread::Builder::new().spawn(|| {
             std::thread::sleep(Duration::from_secs(2));
             std::process::abort();
         });
+        if patience.is_err() {
+            std::process::abort();
+        }
         std::process::exit(i32::from(EXIT_INTERRUPTED));
     }
 }

@@ -1,8 +1,10 @@
 //! Several devices in one run: GPUs side by side, what shares hardware one after the other, or by turns.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
+
+use anyhow::Context;
 
 use super::turns::{Turns, Turnstile};
 use crate::model::DeviceInfo;
@@ -90,9 +92,18 @@ fn side_by_side(count: usize, work: &(impl Fn(usize) -> anyhow::Result<()> + Syn
         0 => Ok(()),
         1 => work(0),
         _ => thread::scope(|scope| {
-            let threads: Vec<_> = (0..count).map(|place| scope.spawn(move || work(place))).collect();
+            // They may wait for each other: none begins unless all are there.
+            let started = |place| {
+                let (begin, begins) = mpsc::channel::<()>();
+                let begun = move || if begins.recv().is_ok() { work(place) } else { Ok(()) };
+                thread::Builder::new().spawn_scoped(scope, begun).map(|thread| (begin, thread))
+            };
+            let threads: Result<Vec<_>, _> = (0..count).map(started).collect();
+            let threads = threads.context("can't start a thread for each device: try --jobs 1")?;
+            // None of them has ended.
+            let _ = threads.iter().try_for_each(|(begin, _)| begin.send(()));
             // The scope waits for all of them, whichever fails.
-            threads.into_iter().try_for_each(|thread| match thread.join() {
+            threads.into_iter().try_for_each(|(_, thread)| match thread.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
             })

@@ -35,6 +35,7 @@ mod version;
 mod voice;
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
 
 use clap::Parser;
 
@@ -45,6 +46,8 @@ use args::{Arguments, Command};
 
 /// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
 pub fn main() -> u8 {
+    do_without_threads_where_there_are_none();
+    outlive_full_files();
     match dispatch(Arguments::parse()) {
         Ok(code) => code,
         // A reader that has seen enough (`| head`) is no error.
@@ -55,6 +58,23 @@ pub fn main() -> u8 {
             error.downcast_ref::<Error>().map_or(EXIT_FAILED, Error::exit_code)
         }
     }
+}
+
+/// Checks are shared among all processors. Where the system has no thread left for that, this one does them alone: else the first check
+/// would end the process.
+fn do_without_threads_where_there_are_none() {
+    let pool = || rayon::ThreadPoolBuilder::new();
+    if pool().build().is_err() {
+        // What fails here has been set up already.
+        let _ = pool().num_threads(1).use_current_thread().build_global();
+    }
+}
+
+/// A file that reaches the size that the system allows (`ulimit -f`) is an error of the write, and no signal that ends the process.
+fn outlive_full_files() {
+    #[cfg(unix)]
+    // Where it can't be had, nothing changes.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {

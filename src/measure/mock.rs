@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Dispatcher, ProcessorTime, ThreadTime};
 use crate::error::{Error, nearest};
+use crate::globs;
 use crate::gpu::{Loaded, Slot, Submission};
 use crate::model::{
     Bound, Case, DeviceInfo, Executable, Failure, Footprint, Peak, PipelineDetail, PipelineStatistics, Quirk, Representation,
@@ -218,8 +219,7 @@ fn count(key: &str, text: &str) -> Result<u64, Error> {
 }
 
 fn glob(key: &str, text: &str) -> Result<GlobMatcher, Error> {
-    let glob = Glob::new(text).map_err(|error| Error::Usage(format!("mock:{key}={text}: {}", error.kind())))?;
-    Ok(glob.compile_matcher())
+    globs::matcher(text, |glob| glob).map_err(|why| Error::Usage(format!("mock:{key}={}: {why}", globs::beginning(text))))
 }
 
 /// Says what a case's outputs must hold: what a right device would have written.

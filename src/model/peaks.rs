@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::Bound;
+use crate::globs;
 
 /// What a part of a device does at most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,8 +224,7 @@ fn pattern(name: &str) -> Result<GlobMatcher, String> {
         return Err(format!("`names` has {name:?}, which says no device: give its name as `lanescope devices` shows it"));
     }
     let literal: Vec<String> = name.split('*').map(globset::escape).collect();
-    let glob = GlobBuilder::new(&literal.join("*")).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("`names` has {name:?}: {error}"))
+    globs::matcher(&literal.join("*"), |glob| glob).map_err(|why| format!("`names` has {:?}: {why}", globs::beginning(name)))
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ mod values;
 
 use std::collections::HashSet;
 
-use globset::GlobBuilder;
 use sha2::{Digest, Sha256};
 
 use crate::digest::label;
 use crate::error::{Error, nearest};
 use crate::experiments::{CATALOGUE, Config, Experiment, Setting, derived_with};
+use crate::globs::{self, beginning};
 use crate::model::{Axis, AxisValue, Cache, Case, Point, Preset, Skip};
 
 pub use axes::{LeftOut, tell_what_others_do};
@@ -352,11 +352,9 @@ struct Filter {
 impl Filter {
     fn new(text: &str) -> Result<Self, Error> {
         // `shared/*` shall not match `shared/a/b`, should there ever be one.
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| Error::Usage(format!("`{text}` is no valid filter: {}", error.kind())))?;
-        let filter = Self { glob: glob.compile_matcher(), of_variants: text.contains(':') };
+        let glob = globs::matcher(text, |glob| glob.literal_separator(true))
+            .map_err(|why| Error::Usage(format!("`{}` is no valid filter: {why}", beginning(text))))?;
+        let filter = Self { glob, of_variants: text.contains(':') };
         let any = CATALOGUE.iter().any(|experiment| experiment.variants().iter().any(|v| filter.matches(*experiment, v)));
         if any { Ok(filter) } else { Err(unknown_experiment(text)) }
     }

@@ -70,7 +70,7 @@ impl Worker {
         let words = Words::default();
         let (sender, replies) = mpsc::channel();
         let keep = keeper(&words, listener);
-        thread::spawn(move || {
+        let answering = move || {
             let mut input = BufReader::new(from);
             while let Ok(Some(line)) = protocol::read(&mut input, protocol::LONGEST_REPLY) {
                 match line {
@@ -82,17 +82,26 @@ impl Worker {
                     Line::Words(line) => keep(line),
                 }
             }
-        });
+        };
         let keep = keeper(&words, listener);
-        let listening = thread::spawn(move || {
+        let listening = move || {
             let mut input = BufReader::new(errors);
             let mut line = Vec::new();
             while input.by_ref().take(LONGEST_WORDS as u64).read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
                 keep(String::from_utf8_lossy(&line).trim_end().to_owned());
                 line.clear();
             }
-        });
-        Ok(Self { process, to, replies, words, listening, is_killed: false })
+        };
+        let thread = || thread::Builder::new();
+        let listening = thread().spawn(answering).and_then(|_| thread().spawn(listening));
+        match listening {
+            Ok(listening) => Ok(Self { process, to, replies, words, listening, is_killed: false }),
+            Err(error) => {
+                // Nobody would hear it.
+                let _ = process.kill().and_then(|()| process.wait());
+                Err(error)
+            }
+        }
     }
 
     /// Says something. A worker that is gone doesn't hear it, which shows at the next reply.

@@ -18,8 +18,14 @@ use crate::measure::{Bench, LocalBench, Loss, Order};
 /// # Errors
 /// Where nobody reads what it says.
 pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
-    let (requests, halted) = listen();
     let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
+    let (requests, halted) = match listen() {
+        Ok(listening) => listening,
+        Err(error) => {
+            say(&Reply::NoDrivers(format!("can't start a thread: {error}")))?;
+            return Ok(crate::error::EXIT_USAGE);
+        }
+    };
     let host = match Host::load(platform) {
         Ok(host) => host,
         Err(error) => {
@@ -72,11 +78,14 @@ fn carry_out(bench: &mut LocalBench, order: Order, number: u64, halted: &AtomicU
 
 /// Reads requests on a thread of its own, so that the end of the supervisor is the worker's as well, however long a driver takes.
 /// Also tells the number of the last order that was halted.
-fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
+///
+/// # Errors
+/// Where the system has no thread left.
+fn listen() -> io::Result<(Receiver<Request>, Arc<AtomicU64>)> {
     let (sender, receiver) = mpsc::channel();
     let halted = Arc::new(AtomicU64::new(0));
     let shared = Arc::clone(&halted);
-    thread::spawn(move || {
+    let listening = move || {
         let mut input = BufReader::new(io::stdin());
         let mut orders = 0;
         while let Ok(Some(line)) = protocol::read(&mut input, protocol::LONGEST_REQUEST) {
@@ -91,8 +100,9 @@ fn listen() -> (Receiver<Request>, Arc<AtomicU64>) {
             }
         }
         end_at_once();
-    });
-    (receiver, halted)
+    };
+    thread::Builder::new().spawn(listening)?;
+    Ok((receiver, halted))
 }
 
 /// Ends this process without giving a driver a chance to interfere.

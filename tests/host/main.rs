@@ -19,6 +19,7 @@ mod dump;
 mod flags;
 mod fuzz;
 mod golden;
+mod hostile;
 mod inspect;
 mod inspect_devices;
 mod isolation;

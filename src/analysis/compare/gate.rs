@@ -2,9 +2,10 @@
 
 use std::str::FromStr;
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::{Compared, Comparison, Verdict};
+use crate::globs;
 use crate::model::Status;
 use crate::units::parse_share;
 
@@ -49,8 +50,8 @@ impl FromStr for Gate {
             return Err(format!("{word} has no share: leave out {share}"));
         }
         let least = if share.is_empty() { 0.0 } else { parse_share(share)? };
-        let glob = (!glob.is_empty()).then(|| Glob::new(glob).map(|glob| glob.compile_matcher())).transpose();
-        let names = glob.map_err(|error| error.to_string())?;
+        let glob = (!glob.is_empty()).then(|| globs::matcher(glob, |glob| glob)).transpose();
+        let names = glob.map_err(|why| format!("`{}` is no valid glob: {why}", globs::beginning(rest)))?;
         Ok(Self { kind: *kind, least, names, text: text.to_owned() })
     }
 }

@@ -199,8 +199,17 @@ impl Sides {
         };
         let read = &read;
         let all: Vec<Result<(Side, Vec<String>), Error>> = thread::scope(|scope| {
-            let threads: Vec<_> = sides.into_iter().map(|(name, places)| scope.spawn(move || read(name, places))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            let threads: Vec<_> = sides
+                .into_iter()
+                .map(|(name, places)| {
+                    let (of_thread, places_of_thread) = (name.clone(), places.clone());
+                    let thread = thread::Builder::new().spawn_scoped(scope, move || read(of_thread, places_of_thread));
+                    // Where the system has no thread left, it is read here.
+                    thread.map_err(|_| read(name, places))
+                })
+                .collect();
+            let joined = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            threads.into_iter().map(|thread| thread.map_or_else(|read| read, joined)).collect()
         });
         for side in all {
             let (side, notes) = side?;

@@ -119,18 +119,33 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a number of bytes from 4 is needed, such as 2^26 or 64Mi".to_owned())
 }
 
+/// The longest time that may be asked for: sums and multiples of such are still times.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// A time: `500ms`.
 ///
 /// # Errors
-/// What is none, or 0.
+/// What is none, 0, or more than a hundred years.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; try 500ms or 2s"))?;
-    if duration.is_zero() { Err("it must be longer than 0".to_owned()) } else { Ok(duration) }
+    match duration {
+        Duration::ZERO => Err("it must be longer than 0".to_owned()),
+        duration if duration > LONGEST => Err("it must be shorter than 100 years".to_owned()),
+        _ => Ok(duration),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_would_overflow_are_refused() {
+        assert!(duration("18446744073709551615s").unwrap_err().contains("shorter than"));
+        assert!(duration("0s").is_err() && duration("1 fortnight").is_err());
+        let longest = duration("36499days").unwrap();
+        assert!(longest.checked_mul(1000).is_some() && std::time::Instant::now().checked_add(4 * longest).is_some());
+    }
 
     #[test]
     fn strategies_have_the_words_that_rows_have() {

@@ -1,10 +1,11 @@
 //! Finds experiments: by a name or a glob, by a family, by words of their summaries, and by words of their texts, variants and axes.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::entry::{Entry, entries, said};
 use crate::error::{Error, nearest, suggestion};
 use crate::experiments::{Setting, derived_with};
+use crate::globs::{self, beginning};
 use crate::model::{Axis, AxisKind};
 
 /// Words of other fields, and what the catalogue calls it.
@@ -147,9 +148,8 @@ enum Form {
 impl Word {
     fn new(text: &str) -> Result<Self, Error> {
         let form = if text.contains(['*', '?', '[', '{']) {
-            let glob = GlobBuilder::new(text).case_insensitive(true).literal_separator(true).build();
-            let glob = glob.map_err(|error| Error::Usage(format!("`{text}` is no valid glob: {}", error.kind())))?;
-            Form::Glob(glob.compile_matcher())
+            let glob = globs::matcher(text, |glob| glob.case_insensitive(true).literal_separator(true));
+            Form::Glob(glob.map_err(|why| Error::Usage(format!("`{}` is no valid glob: {why}", beginning(text))))?)
         } else {
             Form::Beginnings(tokens(text).iter().map(|token| alike(token)).collect())
         };
