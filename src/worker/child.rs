@@ -43,6 +43,8 @@ pub(super) struct Worker {
     words: Words,
     /// Reads what it prints, to the end.
     listening: JoinHandle<()>,
+    /// Why the last thing that there was to say could not be said.
+    untold: Option<String>,
     is_killed: bool,
 }
 
@@ -53,6 +55,8 @@ pub(super) enum Silence {
     Late,
     /// It is gone.
     Dead,
+    /// It was never told what to do, for this reason: that is no fault of its own.
+    Untold(String),
 }
 
 impl Worker {
@@ -95,7 +99,7 @@ impl Worker {
         let thread = || thread::Builder::new();
         let listening = thread().spawn(answering).and_then(|_| thread().spawn(listening));
         match listening {
-            Ok(listening) => Ok(Self { process, to, replies, words, listening, is_killed: false }),
+            Ok(listening) => Ok(Self { process, to, replies, words, listening, untold: None, is_killed: false }),
             Err(error) => {
                 // Nobody would hear it.
                 let _ = process.kill().and_then(|()| process.wait());
@@ -104,14 +108,20 @@ impl Worker {
         }
     }
 
-    /// Says something. A worker that is gone doesn't hear it, which shows at the next reply.
+    /// Says something. A worker that is gone doesn't hear it, which shows at the next reply, as does what can't be said.
     pub(super) fn say(&mut self, request: &Request) {
-        // The pipe may be closed.
-        let _ = protocol::write(&mut self.to, request);
+        match protocol::write(&mut self.to, request) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => self.untold = Some(error.to_string()),
+            // The pipe may be closed.
+            Err(_) | Ok(()) => {}
+        }
     }
 
     /// The next thing that it says.
     pub(super) fn hear(&mut self, within: Duration) -> Result<Reply, Silence> {
+        if let Some(why) = self.untold.take() {
+            return Err(Silence::Untold(why));
+        }
         for _ in 0..STEPS {
             match self.replies.recv_timeout(within / STEPS) {
                 Ok(reply) => return Ok(reply),
@@ -125,6 +135,10 @@ impl Worker {
     /// Why it says nothing more, as a case's failure. Kills it.
     pub(super) fn failure(&mut self, silence: &Silence, waited: Duration) -> Failure {
         let (status, what) = match silence {
+            Silence::Untold(why) => {
+                self.kill();
+                return Failure::new(Status::Error, format!("its process can't be told what to do: {why}"));
+            }
             Silence::Late => {
                 self.kill();
                 let seconds = waited.as_secs_f64();

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{Listener, Silence, Worker};
+use super::child::{Listener, Worker};
 use super::host::{Hello, Opening};
 use super::protocol::{Reply, Request};
 use super::questions::Question;
@@ -227,8 +227,7 @@ impl Drop for RemoteBench {
                 return;
             }
             Ok(other) => out_of_turn(&other),
-            Err(Silence::Dead) => self.worker.failure(&Silence::Dead, limit),
-            Err(Silence::Late) => self.worker.failure(&Silence::Late, limit),
+            Err(silence) => self.worker.failure(&silence, limit),
         };
         let Failure { status, reason, .. } = failure;
         self.listener.fault(&format!("closing {}: {status}: {reason}", self.info.name));

@@ -80,3 +80,18 @@ fn a_system_without_threads_is_told_of() {
     }
     assert!(told > 0, "so few threads were enough");
 }
+
+/// Messages to workers are text: what isn't is our own fault, told at once, and no deadline of a device's.
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_text_is_told_of_at_once() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let name = folder.path().join(OsStr::from_bytes(b"\xFF"));
+    let run = ["run", "algo/raytrace:bounded", "-d", "mock", "--preset=quick", "-q", "--format=csv", "--no-lock", "--dump"];
+    let ran: Ran = Command::new(BINARY).args(run).arg(&name).output().unwrap().into();
+    assert!(ran.code == Some(1) && ran.out.contains("invalid UTF-8"), "{ran:?}");
+    assert!(!ran.out.contains(",timeout,") && ran.out.contains("can't be told what to do"), "{ran:?}");
+}

@@ -205,11 +205,11 @@ impl Sides {
                     let (of_thread, places_of_thread) = (name.clone(), places.clone());
                     let thread = thread::Builder::new().spawn_scoped(scope, move || read(of_thread, places_of_thread));
                     // Where the system has no thread left, it is read here.
-                    thread.map_err(|_| read(name, places))
+                    thread.map_err(|_| (name, places))
                 })
                 .collect();
             let joined = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            threads.into_iter().map(|thread| thread.map_or_else(|read| read, joined)).collect()
+            threads.into_iter().map(|thread| thread.map_or_else(|(name, places)| read(name, places), joined)).collect()
         });
         for side in all {
             let (side, notes) = side?;
