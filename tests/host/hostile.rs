@@ -1,5 +1,7 @@
 //! What users and systems do that nobody meant: the answer is an error in words, never a panic or a signal.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
 use std::process::Command;
 
 use crate::support::{Ran, ran, succeeded};
