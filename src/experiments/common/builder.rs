@@ -7,7 +7,7 @@ use crate::model::{
     Binding, Bound, Case, Check, Contents, Dependency, Headline, Kernel, Measurand, POISON, Picture, Repeat, Resource,
     Sequence, Step, Texels, Work,
 };
-use crate::validate::{Expected, Output, Verdict};
+use crate::validate::{Expected, Mismatch, Output, Position, Verdict};
 
 /// A resource of the case that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +106,11 @@ impl<'a> Built<'a> {
         let expected = case.check.outputs().iter().enumerate().map(expected).collect();
         let others = Arc::clone(&again);
         let check: OwnCheck = Box::new(move |left| {
-            let mut verdict = Ok(());
-            others(&mut |built| verdict = built.check(left.bytes));
-            verdict
+            // Where the other one can't be had, nothing was compared.
+            let mut verdict = None;
+            others(&mut |built| verdict = Some(built.check(left.bytes)));
+            let unseen = || Mismatch::single("its twin", Position::Whole, "not there".to_owned(), "there".to_owned());
+            verdict.unwrap_or_else(|| Err(unseen()))
         });
         let remark: Remark = Box::new(move |left| {
             let mut remark = None;
@@ -406,5 +408,21 @@ impl<'a> CaseBuilder<'a> {
             None => Check::Twin(outputs),
         };
         Built { case: Case { work, headline, check, ..case }, twin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Point;
+
+    #[test]
+    fn a_case_of_another_is_wrong_where_its_twin_is_not_there() {
+        let mut case = Case::new("algo/example", &Point::default());
+        case.resources.push(Resource::words("words", 1, Contents::Undefined));
+        case.check = Check::Twin(vec![0]);
+        let built = Built::of_another(case, Arc::new(|_| {}));
+        assert!(built.check(&[vec![0; 4]]).is_err());
+        assert_eq!(built.expected()[0].bytes(), POISON.to_ne_bytes());
     }
 }
