@@ -35,7 +35,6 @@ mod version;
 mod voice;
 
 use std::io::{self, ErrorKind, Write};
-use std::sync::Arc;
 
 use clap::Parser;
 
@@ -74,7 +73,7 @@ fn do_without_threads_where_there_are_none() {
 fn outlive_full_files() {
     #[cfg(unix)]
     // Where it can't be had, nothing changes.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
