@@ -260,7 +260,8 @@ fn a_reader_that_leaves_does_not_end_what_else_is_written() {
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(rows_of(&file).len(), 11);
 }
 
