@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::analysis::Rows;
 use crate::error::Error;
-use crate::model::{AxisValue, Cache, Status};
-use crate::record::Record;
+use crate::model::{AxisValue, Cache};
+use crate::record::{Record, Standing};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
 
 /// The experiment whose rows tell it.
@@ -47,11 +47,11 @@ pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-/// What a row tells; nothing where it is of something else, has no time to be trusted, or lacks columns.
+/// What a row tells; nothing where it is of something else, was broken off, has no time to be trusted, or lacks columns.
 fn entry(row: &Record) -> Option<TableEntry> {
     let is_told = row.experiment == EXPERIMENT
         && !row.is_derived()
-        && Status::named(&row.status) == Some(Status::Ok)
+        && Standing::from_row(row) == Standing::Finished
         && row.cache == Cache::Warm.as_str()
         && !row.quality_flags.split(';').any(|flag| flag == "implausible");
     let axis = |name: &str| match row.by_axis.get(name) {

@@ -64,8 +64,7 @@ pub struct Run {
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
     pub isa: Option<PathBuf>,
 
-    /// Write what cases leave behind that people can look at, such as the picture of algo/raytrace, right or wrong, to a PNG file of
-    /// the case in this folder
+    /// Write the pictures that cases make, such as that of algo/raytrace, to this folder, right or wrong: a PNG file for each case
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
     pub dump: Option<PathBuf>,
 

@@ -113,7 +113,7 @@ impl Experiment for Blur {
                 .multiple_of(STEPS)
                 .up_to(MOST_SIZE),
             Axis::new("radius", "pixels to either side that count", AxisKind::AtLeast(0), radii).up_to(MOST_RADIUS),
-            Axis::new("filter", "how pixels around one are weighed", AxisKind::Choices(FILTERS), filters.iter().copied()),
+            Axis::new("filter", "how pixels around one are weighted", AxisKind::Choices(FILTERS), filters.iter().copied()),
             Axis::new("image_size", "width and height of the picture, pixels", AxisKind::AtLeast(1), sizes)
                 .up_to(MOST_SIZE)
                 .of_work(),

@@ -82,7 +82,7 @@ pub(super) fn compare(expected: &[Pixel], objects: usize, picture: Output, hits:
         }
     }
     let left_over = [found.len(), colours.len()].into_iter().any(|count| count != expected.len());
-    let unknown = expected.iter().filter(|pixel| !pixel.is_sure).count() as u64;
+    let unknown = unknown(expected) as u64;
     if left_over || unknown > total / MOST_UNKNOWN + total.isqrt() {
         let got = format!("a picture of which {unknown} of {total} pixels can't be checked, or which is larger than that");
         return Err(Mismatch::single(picture.name, Position::Whole, got, "one whose pixels can be checked".to_owned()));
