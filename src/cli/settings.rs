@@ -12,7 +12,7 @@ use super::host::{last_level_cache, number_of_run};
 use super::lanes::Waiting;
 use crate::error::Error;
 use crate::experiments::calibration::evict;
-use crate::model::{Cache, DeviceInfo, DeviceKind, PipelineDetail, Preset};
+use crate::model::{Cache, DeviceInfo, DeviceKind, FilePath, PipelineDetail, Preset};
 use crate::output::{Format, Mode};
 use crate::plan::Shard;
 use crate::worker::{Deadlines, Identity, Opening, Place};
@@ -250,7 +250,7 @@ impl Settings {
             timer: None,
             process: 1,
             placement: self.placement,
-            dump: self.dump.clone(),
+            dump: self.dump.clone().map(FilePath::from),
             subject: None,
         }
     }

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::localize::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
-use crate::model::SpirvTarget;
+use crate::model::{SpirvTarget, path_text, readable, system_name};
 
 /// SPIR-V's first word, in this machine's byte order.
 const MAGIC: u32 = 0x0723_0203;
@@ -241,7 +241,8 @@ fn as_written(error: CompileError, path: &Path) -> CompileError {
     // What stands before the file's name, in the compiler's words and in the user's.
     let own = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
     let written = path.parent().map(|folder| folder.join("").to_string_lossy().into_owned()).unwrap_or_default();
-    let shown = |text: &str| if own.is_empty() { text.to_owned() } else { text.replace(&own, &written) };
+    let beside = |text: &str| readable(&if own.is_empty() { text.to_owned() } else { text.replace(&own, &written) });
+    let shown = |text: &str| text.split(&name).map(beside).collect::<Vec<_>>().join(&path.to_string_lossy());
     error.subject.path = shown(&error.subject.path);
     error.words = shown(&error.words);
     error.file = error.file.as_deref().map(shown);
@@ -308,10 +309,13 @@ fn without_strides_of_blocks(words: &[u32]) -> Vec<u32> {
 
 // ---- includes ---------------------------------------------------------------------------------------------------------------
 
-/// A file's path as the compiler names it: with `/` on every system, and as the user wrote it where that is possible.
+/// A file's path as the compiler names it: with `/` on every system, and with marks for what is no text in it.
 fn key(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    absolute.to_string_lossy().replace('\\', "/").trim_start_matches('/').to_owned()
+    let text = path_text(&absolute);
+    // Elsewhere than on Windows, `\` is a character like any other.
+    let text = if cfg!(windows) { text.replace('\\', "/") } else { text };
+    text.trim_start_matches('/').to_owned()
 }
 
 /// The shader with all that it may include. Files that aren't there are left to the compiler: their `#include` may be one that a
@@ -327,7 +331,7 @@ fn with_includes(name: &str, text: &str, reading: &Reading) -> Library {
             if seen.contains(&path) {
                 continue;
             }
-            if let Ok(text) = fs::read_to_string(Path::new(&on_disk(&path))) {
+            if let Ok(text) = fs::read_to_string(on_disk(&path)) {
                 seen.insert(path.clone());
                 open.push((path, text));
             }
@@ -337,8 +341,9 @@ fn with_includes(name: &str, text: &str, reading: &Reading) -> Library {
 }
 
 /// The file that a key names.
-fn on_disk(key: &str) -> String {
-    if cfg!(windows) { key.to_owned() } else { format!("/{key}") }
+fn on_disk(key: &str) -> PathBuf {
+    let path = if cfg!(windows) { key.to_owned() } else { format!("/{key}") };
+    system_name(&path).into()
 }
 
 /// What a line includes.

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::scalars;
-use crate::model::{Sequence, Skip};
+use crate::model::{FilePath, Sequence, Skip, path_text};
 use crate::shader::{ScalarType, StructLayout};
 
 /// What a buffer or an image is filled with.
@@ -26,7 +26,7 @@ pub enum Fill {
     /// One number, as shaders see it.
     Constant(f64),
     /// The bytes of a file, which has to have as many.
-    File(PathBuf),
+    File(FilePath),
 }
 
 impl FromStr for Fill {
@@ -36,7 +36,7 @@ impl FromStr for Fill {
         let constant = |value: &str| value.trim().parse().map_err(|_| format!("`{value}` is no number")).map(Self::Constant);
         match text.split_once('=') {
             Some(("constant", value)) => constant(value),
-            Some(("file", path)) if !path.is_empty() => Ok(Self::File(PathBuf::from(path))),
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(FilePath::of_text(path))),
             None if text == "random" => Ok(Self::Random),
             None if text == "zero" => Ok(Self::Zero),
             None if text == "iota" => Ok(Self::Iota),
@@ -52,7 +52,7 @@ impl fmt::Display for Fill {
             Self::Zero => f.write_str("zero"),
             Self::Iota => f.write_str("iota"),
             Self::Constant(value) => write!(f, "constant={value}"),
-            Self::File(path) => write!(f, "file={}", path.display()),
+            Self::File(path) => write!(f, "file={}", path_text(path)),
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     fn a_file_must_fit() {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), [1, 2, 3, 4]).unwrap();
-        let fill = Fill::File(file.path().to_owned());
+        let fill = Fill::File(file.path().to_owned().into());
         let layout = scalars::plain(ScalarType::U32);
         assert_eq!(fill.bytes(&layout, 4, 1, 1), Ok(vec![1, 2, 3, 4]));
         assert!(fill.bytes(&layout, 8, 2, 1).unwrap_err().reason.contains("has 4 bytes, the buffer 8"));

@@ -1,5 +1,6 @@
 //! The user's shader, compiled, with a workgroup size that can be specialized.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::spec::Subject;
@@ -37,9 +38,9 @@ impl UserModule {
         let said = |words: String| refused(format!("{}: {words}", subject.shader.display()));
         let Subject { include_folders, target, entry, .. } = subject;
         let reading = Reading {
-            include_folders: include_folders.clone(),
+            include_folders: include_folders.iter().cloned().map(PathBuf::from).collect(),
             macros,
-            preamble: subject.preamble.clone(),
+            preamble: subject.preamble.clone().map(PathBuf::from),
             target: *target,
             entry: entry.clone(),
             ..Reading::default()

@@ -1,7 +1,6 @@
 //! What is run, as data: a shader of the user's, what it works on, and what its results are compared with.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +8,7 @@ use super::compare::{Comparison, Tolerance};
 use super::fill::Fill;
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
-use crate::model::{Point, SpirvTarget};
+use crate::model::{FilePath, Point, SpirvTarget};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// [`Expression`](super::Expression) for what they may say.
@@ -19,13 +18,13 @@ pub struct Subject {
     /// What rows call it, behind `tune/`.
     pub name: String,
     /// The shader: GLSL or SPIR-V.
-    pub shader: PathBuf,
+    pub shader: FilePath,
     /// Where `#include` looks after the including file's own folder.
-    pub include_folders: Vec<PathBuf>,
+    pub include_folders: Vec<FilePath>,
     /// Macros with their values, where an axis doesn't say otherwise.
     pub macros: Vec<(String, String)>,
     /// GLSL that is put behind the shader's `#version`, or in front of a shader that has none.
-    pub preamble: Option<PathBuf>,
+    pub preamble: Option<FilePath>,
     /// Specialization constants by name or id with the values that all configurations share, the shader as it is written included.
     pub constants: Vec<(String, String)>,
     /// Arrays in shared memory, with expressions for their lengths, the outermost first: they count instead of literal lengths.
@@ -75,9 +74,9 @@ pub enum Reference {
     /// Those of a configuration.
     Configuration(Point),
     /// Those of another shader with the same bindings, as it is written.
-    Shader(PathBuf),
+    Shader(FilePath),
     /// These files: the buffer's or image's name or binding, and where its bytes are.
-    Files(Vec<(String, PathBuf)>),
+    Files(Vec<(String, FilePath)>),
 }
 
 /// What the user says of a buffer.

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::Platform;
 use super::protocol::{self, Line, Reply, Request};
 use crate::model::{Failure, Status};
@@ -66,7 +68,11 @@ impl Worker {
     /// What the system says.
     pub(super) fn start(platform: &Platform, listener: &Arc<dyn Listener>) -> io::Result<Self> {
         let mut command = command(platform)?;
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        Self::of(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?, listener)
+    }
+
+    /// A process that was started with pipes.
+    fn of(mut process: Child, listener: &Arc<dyn Listener>) -> io::Result<Self> {
         let gone = || io::Error::other("a pipe is missing");
         let to = process.stdin.take().ok_or_else(gone)?;
         let from = process.stdout.take().ok_or_else(gone)?;
@@ -110,7 +116,11 @@ impl Worker {
 
     /// Says something. A worker that is gone doesn't hear it, which shows at the next reply, as does what can't be said.
     pub(super) fn say(&mut self, request: &Request) {
-        match protocol::write(&mut self.to, request) {
+        self.tell(request);
+    }
+
+    fn tell(&mut self, message: &impl Serialize) {
+        match protocol::write(&mut self.to, message) {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => self.untold = Some(error.to_string()),
             // The pipe may be closed.
             Err(_) | Ok(()) => {}
@@ -256,4 +266,46 @@ fn alone(command: &mut Command) {
 fn alone(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use serde::Serializer;
+
+    use super::*;
+
+    /// What no message can hold.
+    struct Untellable;
+
+    impl Serialize for Untellable {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("it is no text"))
+        }
+    }
+
+    struct Deaf;
+
+    impl Listener for Deaf {
+        fn said(&self, _: &str) {}
+
+        fn fault(&self, _: &str) {}
+    }
+
+    /// It is our own fault, and no deadline of a device's.
+    #[test]
+    fn what_cant_be_told_is_said_at_once() {
+        let mut command = Command::new("cat");
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut worker = Worker::of(process, &(Arc::new(Deaf) as Arc<dyn Listener>)).unwrap();
+        worker.tell(&Untellable);
+        let (begin, long) = (Instant::now(), Duration::from_secs(100));
+        let silence = worker.hear(long).unwrap_err();
+        assert_eq!(silence, Silence::Untold("it is no text".to_owned()));
+        let failure = worker.failure(&silence, long);
+        assert!(
+            failure.status == Status::Error && failure.reason.ends_with("can't be told what to do: it is no text"),
+            "{failure:?}"
+        );
+        assert!(begin.elapsed() < long / 2 && !worker.is_alive());
+    }
 }

@@ -1,6 +1,5 @@
 //! The devices of the installed drivers, or simulated ones, in this process.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use crate::error::Error;
 use crate::experiments::{self, Config, Setting};
 use crate::gpu::{DeviceOptions, Instance, InstanceOptions};
 use crate::measure::{CaseSource, Dispatcher, LocalBench, LocalOptions, Mock, MockOptions, Timer, Vulkan};
-use crate::model::{Cache, Case, DeviceInfo, Failure, PipelineDetail, Preset, Stage, Status, Uuid};
+use crate::model::{Cache, Case, DeviceInfo, Failure, FilePath, PipelineDetail, Preset, Stage, Status, Uuid};
 use crate::output::PictureFolder;
 use crate::subject::{Subject, UserKernel};
 use crate::validate::Expected;
@@ -79,7 +78,7 @@ pub struct Opening {
     pub placement: Option<u64>,
     /// The folder for pictures of what cases left behind, which is there.
     #[serde(default)]
-    pub dump: Option<PathBuf>,
+    pub dump: Option<FilePath>,
     /// The kernel of the user's that is measured; `None` for the catalogue.
     pub subject: Option<Box<Subject>>,
 }

@@ -3,8 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-use std::path::PathBuf;
-
 use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::{DeviceInfo, Point, SpirvTarget};
 use lanescope::shader::Prepared;
@@ -15,7 +13,7 @@ use lanescope::validate::{Outputs, Verdict};
 pub fn subject(shader: &str, flags: &[&str]) -> Subject {
     let mut subject = Subject {
         name: "judged".to_owned(),
-        shader: PathBuf::from(shader),
+        shader: shader.into(),
         include_folders: Vec::new(),
         macros: Vec::new(),
         preamble: None,

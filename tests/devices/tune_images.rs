@@ -3,8 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy exempts test functions but not the helpers beside them")]
 
-use std::path::PathBuf;
-
+use lanescope::model::FilePath;
 use lanescope::subject::{Reference, Subject};
 
 use crate::judge::{on_each_device, subject, verdicts};
@@ -18,7 +17,7 @@ const WIDTHS: [u64; 2] = [4, 8];
 fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8>)]) {
     let folder = Folder::new();
     let shader = folder.write(&format!("{name}.comp"), shader);
-    let files = |of: &[(&str, Vec<u8>)], what: &str| -> Vec<(String, PathBuf)> {
+    let files = |of: &[(&str, Vec<u8>)], what: &str| -> Vec<(String, FilePath)> {
         let one = |(i, (place, bytes)): (usize, &(&str, Vec<u8>))| {
             ((*place).to_owned(), folder.write(&format!("{what}{i}.bin"), bytes).into())
         };

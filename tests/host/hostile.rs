@@ -42,6 +42,7 @@ mod on_unix {
 
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
     use std::process::Command;
 
     use super::{Ran, is_calm};
@@ -87,14 +88,98 @@ mod on_unix {
         assert!(told > 0, "so few threads were enough");
     }
 
-    /// Messages to workers are text: what isn't is our own fault, told at once, and no deadline of a device's.
-    #[test]
-    fn a_name_that_is_no_text_is_told_of_at_once() {
+    const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : require\n#include \"size.glsl\"\n\
+                          layout(local_size_x = SIZE) in;\nlayout(binding = 0) buffer A { uint a[]; };\n\
+                          layout(binding = 1) readonly buffer B { uint b[]; };\n\
+                          void main() { a[gl_GlobalInvocationID.x] = b[gl_GlobalInvocationID.x]; }\n";
+
+    fn lanescope(arguments: &[&OsStr]) -> Ran {
+        Command::new(BINARY).args(arguments).output().unwrap().into()
+    }
+
+    /// A folder whose name is no text, in a folder that goes when the test ends, and a second one that reads the same.
+    fn nameless() -> (tempfile::TempDir, [PathBuf; 2]) {
         let folder = tempfile::tempdir().unwrap();
-        let name = folder.path().join(OsStr::from_bytes(b"\xFF"));
+        let both = [&b"\xFF"[..], b"\xFE"].map(|name| folder.path().join(OsStr::from_bytes(name)));
+        both.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+        (folder, both)
+    }
+
+    /// Each path that a search takes: each one alone has a name that is no text, and then all of them.
+    #[test]
+    fn a_search_takes_paths_that_are_no_text() {
+        let (folder, [odd, other]) = nameless();
+        let write = |place: &Path, name: &[u8], text: &[u8]| {
+            let path = place.join(OsStr::from_bytes(name));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let plain = folder.path();
+        for place in [plain, &odd] {
+            write(place, b"size.glsl", b"#define SIZE 64\n");
+            write(place, b"before.glsl", b"#define MEANT 1\n");
+            write(place, b"held.bin", &[0; 4096]);
+            write(place, b"one.comp", SHADER.as_bytes());
+        }
+        // A folder that reads the same has another file of this name.
+        write(&other, b"size.glsl", b"#error of another folder\n");
+        let without = write(&other, b"without\xC3.comp", SHADER.as_bytes());
+        let tune = |shader: &Path, include: Option<&Path>, preamble: &Path, fill: &Path, reference: &Path| {
+            let mut command = Command::new(BINARY);
+            command.args(["tune", "-d", "mock", "-n", "1024", "-a", "local_size_x=32,64", "-q", "--format=csv", "--no-lock"]);
+            command.arg(shader).arg("--preamble").arg(preamble).arg("--reference").arg(reference);
+            if let Some(folder) = include {
+                command.arg("-I").arg(folder);
+            }
+            let mut buffer = OsStr::new("b=uint[n]:file=").to_owned();
+            buffer.push(fill);
+            command.arg("--buffer").arg(buffer);
+            let ran: Ran = command.output().unwrap().into();
+            assert!(ran.code == Some(0) && ran.out.matches(",ok,").count() == 2, "{command:?}: {ran:?}");
+        };
+        let file = |place: &Path, name: &str| place.join(name);
+        for odd_one in 0..5 {
+            let place = |one| if one == odd_one { odd.as_path() } else { plain };
+            let (shader, preamble) = (file(place(0), "one.comp"), file(place(1), "before.glsl"));
+            let (fill, reference) = (file(place(2), "held.bin"), file(place(3), "one.comp"));
+            tune(&shader, Some(place(4)), &preamble, &fill, &reference);
+        }
+        let (preamble, fill) = (file(&odd, "before.glsl"), file(&odd, "held.bin"));
+        tune(&file(&odd, "one.comp"), None, &preamble, &fill, &file(&odd, "one.comp"));
+        // The reference is a file of bytes.
+        tune(&file(&odd, "one.comp"), None, &preamble, &fill, &fill);
+        // An include that lies beside its file counts before one in a folder.
+        let beside = [OsStr::new("inspect"), without.as_os_str(), OsStr::new("-I"), odd.as_os_str()];
+        let ran = lanescope(&beside);
+        assert!(ran.code == Some(2) && ran.err.contains("'#error' : of another folder"), "{ran:?}");
+        std::fs::remove_file(file(&other, "size.glsl")).unwrap();
+        assert_eq!(lanescope(&beside).code, Some(0));
+        let refused = lanescope(&beside[..2]);
+        assert!(refused.code == Some(2) && refused.err.contains("without\u{FFFD}.comp"), "{refused:?}");
+    }
+
+    #[test]
+    fn a_manifest_may_lie_where_its_path_is_no_text() {
+        let (_folder, [odd, _]) = nameless();
+        std::fs::write(odd.join("one.comp"), SHADER.replace("#include \"size.glsl\"", "#define SIZE 64")).unwrap();
+        std::fs::write(odd.join("held.bin"), [0; 4096]).unwrap();
+        let manifest = odd.join("one.toml");
+        let text = "shader = \"one.comp\"\nn = 1024\naxis = { local_size_x = [32, 64] }\nreference = \"one.comp\"\n\
+                    output = \"rows.csv\"\nbuffer = [\"b=uint[n]:file=held.bin\"]\n";
+        std::fs::write(&manifest, text).unwrap();
+        let flags = ["tune", "-d", "mock", "-q", "--no-lock", "--manifest"].map(OsStr::new);
+        let ran = lanescope(&[&flags[..], &[manifest.as_os_str()]].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(std::fs::read_to_string(odd.join("rows.csv")).unwrap().matches(",ok,").count(), 2);
+    }
+
+    #[test]
+    fn pictures_go_to_a_folder_whose_name_is_no_text() {
+        let (_folder, [odd, _]) = nameless();
+        let dump = odd.join("new");
         let run = ["run", "algo/raytrace:bounded", "-d", "mock", "--preset=quick", "-q", "--format=csv", "--no-lock", "--dump"];
-        let ran: Ran = Command::new(BINARY).args(run).arg(&name).output().unwrap().into();
-        assert!(ran.code == Some(1) && ran.out.contains("invalid UTF-8"), "{ran:?}");
-        assert!(!ran.out.contains(",timeout,") && ran.out.contains("can't be told what to do"), "{ran:?}");
+        let ran = lanescope(&[&run.map(OsStr::new)[..], &[dump.as_os_str()]].concat());
+        assert!(ran.code == Some(0) && ran.out.contains(",ok,"), "{ran:?}");
+        assert!(std::fs::read_dir(&dump).unwrap().count() > 0);
     }
 }

@@ -538,6 +538,57 @@ fn printing_is_found() {
     assert_eq!(faults("measure/mod.rs", "// println!()\nfn print() {} #[cfg(test)] mod tests { fn f() { println!(); } }"), 0);
 }
 
+// ---- messages -------------------------------------------------------------------------------------------------------------
+
+/// What is sent as text, and has a path that may be none: `FilePath` is one that is sent whole.
+fn message_faults(source: &Source) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (start, _) in source.code.match_indices("#[derive(") {
+        let Some(length) = source.code[start..].find(")]") else { continue };
+        let (derived, behind) = source.code[start..].split_at(length);
+        if !derived.contains("Serialize") {
+            continue;
+        }
+        // To the end of the type: its last brace, or the semicolon where it has none.
+        let mut depth = 0;
+        let end = behind.char_indices().find(|(_, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && matches!(c, '}' | ';')
+        });
+        let body = &behind[..end.map_or(behind.len(), |(at, _)| at)];
+        let names = body.match_indices("PathBuf").chain(body.match_indices("OsString"));
+        faults.extend(
+            names.map(|(at, name)| {
+                source.fault(start + length + at, &format!("`{name}` may be no text: FilePath is sent whole"))
+            }),
+        );
+    }
+    faults
+}
+
+#[test]
+fn no_message_has_a_path_that_is_refused_where_it_is_no_text() {
+    let faults: Vec<String> = tree().iter().flat_map(message_faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn a_path_in_a_message_is_found() {
+    let faults = |text: &str| message_faults(&Source::new("worker/host.rs", text)).len();
+    assert_eq!(
+        faults("#[derive(Clone, Serialize, Deserialize)]\npub struct A { a: Option<PathBuf>, b: Vec<(u8, PathBuf)> }"),
+        2
+    );
+    assert_eq!(faults("#[derive(Serialize)] enum A { B { a: u8 }, C(PathBuf) }"), 1);
+    assert_eq!(faults("#[derive(Serialize)] struct A(OsString);"), 1);
+    assert_eq!(faults("#[derive(Serialize)] struct A { a: FilePath }\n#[derive(Clone)] struct B { a: PathBuf }"), 0);
+    assert_eq!(faults("#[derive(Serialize)] struct A(u8); fn f(_: PathBuf) {}"), 0);
+}
+
 // ---- experiments and shaders ----------------------------------------------------------------------------------------------
 
 /// Experiments whose file isn't where their name says, and files that are no experiment's. Parts of one lie in the folder of its

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::measuring::Measuring;
-use super::values::{TargetEnv, duration};
+use super::values::{TargetEnv, duration, with_path};
 use crate::model::Preset;
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
@@ -53,13 +53,13 @@ pub struct Tune {
 
     /// A buffer by its name or binding: its type, count and fill (random, zero, iota, constant=VALUE, file=PATH), as in
     /// data=float[n * 4]:random or 2=:zero; the type of a texel buffer is a format, as in texels=r32f (default: rgba32f)
-    #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL")]
+    #[arg(short, long, value_name = "PLACE=TYPE[COUNT]:FILL", value_parser = with_path())]
     pub buffer: Vec<String>,
 
     /// An image by its name or binding: its format, extent (layers come last) and fill, as in picture=rgba16f[width, height]:random
     /// or 1=[64,64] (default: the format that the shader declares, else rgba8, rgba32i or rgba32ui, and n texels, as many in each
     /// direction)
-    #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL")]
+    #[arg(long, value_name = "PLACE=FORMAT[WIDTH,HEIGHT,DEPTH]:FILL", value_parser = with_path())]
     pub image: Vec<String>,
 
     /// How an image is sampled, by the name or binding of a sampler or of an image combined with one: linear or nearest; clamp,
@@ -91,7 +91,7 @@ pub struct Tune {
 
     /// What outputs are compared with: a configuration (local_size_x=64,TILE=8), another shader, or files with what buffers and
     /// images must hold (FILE, or NAME=FILE,NAME=FILE) (default: the shader as it is written)
-    #[arg(long, value_name = "CONFIGURATION|SHADER|FILE")]
+    #[arg(long, value_name = "CONFIGURATION|SHADER|FILE", value_parser = with_path())]
     pub reference: Option<String>,
 
     /// How far floats may be from the reference's, in their own unit (default: 1e-6 for float, a step for texels of 0 to 1)

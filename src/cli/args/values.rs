@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
 
-use crate::model::{Preset, SpirvTarget};
+use crate::model::{Preset, SpirvTarget, name_text};
 use crate::output::Format;
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
@@ -33,6 +33,11 @@ impl TargetEnv {
             Self::Vulkan1_3 => SpirvTarget::Vulkan1_3,
         }
     }
+}
+
+/// Reads what may have a path in it: as [`path_text`](crate::model::path_text), of which the path comes back whole.
+pub fn with_path() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|text| name_text(&text))
 }
 
 /// A type of another stage as flags take it: its values, each with its word and what `--help` says of it.

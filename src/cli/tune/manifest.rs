@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
+use crate::model::{path_text, system_name};
 
 /// The command line once more, for flags of which a manifest has a part.
 #[derive(Parser)]
@@ -30,7 +31,7 @@ pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Resu
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let said = flags(&table, folder, given.shader.is_none()).map_err(usage)?;
-    let all = std::iter::once(OsString::from("tune")).chain(said.into_iter().map(OsString::from)).chain(typed);
+    let all = std::iter::once(OsString::from("tune")).chain(said.iter().map(|flag| system_name(flag))).chain(typed);
     Whole::try_parse_from(all).map(|whole| whole.tune).map_err(|error| usage(said_by(&error)))
 }
 
@@ -60,14 +61,14 @@ const PATHS: [&str; 7] = ["shader", "include", "preamble", "output", "resume", "
 /// Keys of flags that come as `NAME=VALUES`, which a table may hold.
 const NAMED: [&str; 9] = ["axis", "constant", "shared", "define", "buffer", "image", "sampler", "push", "check"];
 
-/// A manifest as flags. `wants_shader`: whether its shader counts.
+/// A manifest as flags, paths as [`path_text`]. `wants_shader`: whether its shader counts.
 fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>, String> {
     let mut flags = Vec::new();
     for (key, value) in table {
         let place = |text: String| {
             // `-` is standard output.
             let is_path = PATHS.contains(&key.replace('_', "-").as_str()) && text != "-";
-            if is_path { folder.join(&text).to_string_lossy().into_owned() } else { text }
+            if is_path { path_text(&folder.join(&text)) } else { text }
         };
         if key == "manifest" {
             return Err("a manifest can't name another one".to_owned());
@@ -92,7 +93,7 @@ fn flags(table: &Table, folder: &Path, wants_shader: bool) -> Result<Vec<String>
 
 /// What a fill or a reference says of files counts from the manifest's folder as well.
 fn in_folder(key: &str, text: &str, folder: &Path) -> String {
-    let joined = |path: &str| folder.join(path).to_string_lossy().into_owned();
+    let joined = |path: &str| path_text(&folder.join(path));
     match key {
         "buffer" | "image" => match text.split_once(":file=") {
             Some((head, path)) => format!("{head}:file={}", joined(path)),

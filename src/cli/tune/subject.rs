@@ -1,13 +1,13 @@
 //! From flags to what is tuned, and to the axes that it is tuned along.
 
 use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::args::tune::Tune;
 use crate::cli::defines;
 use crate::error::Error;
 use crate::experiments::powers_of_two;
-use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, Point, Status};
+use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, FilePath, Point, Status};
 use crate::plan::{parse_number, parse_values};
 use crate::shader::size_macros;
 use crate::subject::{
@@ -45,10 +45,10 @@ pub fn subject(arguments: &Tune) -> Result<Subject, Error> {
     };
     Ok(Subject {
         name,
-        shader,
-        include_folders: arguments.include.clone(),
+        shader: shader.into(),
+        include_folders: arguments.include.iter().cloned().map(FilePath::from).collect(),
         macros: macros.collect(),
-        preamble: arguments.preamble.clone(),
+        preamble: arguments.preamble.clone().map(FilePath::from),
         constants: Vec::new(),
         lengths: lengths(arguments)?,
         target: arguments.target_env.target(),
@@ -319,7 +319,7 @@ fn default_sizes(written: [Option<u32>; 3], is_flat: [bool; 3], device: &DeviceI
 /// # Errors
 /// What is none of the three.
 pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error> {
-    let path = PathBuf::from(text);
+    let path = FilePath::of_text(text);
     let is_shader = path.extension().is_some_and(|ending| ["comp", "glsl", "spv"].iter().any(|known| ending == *known));
     if is_shader && !text.contains('=') {
         return Ok(Reference::Shader(path));
@@ -333,8 +333,8 @@ pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error
             "--reference: there is no file `{text}`, and it is no configuration (NAME=VALUE,...)"
         )));
     };
-    if pairs.iter().all(|(_, path)| Path::new(path).is_file()) {
-        return Ok(Reference::Files(pairs.iter().map(|(name, path)| ((*name).to_owned(), PathBuf::from(path))).collect()));
+    if pairs.iter().all(|(_, path)| FilePath::of_text(path).is_file()) {
+        return Ok(Reference::Files(pairs.iter().map(|(name, path)| ((*name).to_owned(), FilePath::of_text(path))).collect()));
     }
     let mut values = Vec::new();
     for (name, value) in pairs {

@@ -1,10 +1,9 @@
 //! What the configurations' results are compared with.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::{Made, UserKernel, said};
-use crate::model::{Case, Failure, Point};
+use crate::model::{Case, Failure, FilePath, Point};
 use crate::shader::{Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, compare, unwritten};
 use crate::subject::images::ImageSpec;
@@ -51,7 +50,7 @@ impl UserKernel {
     }
 
     /// Another shader that is the reference, as it is written, but for what all configurations share; it must write the same buffers.
-    fn other(&mut self, shader: PathBuf) -> Result<Self, Failure> {
+    fn other(&mut self, shader: FilePath) -> Result<Self, Failure> {
         let own = self.make(&Point::default())?;
         let infos = &own.source.reflection().bindings;
         // What the user says of buffers holds for their bindings, whatever this shader calls them.
@@ -216,7 +215,7 @@ fn outputs_of(made: &Made) -> String {
 }
 
 /// The bytes of files that hold what outputs must be.
-fn expected_in(files: &[(String, PathBuf)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
+fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>, Failure> {
     let names = || made.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>().join(", ");
     let infos = &made.source.reflection().bindings;
     let is_it = |place: &str, output: &Output| {
