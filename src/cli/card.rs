@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::args::Card;
 use super::limits;
-use super::stdout::print;
+use super::stdout::print_as_is;
 use crate::analysis::{Purpose, Rows, gaps, related};
 use crate::error::{EXIT_OK, Error};
 use crate::output::{self, CardWriter, Mode, Page, Progress, Staged, Writer};
@@ -37,7 +37,8 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     writer.finish()?;
     drop(writer);
     let text = String::from_utf8(text).context("the card is no text")?;
-    let Some(file) = file else { return print(&text) };
+    // It is legible already.
+    let Some(file) = file else { return print_as_is(&text) };
     let staged = Staged::new(file);
     let unwritable = |error: std::io::Error| Error::Usage(format!("can't write {}: {error}", file.display()));
     fs::write(staged.path(), text).map_err(unwritable)?;

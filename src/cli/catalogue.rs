@@ -14,7 +14,7 @@ use self::json::Catalogue;
 use self::listing::Listing;
 use super::args::{Describe, List};
 use super::devices::DEADLINES;
-use super::stdout::{print, width};
+use super::stdout::{print, print_as_is, width};
 use super::target;
 use super::voice::Voice;
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let device = asked.unwrap_or_else(nominal::gpu);
     let found = find(&arguments.words, &nominal::setting(&device))?;
     if arguments.json {
-        return print(&(serde_json::to_string_pretty(&Catalogue::new(&found, &device)?)? + "\n"));
+        return print_as_is(&(serde_json::to_string_pretty(&Catalogue::new(&found, &device)?)? + "\n"));
     }
     let listing = Listing { found: &found, device: &device, is_detailed: arguments.verbose, width: width() };
     print(&listing.to_string())

@@ -14,14 +14,13 @@ mod gates;
 mod sides;
 mod suspects;
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::compare::Compare;
 use super::stdout::print;
 use crate::analysis::compare::{Comparison, Sides, Terms, compare as compared, read};
 use crate::error::{EXIT_FAILED, EXIT_OK};
-use crate::output::{Format, Mode, Progress, Report, Target};
+use crate::output::{Format, Mode, Progress, Report, Target, say};
 use suspects::Suspects;
 
 /// Reads both sides, compares them, and tells what changed.
@@ -37,8 +36,7 @@ pub fn compare(arguments: &Compare) -> anyhow::Result<u8> {
     files::write(&targets, &report)?;
     let is_shown = |formats: &[Format]| targets.iter().any(|(to, format)| *to == Target::Stdout && formats.contains(format));
     if !is_shown(&[Format::Table, Format::Markdown]) {
-        // Where nobody listens to the error stream, the exit code still tells.
-        failures.iter().for_each(|line| drop(writeln!(io::stderr(), "{line}")));
+        failures.iter().for_each(|line| say(line));
     }
     if let Some(file) = &arguments.suspects {
         let lines = suspect(file, &sides, &comparisons)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use self::page::Page;
 use super::args::Devices;
 use super::limits;
-use super::stdout::{print, width};
+use super::stdout::{print, print_as_is, width};
 use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
@@ -41,7 +41,7 @@ pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
         return Err(Error::NoDevice(NO_DEVICE_ADVICE.to_owned()).into());
     }
     if arguments.json {
-        return print(&(serde_json::to_string_pretty(&devices)? + "\n"));
+        return print_as_is(&(serde_json::to_string_pretty(&devices)? + "\n"));
     }
     print(&told(&found.loader_version, &devices, width(), arguments.verbose))
 }

@@ -15,10 +15,10 @@ use self::part::DevicePart;
 use self::table::devices_text;
 use super::args::{Inspect, InspectFormat};
 use super::defines;
-use super::stdout::print;
+use super::stdout::{print, print_as_is};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
-use crate::output::{Column, Need, Page, paragraph};
+use crate::output::{Column, Need, Page, in_a_line, paragraph};
 use crate::shader::{
     Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
     Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
@@ -43,7 +43,7 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
         inspection.devices = Some(devices::ask(arguments, &module, &values)?);
     }
     match arguments.format {
-        InspectFormat::Json => print(&(serde_json::to_string_pretty(&inspection)? + "\n")),
+        InspectFormat::Json => print_as_is(&(serde_json::to_string_pretty(&inspection)? + "\n")),
         InspectFormat::Text => print(&inspection.text(Page::stdout())),
     }?;
     let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);
@@ -172,7 +172,7 @@ impl Inspection<'_> {
         }
         text.extend(self.bindings.iter().map(|binding| self.binding_text(binding, page)));
         for block in self.blocks.iter().filter(|block| block.place == BlockPlace::PushConstants) {
-            text += &format!("\npush constants  {}\n{}", block.name, members_text(&block.layout, 4, page));
+            text += &format!("\npush constants  {}\n{}", in_a_line(&block.name), members_text(&block.layout, 4, page));
         }
         text.extend(self.entry_points.iter().map(|entry| entry.text(page)));
         text += &self.devices.as_deref().map_or_else(String::new, |devices| devices_text(devices, page));
@@ -283,7 +283,8 @@ fn structure(ty: &TypeLayout) -> Option<&StructLayout> {
 impl EntryReport<'_> {
     fn text(&self, page: Page) -> String {
         let [x, y, z] = self.workgroup;
-        let heading = paragraph(&format!("entry point {}: workgroups of {x} x {y} x {z}", self.declared.name), page);
+        let name = in_a_line(&self.declared.name);
+        let heading = paragraph(&format!("entry point {name}: workgroups of {x} x {y} x {z}"), page);
         format!("\n{heading}{}{}", self.facts().shown(page), self.instructions_text(page))
     }
 

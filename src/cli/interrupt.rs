@@ -1,13 +1,12 @@
 //! Ctrl-C and its kind: the first one ends the run after the current sample, the second one at once.
 
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
 
 use crate::error::EXIT_INTERRUPTED;
-use crate::output;
+use crate::output::{self, say};
 
 /// How often the user, or a scheduler, asked to stop.
 static ASKED: AtomicU32 = AtomicU32::new(0);
@@ -38,8 +37,6 @@ pub fn while_waiting<T>(wait: impl FnOnce() -> T) -> T {
 
 fn asked() {
     let before = ASKED.fetch_add(1, Ordering::Relaxed);
-    // Where nobody listens to the error stream, there is nobody to tell so.
-    let say = |words: &str| drop(writeln!(io::stderr(), "{words}"));
     if before == 0 && IS_WAITING.load(Ordering::Relaxed) {
         say("interrupted: nothing was measured");
     } else if before == 0 {

@@ -34,11 +34,14 @@ mod turns;
 mod version;
 mod voice;
 
-use std::io::{self, ErrorKind, Write};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
 
 use clap::Parser;
 
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
+use crate::model::name_text;
+use crate::output::{in_a_line, say};
 use crate::worker::serve;
 use args::colours::Colours;
 use args::{Arguments, Command};
@@ -47,16 +50,34 @@ use args::{Arguments, Command};
 pub fn main() -> u8 {
     do_without_threads_where_there_are_none();
     outlive_full_files();
-    match dispatch(Arguments::parse()) {
+    let arguments = match parsed(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(answer) => return answered(&answer),
+    };
+    match dispatch(arguments) {
         Ok(code) => code,
         // A reader that has seen enough (`| head`) is no error.
         Err(error) if is_closed_pipe(&error) => EXIT_OK,
         Err(error) => {
             // Where the error stream is gone too, the exit code still tells.
-            let _ = writeln!(io::stderr(), "error: {error:#}");
+            say(&format!("error: {error:#}"));
             error.downcast_ref::<Error>().map_or(EXIT_FAILED, Error::exit_code)
         }
     }
+}
+
+/// Reads the command line. What clap answers instead, such as its help or an error, repeats arguments as they are: those that hold what
+/// nobody can read are told in a form that can be read.
+fn parsed(typed: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    let again = || typed.iter().map(|argument| in_a_line(&name_text(argument)));
+    Arguments::try_parse_from(&typed).map_err(|error| Arguments::try_parse_from(again()).err().unwrap_or(error))
+}
+
+/// Shows what clap answers, where it wants that and in its colours, and gives the exit code.
+fn answered(answer: &clap::Error) -> u8 {
+    // Where nobody reads it, the exit code still tells.
+    let _ = answer.print();
+    u8::try_from(answer.exit_code()).unwrap_or(EXIT_FAILED)
 }
 
 /// Checks are shared among all processors. Where the system has no thread left for that, this one does them alone: else the first check

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::args::Schema;
-use super::stdout::print;
+use super::stdout::print_as_is;
 use crate::record::{COLUMNS, Kind, SCHEMA_VERSION};
 
 /// Prints the fixed columns.
 pub fn schema(arguments: &Schema) -> anyhow::Result<u8> {
-    print(&match arguments {
+    print_as_is(&match arguments {
         Schema { json: true, .. } => as_json()?,
         Schema { duckdb: true, .. } => as_duckdb(),
         Schema { pandas: true, .. } => as_pandas(),

@@ -1,21 +1,26 @@
 //! What a command says on standard output.
 
-use std::io::{self, Write};
-
 use crate::error::EXIT_OK;
-use crate::output::Page;
+use crate::output::{Page, hand_over, show};
 
 /// The longest line that is written for people, in characters; a terminal may be narrower.
 const WIDTH: usize = 100;
 
-/// Prints a command's text whole.
+/// Prints a command's text for people.
 ///
 /// # Errors
 /// Where nobody reads any more.
 pub fn print(text: &str) -> anyhow::Result<u8> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    show(text)?;
+    Ok(EXIT_OK)
+}
+
+/// Prints what is for programs, or legible already, as it is.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_as_is(text: &str) -> anyhow::Result<u8> {
+    hand_over(text)?;
     Ok(EXIT_OK)
 }
 

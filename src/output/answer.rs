@@ -188,6 +188,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Failure, Status};
+    use crate::output::legible;
     use crate::tuning::answer::Trial;
     use crate::tuning::space::{Dimension, Space};
 
@@ -325,7 +326,8 @@ mod tests {
         let answer = answered(&[(32, "row", Ok(rough(120.0, 3.0))), (64, "row", Ok(rough(90.0, 3.3)))]);
         let text = answer_text(&answer, page(120));
         assert!(text.starts_with("No best: the fastest so far takes 90 ns ± 330 %, which is no answer: "), "{text}");
-        let coloured = answer_text(&answer, Page { is_coloured: true, ..page(120) });
+        let coloured_page = Page { is_coloured: true, ..page(120) };
+        let coloured = legible(&answer_text(&answer, coloured_page), coloured_page);
         assert!(coloured.starts_with("\u{1b}[33mNo best: "), "{coloured}");
         let alone = answer_text(&answered(&[(32, "row", Ok(rough(120.0, 3.0)))]), page(120));
         assert!(alone.contains("too rough to rely on") && alone.contains("1 of 8 configurations has a time."), "{alone}");

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::Writer;
 use super::page::Page;
-use super::text_table::{Column, Need, TextTable};
+use super::text_table::{Cell, Column, Need, TextTable};
+use super::tone::{in_a_line, legible};
 use crate::analysis::Card;
 use crate::model::Published;
 use crate::record::Record;
@@ -42,7 +43,7 @@ impl<W: Write> Writer for CardWriter<W> {
     fn finish(&mut self) -> io::Result<()> {
         let cards: Vec<Card> = self.devices.iter().map(|rows| Card::new(rows, self.limits.as_ref())).collect();
         let text = if cards.is_empty() { "No rows.\n".to_owned() } else { shown(&cards, &self.files, self.page) };
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(legible(&text, self.page).as_bytes())?;
         self.out.flush()
     }
 }
@@ -52,8 +53,8 @@ fn shown(cards: &[Card], files: &[String], page: Page) -> String {
     let between = if cards.len() == 1 { ", " } else { "\n" };
     let heads = cards.iter().map(|card| {
         let is_alone = cards.iter().filter(|other| (&other.device, &other.driver) == (&card.device, &card.driver)).count() == 1;
-        let which = if is_alone { String::new() } else { format!(" ({}...)", card.uuid) };
-        Column::words(format!("{}{which}{between}{}", card.device, card.driver), Need::Central)
+        let which = if is_alone { String::new() } else { format!(" ({}...)", in_a_line(&card.uuid)) };
+        Column::words([in_a_line(&card.device), which, between.to_owned(), in_a_line(&card.driver)].concat(), Need::Central)
     });
     let mut table =
         TextTable::new([Column::words("", Need::Key)].into_iter().chain(heads)).whole_in("a wider terminal has them");
@@ -64,12 +65,13 @@ fn shown(cards: &[Card], files: &[String], page: Page) -> String {
         };
         table.row(std::iter::once(label.to_owned()).chain(cards.iter().map(fact)));
     }
-    table.row(std::iter::once("trust".to_owned()).chain(cards.iter().map(|card| card.trust.join("\n"))));
+    let trust = cards.iter().map(|card| Cell::of_lines(&card.trust.join("\n")));
+    table.row(std::iter::once(Cell::from("trust")).chain(trust));
     let mut text = table.fitted(page);
     let rows = match files {
         [] => "nowhere: -o FILE.csv keeps them".to_owned(),
-        [file] => file.clone(),
-        [first, others @ ..] => format!("{first} and {} more", others.len()),
+        [file] => in_a_line(file),
+        [first, others @ ..] => format!("{} and {} more", in_a_line(first), others.len()),
     };
     text += &format!("\nrows: {rows}\n");
     for command in next(cards, files) {

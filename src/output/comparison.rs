@@ -55,7 +55,7 @@ pub fn comparison_text(report: &Report, style: Style) -> String {
     if style != Style::Markdown {
         failures(&mut sheet, report);
     }
-    sheet.text()
+    style.legible(&sheet.text())
 }
 
 fn failures(sheet: &mut Sheet, report: &Report) {

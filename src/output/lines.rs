@@ -1,7 +1,7 @@
 //! Text broken into lines.
 
 use super::page::Page;
-use super::tone::Tone;
+use super::tone::{Tone, in_lines};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Lines of at most this width. They end at spaces; a word that is longer is cut, if it can be behind a mark within it, and never
@@ -16,10 +16,10 @@ pub fn paragraph(words: &str, page: Page) -> String {
 }
 
 impl Tone {
-    /// Words of this tone in lines that fit a page.
+    /// Words of this tone in lines that fit a page, for [`legible`](super::legible).
     pub fn paragraph(self, words: &str, page: Page) -> String {
-        let lines = broken(words, page.width.into());
-        lines.iter().fold(String::new(), |text, line| text + &self.painted(line, page) + "\n")
+        let lines = broken(&in_lines(words), page.width.into());
+        lines.iter().fold(String::new(), |text, line| text + &self.marked(line, page) + "\n")
     }
 }
 

@@ -22,6 +22,7 @@ mod files;
 mod jsonl;
 mod lines;
 mod page;
+mod people;
 mod pictures;
 mod progress;
 mod samples;
@@ -43,12 +44,13 @@ pub use files::{free_name, is_at, is_same_file, stop_writing};
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
 pub use page::{Page, choose_colours};
+pub use people::{hand_over, say, show};
 pub use pictures::PictureFolder;
 pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
 pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
-pub use tone::Tone;
+pub use tone::{Tone, in_a_line, legible};
 
 /// Something that rows are written to.
 pub trait Writer {

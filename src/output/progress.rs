@@ -1,11 +1,15 @@
 //! Progress and words for the person who waits, on the error stream.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use super::page::Page;
+use super::people;
+use super::tone::in_a_line;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +59,7 @@ impl Progress {
         let bar = self.bars.add(ProgressBar::new(total.saturating_mul(STEPS)));
         let style = ProgressStyle::with_template("{bar:24} {left}{prefix}  {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
-        let label = if label.is_empty() { String::new() } else { format!("{label}: ") };
+        let label = if label.is_empty() { String::new() } else { format!("{}: ", in_a_line(label)) };
         let bar = Bar { bar, label, total, done: AtomicU64::new(0) };
         bar.advance(0);
         bar
@@ -73,6 +77,11 @@ impl Progress {
         self.say(line);
     }
 
+    /// The same of a line with tones, which the page of the error stream shows or not.
+    pub fn toned_answer(&self, line: &str) {
+        self.bars.suspend(|| people::say_toned(line, Page::stderr()));
+    }
+
     /// Says a line that only `-v` asks for.
     pub fn detail(&self, line: &str) {
         if self.mode == Mode::Verbose {
@@ -86,17 +95,14 @@ impl Progress {
     }
 
     fn say(&self, line: &str) {
-        // Where nobody listens to the error stream, there is nobody to tell so.
-        self.bars.suspend(|| {
-            let _ = writeln!(io::stderr(), "{line}");
-        });
+        self.bars.suspend(|| people::say(line));
     }
 }
 
 impl Bar {
     /// Names what is being measured now.
     pub fn start(&self, case: &str) {
-        self.bar.set_message(case.to_owned());
+        self.bar.set_message(in_a_line(case));
     }
 
     /// Moves the bar: a case was loaded, or visited once.

@@ -8,7 +8,7 @@ use super::Writer;
 use super::lines::{broken, paragraph};
 use super::page::Page;
 use super::text_table::remark;
-use super::tone::{Tone, harmless};
+use super::tone::{Tone, in_a_line, legible};
 use super::view::{View, view};
 use crate::analysis::{DOUBTS, Doubt, Tally};
 use crate::record::Record;
@@ -66,7 +66,7 @@ impl<W: Write> Table<W> {
         text += &self.style.shared(&shared, &tally);
         self.under = Some((device, experiment));
         self.said.extend(shared);
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(self.style.legible(&text).as_bytes())?;
         self.out.flush()
     }
 
@@ -93,7 +93,7 @@ impl<W: Write> Writer for Table<W> {
     fn finish(&mut self) -> io::Result<()> {
         self.release()?;
         let text = if self.under.is_none() { "No rows.\n".to_owned() } else { self.advice() };
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(self.style.legible(&text).as_bytes())?;
         self.out.flush()
     }
 }
@@ -102,10 +102,18 @@ impl<W: Write> Writer for Table<W> {
 fn device(record: &Record) -> String {
     let driver = [record.driver_name.as_str(), &record.driver_info].join(" ");
     let parts = [record.device_name.as_str(), driver.trim()].into_iter().filter(|part| !part.is_empty());
-    harmless(&parts.collect::<Vec<_>>().join(", "))
+    in_a_line(&parts.collect::<Vec<_>>().join(", "))
 }
 
 impl Style {
+    /// A text of this style as it is written.
+    pub fn legible(self, text: &str) -> String {
+        match self {
+            Self::Text(page) => legible(text, page),
+            Self::Markdown => legible(text, Page::FILE),
+        }
+    }
+
     fn device_heading(self, device: &str, first: bool) -> String {
         let gap = if first { "" } else { "\n" };
         match self {
@@ -116,7 +124,7 @@ impl Style {
 
     fn experiment_heading(self, experiment: &str, continued: bool, constant: &[String]) -> String {
         let more = if continued { " (continued)" } else { "" };
-        let constant = harmless(&constant.join(", "));
+        let constant = in_a_line(&constant.join(", "));
         match (self, constant.as_str()) {
             (Self::Text(page), _) => format!("\n{}", heading(&format!("{experiment}{more}"), &constant, page)),
             (Self::Markdown, "") => format!("\n### {experiment}{more}\n\n"),
@@ -161,8 +169,8 @@ impl Style {
 fn heading(of: &str, constant: &str, page: Page) -> String {
     let whole = if constant.is_empty() { of.to_owned() } else { format!("{of}: {constant}") };
     let painted = |(i, line): (usize, &String)| match line.split_at_checked(of.len()).filter(|_| i == 0) {
-        Some((of, rest)) => format!("{of}{}\n", Tone::Quiet.painted(rest, page)),
-        None => format!("{}\n", Tone::Quiet.painted(line, page)),
+        Some((of, rest)) => format!("{of}{}\n", Tone::Quiet.marked(rest, page)),
+        None => format!("{}\n", Tone::Quiet.marked(line, page)),
     };
     broken(&whole, page.width.into()).iter().enumerate().map(painted).collect()
 }

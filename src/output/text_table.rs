@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 
 use super::lines::{broken, longest_number, longest_part, parted, width};
 use super::page::Page;
-use super::tone::{Tone, harmless, inked};
+use super::tone::{Tone, in_a_line, in_lines};
 use fit::{Demand, fitted};
 
 /// No borders, a rule below the titles (in the order of `comfy_table::Table::load_preset`).
@@ -55,12 +55,12 @@ pub enum Need {
 impl Column {
     /// Words, which may take several lines.
     pub fn words(title: impl Into<String>, need: Need) -> Self {
-        Self { title: title.into(), align: Align::Left, wraps: true, need }
+        Self { title: in_lines(&title.into()), align: Align::Left, wraps: true, need }
     }
 
     /// Numbers, which are never broken.
     pub fn numbers(title: impl Into<String>, need: Need) -> Self {
-        Self { title: title.into(), align: Align::Right, wraps: false, need }
+        Self { title: in_lines(&title.into()), align: Align::Right, wraps: false, need }
     }
 
     /// Numbers where all of these values are, words else.
@@ -78,6 +78,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Words in several lines.
+    pub fn of_lines(text: &str) -> Self {
+        Self { text: in_lines(text), tone: Tone::Plain }
+    }
+
     /// In this tone.
     #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
@@ -87,7 +92,7 @@ impl Cell {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: harmless(&text.into()), tone: Tone::Plain }
+        Self { text: in_a_line(&text.into()), tone: Tone::Plain }
     }
 }
 
@@ -125,7 +130,7 @@ impl TextTable {
         self
     }
 
-    /// Lines that fit a page; below them stands which columns had no room.
+    /// Lines that fit a page, for [`legible`](super::legible); below them stands which columns had no room.
     pub fn fitted(&self, page: Page) -> String {
         let demands: Vec<Demand> = self.columns.iter().map(|(column, cells)| demand(column, cells)).collect();
         let (mut shown, mut left_out) = (Vec::new(), Vec::new());
@@ -178,10 +183,10 @@ impl TextTable {
     }
 }
 
-/// A line of words below a table, or several that fit the page.
+/// A line of words below a table, or several that fit the page, for [`legible`](super::legible).
 pub fn remark(words: &str, page: Page) -> String {
-    let lines = broken(words, usize::from(page.width).saturating_sub(1));
-    lines.iter().fold(String::new(), |text, line| text + &Tone::Quiet.painted(&format!(" {line}"), page) + "\n")
+    let lines = broken(&in_lines(words), usize::from(page.width).saturating_sub(1));
+    lines.iter().fold(String::new(), |text, line| text + &Tone::Quiet.marked(&format!(" {line}"), page) + "\n")
 }
 
 /// A column that has room, and how much.
@@ -219,7 +224,7 @@ fn plain(shown: &[Shown], page: Page) -> String {
         // Writing to a string can't fail.
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    inked(text)
+    text
 }
 
 fn align<'c>(grid: &mut Grid, columns: impl Iterator<Item = &'c Column>) {

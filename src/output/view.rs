@@ -39,7 +39,12 @@ pub(super) fn view(records: &[Record], shared: &[&Doubt]) -> View {
     let mut table = TextTable::new(columns);
     for record in records {
         let cells = shown.iter().enumerate();
-        table.row(cells.map(|(place, show)| Cell::from(show(record)).toned(tone(record, place == notes))));
+        table.row(cells.map(|(place, show)| {
+            let (text, is_note) = (show(record), place == notes);
+            // What a compiler says has lines.
+            let cell = if is_note { Cell::of_lines(&text) } else { Cell::from(text) };
+            cell.toned(tone(record, is_note))
+        }));
     }
     View { constant, table: table.without_empty_columns() }
 }

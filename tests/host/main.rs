@@ -50,6 +50,7 @@ mod structure;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod terminal;
 mod truth;
 mod tune;
 mod tune_images;

@@ -7,11 +7,12 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
-use super::super::stdout::print;
 use super::sides;
 use crate::analysis::compare::Question;
 use crate::error::Error;
-use crate::output::{self, Format, Page, Report, Staged, Style, Target, comparison_csv, comparison_jsonl, comparison_text};
+use crate::output::{
+    self, Format, Page, Report, Staged, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over,
+};
 
 /// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
 ///
@@ -63,7 +64,8 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
 pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()> {
     for (target, format) in targets {
         match target {
-            Target::Stdout => print(&written(report, *format, Page::stdout())?).map(drop)?,
+            // What is for people is legible already.
+            Target::Stdout => hand_over(&written(report, *format, Page::stdout())?)?,
             Target::File(path) | Target::Continued(path) => whole(path, &written(report, *format, Page::FILE)?)?,
         }
     }

@@ -14,7 +14,7 @@ use crate::cli::target::for_compiling;
 use crate::cli::voice::Voice;
 use crate::digest::label;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Failure, PipelineStatistics, Status};
+use crate::model::{DeviceInfo, Failure, FilePath, PipelineStatistics, Status};
 use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
 use crate::shader::{BindingInfo, BindingKind, EntryPoint, Lack, Module, Needs, SpecValues, WorkgroupFit};
@@ -87,7 +87,7 @@ impl Asking<'_> {
             spill_bytes,
             code_bytes,
             executables: executables.map(|all| all.iter().map(Told::of).collect()),
-            isa,
+            isa: isa.map(FilePath::from),
             is_code_asked: self.folder.is_some(),
         })
     }

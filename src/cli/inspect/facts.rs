@@ -1,6 +1,6 @@
 //! The lines that a description is made of.
 
-use crate::output::{Cell, Column, Need, Page, TextTable, Tone, paragraph};
+use crate::output::{Cell, Column, Need, Page, TextTable, Tone, in_a_line, paragraph};
 
 /// Where programs find what has no room.
 const IN_JSON: &str = "a wider terminal or --format json has them";
@@ -20,9 +20,9 @@ impl Facts {
         self.0.row([name, value]);
     }
 
-    /// Says what isn't as usual.
+    /// Says what isn't as usual, in a line or several.
     pub(super) fn say_toned(&mut self, tone: Tone, name: &str, value: &str) {
-        self.0.row([name, value].map(|text| Cell::from(text).toned(tone)));
+        self.0.row([name, value].map(|text| Cell::of_lines(text).toned(tone)));
     }
 
     pub(super) fn shown(&self, page: Page) -> String {
@@ -44,6 +44,6 @@ pub(super) fn shown(table: &TextTable, page: Page) -> String {
 pub(super) fn item(before: &str, words: &str, page: Page) -> String {
     let room = Page { width: page.width.saturating_sub(u16::try_from(before.len()).unwrap_or(0)), ..page };
     let blank = " ".repeat(before.len());
-    let lines = paragraph(words, room);
+    let lines = paragraph(&in_a_line(words), room);
     lines.lines().enumerate().map(|(i, line)| format!("{}{line}\n", if i == 0 { before } else { &blank })).collect()
 }

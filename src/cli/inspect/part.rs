@@ -1,14 +1,12 @@
 //! What one device makes of a shader, as data and for people.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::facts::Facts;
 use super::sizes;
-use crate::model::{Status, Uuid};
-use crate::output::{Page, Tone, paragraph};
+use crate::model::{FilePath, Status, Uuid};
+use crate::output::{Page, Tone, in_a_line, paragraph};
 use crate::record::statistics_object;
 use crate::shader::{Lack, Needs, WorkgroupFit};
 
@@ -38,7 +36,7 @@ pub(super) struct DevicePart {
     /// What the driver made; nothing where it tells nothing.
     pub(super) executables: Option<Vec<Told>>,
     /// The file of its code, where that was asked for and the driver shows any.
-    pub(super) isa: Option<PathBuf>,
+    pub(super) isa: Option<FilePath>,
     #[serde(skip)]
     pub(super) is_code_asked: bool,
 }
@@ -84,7 +82,7 @@ impl DevicePart {
         }
         sizes::say(&mut facts, &self.workgroup);
         self.say_compiled(&mut facts);
-        let heading = paragraph(&format!("device {}: {} ({})", self.index, self.name, self.driver), page);
+        let heading = paragraph(&in_a_line(&format!("device {}: {} ({})", self.index, self.name, self.driver)), page);
         format!("\n{heading}{}", facts.shown(page))
     }
 

@@ -86,7 +86,7 @@ impl Found {
         }
         text += &paragraph(&self.effort, page);
         voice.progress.note("");
-        text.lines().for_each(|line| voice.progress.answer(line));
+        text.lines().for_each(|line| voice.progress.toned_answer(line));
         // What nobody may believe isn't kept for others.
         if let Some(path) = arguments.save_table.as_ref().filter(|_| is_believed) {
             let mut table = Table::default();

@@ -3,7 +3,7 @@
 use super::super::lines::broken;
 use super::super::table::Style;
 use super::super::text_table::{TextTable, remark};
-use super::super::tone::Tone;
+use super::super::tone::{Tone, in_a_line, in_lines};
 
 /// From so many rows on, a table is folded in Markdown: who reads a pull request wants the answer.
 const FOLDED: usize = 12;
@@ -28,8 +28,9 @@ impl Sheet {
     /// A heading; there may be several.
     pub fn heading(&mut self, words: &str) {
         self.space();
+        let words = in_a_line(words);
         self.text += &match self.style {
-            Style::Text(page) => Tone::Plain.paragraph(words, page),
+            Style::Text(page) => Tone::Plain.paragraph(&words, page),
             Style::Markdown => format!("### {words}\n\n"),
         };
     }
@@ -57,7 +58,7 @@ impl Sheet {
             Style::Text(page) => {
                 self.text += &Tone::Plain.paragraph(words, page);
                 for point in points {
-                    let lines = broken(point, usize::from(page.width).saturating_sub(4));
+                    let lines = broken(&in_lines(point), usize::from(page.width).saturating_sub(4));
                     for (i, line) in lines.iter().enumerate() {
                         self.text += &format!("{}{line}\n", if i == 0 { "  " } else { "    " });
                     }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::output::legible;
 
 const PAGE: Page = Page { width: 60, is_coloured: false };
 
@@ -75,7 +76,8 @@ fn markdown_is_never_left_out_of() {
 
 #[test]
 fn every_line_of_a_toned_cell_is_coloured() {
-    let coloured = a_table().fitted(Page { is_coloured: true, ..PAGE });
+    let page = Page { is_coloured: true, ..PAGE };
+    let coloured = legible(&a_table().fitted(page), page);
     insta::assert_snapshot!(coloured.replace('\u{1b}', "^"), @"
      variant         n       time   notes
     ──────────────────────────────────────────────────────────
@@ -158,7 +160,8 @@ fn numbers(text: &str) -> Vec<String> {
 proptest! {
     #[test]
     fn nothing_is_wider_than_asked_for_and_no_number_is_broken(table in table(), width in 30..160_u16, is_coloured in any::<bool>()) {
-        let text = seen(&table.fitted(Page { width, is_coloured }));
+        let page = Page { width, is_coloured };
+        let text = seen(&legible(&table.fitted(page), page));
         for line in text.lines() {
             prop_assert!(super::width(line) <= usize::from(width), "{line:?} in {width}\n{text}");
         }
@@ -173,7 +176,7 @@ proptest! {
 
     #[test]
     fn colours_change_nothing_else(table in table(), width in 30..160_u16) {
-        let [plain, coloured] = [false, true].map(|is_coloured| table.fitted(Page { width, is_coloured }));
+        let [plain, coloured] = [false, true].map(|is_coloured| Page { width, is_coloured }).map(|page| legible(&table.fitted(page), page));
         prop_assert_eq!(&seen(&coloured), &plain);
         prop_assert!(seen(&plain) == plain);
     }
