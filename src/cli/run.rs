@@ -22,6 +22,7 @@ use crate::model::DeviceInfo;
 use crate::output::{self, CodeFolder, PictureFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
+use crate::units::Bytes;
 use crate::worker::check_evictor;
 
 /// Runs experiments on devices and writes rows.
@@ -126,6 +127,7 @@ fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>
         _ => Plan::new(&request, setting(device)),
     };
     let mut plans = targets.devices().map(plan).collect::<Result<Vec<_>, _>>()?;
+    plans.iter().try_for_each(|plan| check_count(settings, plan))?;
     // Those of rows are the same already.
     if !settings.is_of_rows {
         tell_what_others_do(&mut plans);
@@ -137,6 +139,27 @@ fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>
         check_pairs(&plans)?;
     }
     Ok(plans)
+}
+
+/// What a row of a plan takes, in bytes.
+const PLANNED_ROW: u64 = 500;
+
+/// Of values on several axes, all combinations are cases: a slip of the finger makes more than anybody could measure, or a disk hold.
+fn check_count(settings: &RunSettings, plan: &Plan) -> Result<(), Error> {
+    let cases = plan.len();
+    if cases <= settings.max_cases {
+        return Ok(());
+    }
+    // Counts end where numbers do.
+    let more = if cases == u64::MAX { "more than " } else { "" };
+    let what = match settings.is_dry {
+        true => format!("its rows take {more}{}", Bytes(cases.saturating_mul(PLANNED_ROW))),
+        false => "measuring one takes a tenth of a second at the least".to_owned(),
+    };
+    Err(Error::Usage(format!(
+        "the plan has {more}{cases} cases ({what}), and --max-cases allows {}: name fewer values (--axis), or allow more",
+        settings.max_cases
+    )))
 }
 
 /// With one device there must be something to pair.

@@ -139,6 +139,8 @@ pub struct RunSettings {
     pub is_paired: bool,
     /// Whether the plan is written, and nothing measured.
     pub is_dry: bool,
+    /// The most cases that a plan may have.
+    pub max_cases: u64,
     /// The part of the plan that is measured.
     pub shard: Option<Shard>,
     /// Where every sample goes.
@@ -306,6 +308,7 @@ impl RunSettings {
             is_of_rows,
             is_paired: typed.paired,
             is_dry: typed.dry_run,
+            max_cases: typed.max_cases,
             shard: typed.shard,
             samples: typed.samples,
             isa: typed.isa,

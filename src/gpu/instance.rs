@@ -11,6 +11,7 @@ use crate::shader::{Prepared, Specialized};
 
 use super::capabilities;
 use super::device::{Device, DeviceOptions};
+use super::drivers;
 use super::error::{Context, Error};
 use super::statistics;
 
@@ -105,6 +106,7 @@ impl Instance {
     /// # Errors
     /// Where there is no loader, no driver, or no validation layer though one was asked for; the text says what to install.
     pub fn load(options: InstanceOptions) -> Result<Self, Error> {
+        drivers::check()?;
         let entry = load_entry()?;
         let version = loader_version(&entry)?;
         let inner = Arc::new(create(entry, options)?);
@@ -248,7 +250,8 @@ impl Available {
         let layer = if options.validation { validation_extensions(entry)? } else { Vec::new() };
         // SAFETY: the loader is loaded; the call has no other precondition.
         let global = unsafe { entry.enumerate_instance_extension_properties(None) }
-            .on("vkEnumerateInstanceExtensionProperties", || "the loader".into())?;
+            .on("vkEnumerateInstanceExtensionProperties", || "the loader".into())
+            .map_err(drivers::explained)?;
         Ok(Self { layer, global })
     }
 
@@ -345,7 +348,13 @@ fn create_raw(
     }
     let info = info.enabled_extension_names(&extensions);
     // SAFETY: all structures and strings that `info` refers to live until the end of this function; the log outlives the instance.
-    unsafe { entry.create_instance(&info, None) }.on("vkCreateInstance", || "the loader".into())
+    let created = unsafe { entry.create_instance(&info, None) };
+    created.map_err(|result| {
+        let error = Error::call("vkCreateInstance", "the loader", result);
+        // Another one is about what is asked for, and not about who is asked.
+        let is_of_drivers = matches!(result, vk::Result::ERROR_INCOMPATIBLE_DRIVER | vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        if is_of_drivers { drivers::explained(error) } else { error }
+    })
 }
 
 fn setting<'a>(name: &'a CStr, on: &'a vk::Bool32) -> vk::LayerSettingEXT<'a> {

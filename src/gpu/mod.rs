@@ -12,7 +12,7 @@
 //! ```text
 //! instance      the loader, the validation layer and its messages, the devices
 //! capabilities  VkPhysicalDevice -> DeviceInfo      features   which feature structures there are, and which get enabled
-//! quirks        known driver faults, as data
+//! quirks        known driver faults, as data     drivers   which drivers the loader finds, and what is wrong with them
 //! device        the device and the cases loaded on it: load, run, sample, read, unload
 //! logical       the opened device that all below share  object  Vulkan objects that free themselves
 //! resource      what cases bind    image   images, samplers, copies of texels    memory   where they live, staging, budgets
@@ -41,6 +41,7 @@ mod clock;
 mod command;
 mod costs;
 mod device;
+mod drivers;
 mod error;
 mod features;
 mod format;
@@ -61,5 +62,6 @@ mod timestamps;
 
 pub use ahead::compile_threads;
 pub use device::{Device, DeviceOptions, Loaded, Slot, Submission};
+pub use drivers::driver_manifests;
 pub use error::Error;
 pub use instance::{Instance, InstanceOptions, MessageLog, NO_DEVICE_ADVICE};

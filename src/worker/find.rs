@@ -1,17 +1,14 @@
 //! All devices, asked for in a process of its own: some drivers crash when they are asked.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::child::Listener;
 use super::remote::{Isolated, NoDrivers};
 use super::{Deadlines, Platform};
 use crate::error::Error;
+use crate::gpu::driver_manifests;
 use crate::model::{DeviceInfo, Failure, Status};
-
-/// Variables that name the loader's drivers, in the order in which it looks at them.
-const DRIVER_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
 /// What was found.
 pub struct Found {
@@ -53,7 +50,7 @@ pub fn find(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listen
         Err(NoDrivers::Lost(failure)) => failure,
     };
     let Platform::Vulkan { validation, driver: None } = platform else { return Err(Error::NoDevice(failure.reason)) };
-    let drivers = manifests();
+    let drivers = driver_manifests();
     listener.said(&format!("the Vulkan drivers took their process down ({}): asking one by one", failure.reason));
     let mut found = Found { loader_version: String::new(), layers: Vec::new(), devices: Vec::new(), worker: None };
     for driver in &drivers {
@@ -106,38 +103,4 @@ fn crashed(driver: &Path, failure: &Failure) -> DeviceInfo {
     let name = driver.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let unusable = format!("asking its driver for devices failed: {}: {}", failure.status, failure.reason);
     DeviceInfo { name, unusable: Some(unusable), ..DeviceInfo::default() }
-}
-
-/// The manifests of all drivers, as the loader finds them: those that a variable names, else those in the system's folders (see
-/// `LoaderDriverInterface.md` of the Vulkan loader). Elsewhere than on Unix they are in a registry, and none is found here.
-fn manifests() -> Vec<PathBuf> {
-    let named = DRIVER_VARIABLES.iter().find_map(|name| env::var_os(name).filter(|value| !value.is_empty()));
-    if let Some(named) = named {
-        return env::split_paths(&named).flat_map(|path| if path.is_dir() { in_folder(&path) } else { vec![path] }).collect();
-    }
-    let home = env::var_os("HOME").map(PathBuf::from);
-    let of = |name: &str, default: &str| -> Vec<PathBuf> {
-        let value = env::var_os(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.into());
-        env::split_paths(&value).collect()
-    };
-    let own = |folder: &str| home.iter().map(|home| home.join(folder)).collect::<Vec<_>>();
-    let folders = [
-        own(".config"),
-        of("XDG_CONFIG_DIRS", "/etc/xdg"),
-        vec!["/etc".into()],
-        own(".local/share"),
-        of("XDG_DATA_DIRS", "/usr/local/share:/usr/share"),
-    ];
-    let mut files: Vec<PathBuf> = folders.concat().iter().flat_map(|folder| in_folder(&folder.join("vulkan/icd.d"))).collect();
-    let mut seen = std::collections::HashSet::new();
-    files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
-    files
-}
-
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
-    files.sort();
-    files
 }

@@ -36,6 +36,30 @@ fn times_that_no_clock_reaches_are_refused() {
     succeeded(&[&long[..], &["--timeout=36499days", "--first-timeout=36499days"]].concat());
 }
 
+/// All combinations of a few axes may be more cases than there are bytes on a disk.
+#[test]
+fn a_plan_without_end_is_refused_before_anything_is_written() {
+    let folder = crate::support::Folder::new();
+    let file = folder.path("rows.csv");
+    let rows = format!("-o={}", file.display());
+    let axes = ["-a=n=1..10000", "-a=local_size_x=1..10000"];
+    let run = [&["run", "workgroup/linear", "-d", "mock", "-q", &rows][..], &axes].concat();
+    let begin = std::time::Instant::now();
+    let dry = ran(&[&run[..], &["--dry-run"]].concat());
+    assert!(dry.code == Some(2) && dry.err.contains("the plan has 100000000 cases (its rows take 46.6 GiB)"), "{}", dry.err);
+    let wet = ran(&run);
+    assert!(
+        wet.code == Some(2) && wet.err.contains("cases (measuring one takes") && wet.err.contains("--max-cases"),
+        "{}",
+        wet.err
+    );
+    assert!(!file.exists() && begin.elapsed() < std::time::Duration::from_secs(20));
+    let few = ["run", "workgroup/linear", "-d", "mock", "--dry-run", "--format=csv", "-a=n=4096", "-a=local_size_x=32,64,128"];
+    let refused = ran(&[&few[..], &["--max-cases=2"]].concat());
+    assert!(refused.code == Some(2) && refused.err.contains("has 3 cases"), "{}", refused.err);
+    succeeded(&[&few[..], &["--max-cases=3"]].concat());
+}
+
 #[cfg(unix)]
 mod on_unix {
     #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
@@ -181,5 +205,56 @@ mod on_unix {
         let ran = lanescope(&[&run.map(OsStr::new)[..], &[dump.as_os_str()]].concat());
         assert!(ran.code == Some(0) && ran.out.contains(",ok,"), "{ran:?}");
         assert!(std::fs::read_dir(&dump).unwrap().count() > 0);
+    }
+
+    /// The loader answers all of these with the same error, waits for a pipe for ever, and takes what is no JSON for a lack of memory.
+    #[test]
+    fn what_is_no_driver_is_told_of() {
+        if lanescope(&[OsStr::new("devices")]).err.contains("can't load the Vulkan loader") {
+            println!("skipped: there is no Vulkan loader");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let naming = |library: &str| format!("{{\"ICD\":{{\"library_path\":\"{library}\",\"api_version\":\"1.3.0\"}}}}");
+        write("library.so", "a text");
+        let pipe = folder.path().join("pipe.json");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+        let device = folder.path().join("zero.json");
+        std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+        let plain = folder.path().join("none");
+        std::fs::create_dir(&plain).unwrap();
+        for (path, part) in [
+            (write("text.json", "a text"), "text.json is no JSON"),
+            (write("empty.json", ""), "empty.json is no JSON"),
+            (write("no_library.json", &naming("./library.so")), "library.so, which is no library"),
+            (write("nothing.json", &naming("./gone.so")), "gone.so, which can't be read"),
+            (write("c.json", &naming("libc.so.6")), "c.json, of which no library can be loaded here, or is a Vulkan driver"),
+            (write("huge.json", &" ".repeat(2 << 20)), "huge.json has 2097152 bytes"),
+            ("/etc/passwd".into(), "/etc/passwd is no JSON"),
+            ("/dev/zero".into(), "/dev/zero is no file"),
+            (device, "zero.json is no file"),
+            (pipe, "pipe.json is no file"),
+            (plain, "it tried no file"),
+            (folder.path().join("missing.json"), "can't read "),
+        ] {
+            for arguments in
+                [&["devices"][..], &["run", "calibration/empty", "--no-lock"], &["run", "calibration/empty", "--no-isolate"]]
+            {
+                let begin = std::time::Instant::now();
+                let mut command = Command::new(BINARY);
+                let ran: Ran = command.args(arguments).env("VK_DRIVER_FILES", &path).output().unwrap().into();
+                assert!(
+                    ran.code == Some(2) && ran.err.contains(part) && ran.err.contains("VK_DRIVER_FILES"),
+                    "{path:?}: {ran:?}"
+                );
+                assert!(!ran.err.contains("smaller sizes") || !ran.err.starts_with("error: vk"), "{path:?}: {ran:?}");
+                assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{path:?}");
+            }
+        }
     }
 }

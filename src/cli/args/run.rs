@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::limits::LimitsFile;
 use super::measuring::Measuring;
-use super::values::{RunPreset, bytes};
+use super::values::{RunPreset, bytes, count};
 use crate::plan::Shard;
 
 /// `lanescope run`
@@ -58,6 +58,10 @@ pub struct Run {
     /// Write the plan instead of measuring: rows with status `planned` or `skipped`
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
+
+    /// The most cases that a plan may have on a device: one of more is refused before anything is written
+    #[arg(long, value_name = "NUMBER", value_parser = count, default_value = "10^6")]
+    pub max_cases: u64,
 
     /// Write what the driver's compiler made of each measured case, as far as it shows its code, to a file of the case in this
     /// folder; includes --stats

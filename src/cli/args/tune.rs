@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::measuring::Measuring;
-use super::values::{TargetEnv, duration, with_path};
+use super::values::{TargetEnv, count, duration, with_path};
 use crate::model::Preset;
 use crate::plan::parse_number;
 use crate::tuning::search::Strategy;
@@ -27,7 +27,7 @@ pub struct Tune {
     pub name: Option<String>,
 
     /// The problem's size: elements of buffers, invocations, and `n` in expressions
-    #[arg(short, long, value_name = "NUMBER", value_parser = number, default_value = "2^20")]
+    #[arg(short, long, value_name = "NUMBER", value_parser = count, default_value = "2^20")]
     pub n: u64,
 
     /// Values of an axis: local_size_x=32..1024:*2, or a specialization constant by its name or id, as in TILE=8,16,32
@@ -200,10 +200,6 @@ fn budget(text: &str) -> Result<Budget, String> {
             .map(Budget::Time)
             .map_err(|_| "a time such as 60s or a number of configurations is needed".to_owned()),
     }
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

@@ -35,6 +35,11 @@ impl TargetEnv {
     }
 }
 
+/// Reads a count.
+pub fn count(text: &str) -> Result<u64, String> {
+    parse_number(text).filter(|n| *n > 0).ok_or_else(|| "a whole number from 1 is needed, such as 2^20 or 64Ki".to_owned())
+}
+
 /// Reads what may have a path in it: as [`path_text`](crate::model::path_text), of which the path comes back whole.
 pub fn with_path() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().map(|text| name_text(&text))
