@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::Quirk;
-use crate::output::{Format, is_at};
+use crate::output::{Format, Target, is_at};
 
 /// What follows the name of the file of rows.
 const ENDING: &str = ".progress";
@@ -124,8 +124,11 @@ impl Drop for Journals {
     }
 }
 
-/// The name of what lies beside a file; nothing for what is no file.
+/// The name of what lies beside a file; nothing for what is no file, as `-`, which is standard output.
 fn beside(file: &Path) -> Option<PathBuf> {
+    if Target::from_argument(file) == Target::Stdout {
+        return None;
+    }
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let is_file = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
     let mut name = target.file_name().filter(|_| is_file)?.to_owned();
@@ -483,5 +486,16 @@ impl State {
         let lines: String = self.lines.values().flatten().map(String::as_str).collect();
         cut(file, 0)?;
         file.write_all(format!("{}{lines}", self.head).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_lies_beside_what_is_no_file() {
+        assert_eq!(beside(Path::new("-")), None);
+        assert!(beside(Path::new("./-")).is_some_and(|path| path.ends_with("-.progress")));
     }
 }
