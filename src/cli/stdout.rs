@@ -18,7 +18,7 @@ pub fn print(text: &str) -> anyhow::Result<u8> {
 /// Prints what is for programs, or legible already, as it is.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_as_is(text: &str) -> anyhow::Result<u8> {
     hand_over(text)?;
     Ok(EXIT_OK)

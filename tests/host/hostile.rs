@@ -46,7 +46,7 @@ fn a_plan_without_end_is_refused_before_anything_is_written() {
     let run = [&["run", "workgroup/linear", "-d", "mock", "-q", &rows][..], &axes].concat();
     let begin = std::time::Instant::now();
     let dry = ran(&[&run[..], &["--dry-run"]].concat());
-    assert!(dry.code == Some(2) && dry.err.contains("the plan has 100000000 cases (its rows take 46.6 GiB)"), "{}", dry.err);
+    assert!(dry.code == Some(2) && dry.err.contains("the plan has 100000000 cases (its rows take 51.2 GiB)"), "{}", dry.err);
     let wet = ran(&run);
     assert!(
         wet.code == Some(2) && wet.err.contains("cases (measuring one takes") && wet.err.contains("--max-cases"),
