@@ -202,9 +202,7 @@ impl Compiler {
         if depth > INCLUDE_DEPTH {
             return Err(format!("includes nested more than {INCLUDE_DEPTH} deep; does `{requested}` include itself?"));
         }
-        let Some((resolved_name, text)) = self.library.resolve(including, requested) else {
-            return Err(format!("no `{requested}` beside {including} nor in the include folders"));
-        };
+        let (resolved_name, text) = self.library.resolve(including, requested)?;
         if text.contains('\0') {
             return Err(format!("{resolved_name} has a NUL character"));
         }

@@ -13,11 +13,11 @@ use super::host::{Hello, Opening};
 use super::questions::AnyQuestion;
 use crate::measure::{Answer, Instrument, Order};
 use crate::model::Failure;
-use crate::shader::LARGEST_FILE;
+use crate::regular::SHADER;
 use crate::validate::Learned;
 
 /// The longest request that is sent and read, in bytes: a module's word has four bytes, and takes up to eleven as digits.
-pub const LONGEST_REQUEST: u64 = 8 * LARGEST_FILE;
+pub const LONGEST_REQUEST: u64 = 8 * SHADER.largest;
 /// The longest reply that is read: far longer than any that is written. Whatever else a driver prints is read up to there at a time.
 pub const LONGEST_REPLY: u64 = 16 << 20;
 
@@ -163,6 +163,6 @@ mod tests {
         let words = vec![u32::MAX; 1000];
         let mut line = Vec::new();
         write(&mut line, &words).unwrap();
-        assert!(line.len() as u64 * (LARGEST_FILE / 4000) < LONGEST_REQUEST);
+        assert!(line.len() as u64 * (SHADER.largest / 4000) < LONGEST_REQUEST);
     }
 }

@@ -32,6 +32,7 @@ mod merge;
 mod mutants;
 mod pairs;
 mod passes;
+mod places;
 mod race;
 mod readme;
 #[path = "../recorded/mod.rs"]
