@@ -10,7 +10,7 @@ use other as system;
 #[cfg(unix)]
 use unix as system;
 
-pub use system::{after_opening, is_own_stream, kind, without_following, without_waiting};
+pub use system::{after_opening, end_at_once, is_own_stream, kind, limit_memory, without_following, without_waiting};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Unix: Linux, macOS, the BSDs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -52,4 +52,24 @@ pub fn after_opening(file: &File) -> io::Result<()> {
 pub fn is_own_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
         || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
+}
+
+/// Ends this process without giving a driver or another library a chance to interfere.
+pub fn end_at_once() -> ! {
+    let _ = io::stdout().flush();
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}
+
+/// From now on this process can have so many bytes of memory and no more, where the system holds processes to that; fewer, where it could
+/// not have so many before. Gives the limit.
+///
+/// # Errors
+/// What the system says.
+pub fn limit_memory(bytes: u64) -> io::Result<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::As).maximum;
+    let current = maximum.map_or(bytes, |maximum| maximum.min(bytes));
+    setrlimit(Resource::As, Rlimit { current: Some(current), maximum })?;
+    Ok(current)
 }

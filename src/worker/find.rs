@@ -4,11 +4,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::child::Listener;
 use super::remote::{Isolated, NoDrivers};
 use super::{Deadlines, Platform};
 use crate::error::Error;
 use crate::model::{DeviceInfo, Failure, Status};
+use crate::process::Listener;
 
 /// Variables that name the loader's drivers, in the order in which it looks at them.
 const DRIVER_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];

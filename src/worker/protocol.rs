@@ -1,11 +1,5 @@
-//! What supervisor and worker say to each other: lines of JSON.
-//!
-//! A driver may print to the worker's standard output whatever it likes. So each line begins after a line end of its own, and what
-//! isn't understood is passed on as the driver's words.
+//! What supervisor and worker say to each other.
 
-use std::io::{self, BufRead, Read, Write};
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +9,8 @@ use crate::measure::{Answer, Instrument, Order};
 use crate::model::Failure;
 use crate::regular::SHADER;
 use crate::validate::Learned;
+
+pub use crate::process::messages::{Line, read, write};
 
 /// The longest request that is sent and read, in bytes: a module's word has four bytes, and takes up to eleven as digits.
 pub const LONGEST_REQUEST: u64 = 8 * SHADER.largest;
@@ -61,48 +57,6 @@ pub enum Reply {
     Answered(Result<Value, Failure>),
     /// The device is closed. What the validation layer had to say about that.
     Closed(Vec<String>),
-}
-
-/// Writes a message as a line.
-///
-/// # Errors
-/// Where nobody reads any more.
-pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = vec![b'\n'];
-    serde_json::to_writer(&mut line, message)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    out.flush()
-}
-
-/// A line that was read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Line<T> {
-    /// A message.
-    Message(T),
-    /// Something else: a driver's words.
-    Words(String),
-}
-
-/// Reads the next line that isn't blank; `None` at the end. What is longer than any message comes in pieces, as words.
-///
-/// # Errors
-/// Where the pipe can't be read.
-pub fn read<T: DeserializeOwned>(input: &mut impl BufRead, longest: u64) -> io::Result<Option<Line<T>>> {
-    loop {
-        let mut line = Vec::new();
-        if input.take(longest).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        let text = line.trim_ascii();
-        if text.is_empty() {
-            continue;
-        }
-        return Ok(Some(match serde_json::from_slice(text) {
-            Ok(message) => Line::Message(message),
-            Err(_) => Line::Words(String::from_utf8_lossy(text).into_owned()),
-        }));
-    }
 }
 
 #[cfg(test)]
