@@ -203,6 +203,8 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rspirv::spirv::{Decoration, Op};
 use thiserror::Error;
 
+use super::compile::shortened;
 use super::localize::{HEADER_WORDS, instructions, opcode};
-use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
+use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::SpirvTarget;
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
@@ -24,9 +24,6 @@ const GODOTS_KIND: &str = "#[compute]";
 /// The most places in which includes are looked for, and the most bytes that they have together.
 const MOST_PLACES: usize = 10_000;
 const MOST_BYTES: usize = 256 << 20;
-
-/// How long it may take to validate one; large ones take a tenth of a second.
-const VALIDATION: Duration = Duration::from_secs(20);
 
 /// How a shader is read.
 #[derive(Clone, Debug, Default)]
@@ -115,11 +112,15 @@ pub enum FileError {
         /// Which, and where.
         error: Invalid,
     },
-    /// The module is made to keep the validator busy.
-    #[error("{}: whether it is valid SPIR-V can't be told within {} s", .path.display(), VALIDATION.as_secs())]
-    Slow {
+    /// It keeps the compiler or the validator too busy.
+    #[error("{}: {task} {what}", .path.display())]
+    Exceeded {
         /// The file.
         path: PathBuf,
+        /// What was done with it.
+        task: &'static str,
+        /// What that does: `takes longer than 20 s`.
+        what: String,
     },
     /// The GLSL doesn't compile.
     #[error("{0}")]
@@ -133,23 +134,27 @@ pub enum FileError {
 pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
     let bytes = read(path, reading.may_stream)?;
     let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
+    let exceeded = |task: &'static str| move |what: String| FileError::Exceeded { path: path.to_owned(), task, what };
     if let Some(words) = spirv_words(path, &bytes)? {
         if !(reading.macros.is_empty() && reading.include_folders.is_empty() && reading.preamble.is_none()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
         let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
-        let verdict = validate_within(&module.words, VALIDATION).ok_or_else(|| FileError::Slow { path: path.to_owned() })?;
-        verdict.map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+        apart::check(&module.words)
+            .map_err(exceeded("telling whether it is valid SPIR-V"))?
+            .map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
         return Ok(Arc::new(module));
     }
     let text = text_of(path, bytes)?;
     let name = key(path);
     let whole = whole_text(path, &text, reading)?;
     let library = with_includes(path, &whole, reading)?.with_local_size_ids(reading.local_size_ids);
-    let mut compiler = Compiler::new(library)?;
-    let module = compiler.compile(&name, &reading.macros, reading.target).map_err(|error| {
-        let later = later_target(&mut compiler, &name, reading);
-        explained(as_written(error, path), path, &text, later)
+    let module = apart::compile(&library, ModuleKey::new(&name, &reading.macros, reading.target)).map_err(|error| {
+        if let CompileError::Exceeded(what) = error {
+            return exceeded("compiling it")(what);
+        }
+        let later = later_target(&library, &name, reading);
+        explained(as_written(error, path), path, &text, later).into()
     })?;
     if let Some(entry) = &reading.entry {
         // What the GLSL compiler makes has one entry point, and is described already.
@@ -215,9 +220,9 @@ pub fn size_macros(path: &Path) -> [Option<String>; 3] {
 }
 
 /// A later version of Vulkan that the shader compiles for.
-fn later_target(compiler: &mut Compiler, name: &str, reading: &Reading) -> Option<SpirvTarget> {
+fn later_target(library: &Library, name: &str, reading: &Reading) -> Option<SpirvTarget> {
     let later = [SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3].into_iter().filter(|later| *later > reading.target);
-    later.into_iter().find(|later| compiler.compile(name, &reading.macros, *later).is_ok())
+    later.into_iter().find(|later| apart::compile(library, ModuleKey::new(name, &reading.macros, *later)).is_ok())
 }
 
 /// An error with the line that it is about, and with what would mend it.
@@ -227,7 +232,7 @@ fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTa
     let line = error.line.and_then(|line| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
     if let Some(line) = line.filter(|line| is_own && !line.trim().is_empty()) {
         let (first, rest) = error.words.split_once('\n').unwrap_or((&error.words, ""));
-        error.words = format!("{first}\n    {}\n{rest}", line.trim()).trim_end().to_owned();
+        error.words = format!("{first}\n    {}\n{rest}", shortened(line.trim())).trim_end().to_owned();
     }
     if let Some(later) = later {
         let version = if later == SpirvTarget::Vulkan1_2 { "1.2" } else { "1.3" };
@@ -382,7 +387,7 @@ fn comment_behind(mut line: &str, mut open: Option<Comment>) -> Option<Comment> 
             Some(Comment::Line) => return open.filter(|_| line.ends_with('\\')),
             None => {
                 let next = line.find("//").into_iter().chain(line.find("/*")).min();
-                let Some(at) = next else { return None };
+                let at = next?;
                 open = Some(if line[at..].starts_with("/*") { Comment::Block } else { Comment::Line });
                 line = &line[at + 2..];
                 continue;

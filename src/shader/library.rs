@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use include_dir::{Dir, DirEntry, include_dir};
+use serde::{Deserialize, Serialize};
 
 use super::with_local_size_ids;
 
@@ -13,7 +14,7 @@ static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/glsl");
 const INCLUDE_FOLDER: &str = "include";
 
 /// GLSL sources by path, such as `memory/stream.comp`; `/` separates folders on every system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Library {
     sources: BTreeMap<String, Cow<'static, str>>,
     /// Where `#include` looks after the including file's own folder.

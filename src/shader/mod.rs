@@ -1,5 +1,6 @@
 //! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
 
+pub mod apart;
 mod bounds;
 mod compile;
 mod files;
