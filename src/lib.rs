@@ -17,7 +17,7 @@
 //!   -> output  (CSV, JSON lines, table, markdown)
 //! ```
 //!
-//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`staged`], [`stats`], [`validate`]) and the stages before
+//! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`platform`], [`process`], [`regular`], [`staged`], [`stats`], [`validate`]) and the stages before
 //! it, never one after it; [`cli`] and [`worker`] compose them. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
 //! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`]; only [`output`] and [`cli`] print.
 
@@ -25,6 +25,9 @@ pub mod digest;
 pub mod error;
 pub mod globs;
 pub mod model;
+pub mod platform;
+pub mod process;
+pub mod regular;
 pub mod staged;
 pub mod stats;
 pub mod units;

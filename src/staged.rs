@@ -1,9 +1,11 @@
 //! A file under a temporary name until it is whole, so that its own name never stands for half of it.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use crate::regular;
 
 /// What follows the name of a file that isn't whole yet.
 const ENDING: &str = ".part";
@@ -35,6 +37,19 @@ impl Staged {
         self.temporary.as_ref().unwrap_or(&self.target)
     }
 
+    /// Writes the whole file, and gives it its own name.
+    ///
+    /// # Errors
+    /// What the system says; what bore the name before then stays as it was.
+    pub fn write(self, bytes: &[u8]) -> io::Result<()> {
+        match &self.temporary {
+            Some(temporary) => regular::overwrite(temporary, bytes)?,
+            // What is no file can't be emptied, and needn't be.
+            None => regular::output(&self.target)?.0.write_all(bytes)?,
+        }
+        self.finish()
+    }
+
     /// Gives the file its own name, once all that was written is on the disk. What bore that name before is replaced, its
     /// permissions kept.
     ///
@@ -42,7 +57,7 @@ impl Staged {
     /// What the system says; the file then stays under its temporary name.
     pub fn finish(self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
-        OpenOptions::new().write(true).open(temporary)?.sync_all()?;
+        regular::own(temporary)?.0.sync_all()?;
         if let Ok(metadata) = fs::metadata(&self.target) {
             fs::set_permissions(temporary, metadata.permissions())?;
         }
@@ -58,6 +73,11 @@ impl Staged {
     pub fn discard(self) -> io::Result<()> {
         self.temporary.map_or(Ok(()), fs::remove_file)
     }
+}
+
+/// Whether a path is one that [`Staged::path`] gives to a file that isn't whole yet.
+pub fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING))
 }
 
 /// The new name lasts once its folder is on the disk. Not every system can open folders; there the name is as safe as it gets.

@@ -17,6 +17,7 @@ use clap_complete::Shell;
 use super::version;
 use crate::model::PipelineDetail;
 use crate::output::Format;
+use crate::shader::apart::COMMAND;
 use crate::worker::Platform;
 use colours::Colours;
 use compare::Compare;
@@ -71,6 +72,9 @@ pub enum Command {
     /// Own a device for a run that supervises
     #[command(hide = true)]
     Worker(Worker),
+    /// Compile and check shaders for a process that asks
+    #[command(hide = true, name = COMMAND)]
+    Compile,
 }
 
 impl Command {

@@ -1,6 +1,5 @@
 //! `lanescope card`: what the devices of files of rows are.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
@@ -41,8 +40,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let Some(file) = file else { return print_as_is(&text) };
     let staged = Staged::new(file);
     let unwritable = |error: std::io::Error| Error::Usage(format!("can't write {}: {error}", file.display()));
-    fs::write(staged.path(), text).map_err(unwritable)?;
-    staged.finish().map_err(unwritable)?;
+    staged.write(text.as_bytes()).map_err(unwritable)?;
     Ok(EXIT_OK)
 }
 

@@ -1,13 +1,13 @@
 //! `run --cases FILE`: the cases that a file lists, as a plan of their own or as a part of one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
 use crate::experiments::Setting;
 use crate::model::Cache;
 use crate::plan::{Listed, Plan, Unlisted};
+use crate::regular::{self, CASES};
 
 /// The columns that count in a CSV file.
 const CASE: &str = "case_id";
@@ -46,7 +46,7 @@ impl Cases {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         let usage = |words: String| Error::Usage(format!("--cases: {file}: {words}"));
-        let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+        let text = regular::read_text(path, CASES).map_err(|error| usage(error.to_string()))?;
         let first = text.lines().next().unwrap_or_default();
         let has = |column: &str| first.split(',').any(|name| name.trim() == column);
         let listed = if has(CASE) { of_rows(&text) } else { of_lines(&text) }.map_err(usage)?;
@@ -166,7 +166,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<String>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), text).unwrap();
+        std::fs::write(file.path(), text).unwrap();
         Cases::read(file.path()).map(|cases| cases.listed.into_keys().collect()).map_err(|error| error.to_string())
     }
 

@@ -3,7 +3,7 @@
 //! it has ended, has a line for each outcome as well.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::Quirk;
 use crate::output::{Format, Target, is_at};
+use crate::regular;
 
 /// What follows the name of the file of rows.
 const ENDING: &str = ".progress";
@@ -23,6 +24,9 @@ const ENDING: &str = ".progress";
 /// Says what the file is, and behind it which form its lines have.
 const KIND: &str = "lanescope progress ";
 const VERSION: &str = "lanescope progress 3";
+
+/// The longest line that is read, in bytes: none comes near.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// How often a file is opened anew that another run has removed meanwhile.
 const TRIES: u32 = 5;
@@ -156,8 +160,7 @@ enum ClaimError {
 impl Claim {
     fn take(rows: &Path, path: PathBuf) -> Result<Self, ClaimError> {
         for _ in 0..TRIES {
-            let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-            let locked = opened.and_then(|file| Ok((FileExt::try_lock_exclusive(&file)?, file)));
+            let locked = regular::own(&path).and_then(|(file, _)| Ok((FileExt::try_lock_exclusive(&file)?, file)));
             match locked {
                 Ok((true, file)) if is_at(&path, &file) => {
                     let mut new = Self { rows: rows.to_owned(), path, file };
@@ -287,29 +290,26 @@ impl Journal {
     fn left(&self, common: &[Vec<(&str, String)>]) -> io::Result<Left> {
         let mut file = &self.claim.file;
         file.seek(SeekFrom::Start(0))?;
-        let (mut lines, mut first) = (BufReader::new(file), String::new());
-        lines.read_line(&mut first)?;
+        let mut lines = BufReader::new(file);
+        let first = next_line(&mut lines)?;
         Ok(match lines.fill_buf()? {
             [] => Left::Nothing,
-            _ if first == head(common)? => Left::ToGoOn,
+            _ if first == Some(head(common)?) => Left::ToGoOn,
             _ => Left::ByOthers,
         })
     }
 
     fn begin(&mut self, common: &[Vec<(&str, String)>], resumes: bool) -> io::Result<Option<String>> {
         let mut state = State { head: head(common)?, ..State::default() };
-        let mut text = String::new();
         let mut file = &self.claim.file;
         file.seek(SeekFrom::Start(0))?;
-        // What was torn where a machine lost its power is no text.
-        let is_text = file.read_to_string(&mut text).is_ok();
+        let mut lines = BufReader::new(file);
         let mut note = None;
         let mut whole = None;
-        if resumes && is_text && !text.is_empty() {
-            match text.strip_prefix(state.head.as_str()) {
-                Some(lines) => whole = Some(state.head.len() + state.take_up(lines)),
-                None => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
-            }
+        match next_line(&mut lines)?.filter(|_| resumes) {
+            Some(first) if first == state.head => whole = Some(state.head.len() + state.take_up(&mut lines)?),
+            Some(_) => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
+            None => {}
         }
         let cases = |count: usize, what: &str| match count {
             0 => None,
@@ -429,6 +429,13 @@ fn cut(mut file: &File, length: usize) -> io::Result<()> {
     file.seek(SeekFrom::Start(length as u64)).map(drop)
 }
 
+/// The next line with its end; nothing at the end, and for what is none: torn where a machine lost its power, or somebody else's.
+fn next_line(lines: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    lines.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+    Ok(String::from_utf8(line).ok().filter(|line| line.ends_with('\n')))
+}
+
 fn head(common: &[Vec<(&str, String)>]) -> io::Result<String> {
     let common = common.iter().map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
     let head = Head { what: VERSION.to_owned(), common: common.collect() };
@@ -445,20 +452,20 @@ impl State {
     }
 
     /// Takes the lines of an earlier run, up to one that was torn. Tells how many bytes they have.
-    fn take_up(&mut self, text: &str) -> usize {
+    fn take_up(&mut self, lines: &mut impl BufRead) -> io::Result<usize> {
         let mut taken = 0;
-        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-            let read = match serde_json::from_str::<Line>(line) {
+        while let Some(line) = next_line(lines)? {
+            let read = match serde_json::from_str::<Line>(&line) {
                 Ok(Line::Visit(read)) => read,
                 Ok(Line::Outcome(read)) => {
                     let place = (read.device, read.case_id);
                     self.earlier.remove(&place);
-                    self.lines.insert(place.clone(), vec![line.to_owned()]);
-                    self.ended.insert(place, read.ended);
                     taken += line.len();
+                    self.lines.insert(place.clone(), vec![line]);
+                    self.ended.insert(place, read.ended);
                     continue;
                 }
-                Err(_) => return taken,
+                Err(_) => break,
             };
             taken += line.len();
             let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
@@ -477,9 +484,9 @@ impl State {
             lines.truncate(outcome + kept);
             (earlier.spirv_hash, earlier.sizes) = (spirv_hash, sizes);
             earlier.visits.push((process, visited));
-            lines.push(line.to_owned());
+            lines.push(line);
         }
-        taken
+        Ok(taken)
     }
 
     fn rewrite(&self, mut file: &File) -> io::Result<()> {

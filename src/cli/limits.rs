@@ -1,11 +1,11 @@
 //! The user's own file of limits.
 
-use std::fs;
 use std::path::Path;
 
 use super::args::limits::LimitsFile;
 use crate::error::Error;
 use crate::model::{DeviceInfo, Published};
+use crate::regular::{self, LIMITS};
 
 /// Reads the file that `--limits` names, if it names one.
 ///
@@ -17,7 +17,7 @@ pub fn read(typed: &LimitsFile) -> Result<Option<Published>, Error> {
 
 fn of_file(path: &Path) -> Result<Published, Error> {
     let usage = |words: String| Error::Usage(format!("--limits {}: {words}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+    let text = regular::read_text(path, LIMITS).map_err(|error| usage(error.to_string()))?;
     Published::parse(&text).map_err(usage)
 }
 

@@ -1,9 +1,9 @@
 //! One run at a time on a device: two would measure each other.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
@@ -14,6 +14,7 @@ use super::target::Targets;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind};
+use crate::regular;
 
 /// How often to look whether a device that another run has is free.
 const LOOKING_AGAIN: Duration = Duration::from_millis(100);
@@ -119,18 +120,13 @@ fn path(device: &DeviceInfo) -> PathBuf {
     std::env::temp_dir().join(format!("lanescope-{name}.lock"))
 }
 
-/// For reading if it is there: another user's can't be written, and needn't be.
-fn open(path: &PathBuf) -> io::Result<File> {
-    match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Whoever is faster creates it.
-            match OpenOptions::new().write(true).create_new(true).open(path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(path),
-                created => created.inspect(let_others_read),
-            }
-        }
-        opened => opened,
+/// Whoever is faster makes it. Another user's will do.
+fn open(path: &Path) -> io::Result<File> {
+    let (file, is_new) = regular::shared_lock(path)?;
+    if is_new {
+        let_others_read(&file);
     }
+    Ok(file)
 }
 
 /// Other users have to open it, whatever this one's mask for new files says.
@@ -226,6 +222,17 @@ mod tests {
         let (late, said) = taken(&[&device], Locking::Waiting(Some(Duration::from_millis(30))), &|| false);
         assert!(matches!(late, Err(Error::Busy(said)) if said.contains("still measures")) && said.len() == 1);
         assert!(matches!(taken(&[&device], Locking::Waiting(None), &|| true).0, Ok(None)));
+        std::fs::remove_file(path(&device)).unwrap();
+    }
+
+    /// Anybody may put anything there: the folder is for all.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_lock_is_told_of_and_not_waited_for() {
+        let device = device(5);
+        std::os::unix::fs::symlink("/dev/zero", path(&device)).unwrap();
+        let (refused, _) = taken(&[&device], Locking::Waiting(None), &|| false);
+        assert!(matches!(refused, Err(Error::Busy(said)) if said.contains("remove it") && said.contains("--no-lock")));
         std::fs::remove_file(path(&device)).unwrap();
     }
 

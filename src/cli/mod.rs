@@ -42,6 +42,7 @@ use clap::Parser;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::name_text;
 use crate::output::{in_a_line, say};
+use crate::shader::apart;
 use crate::worker::serve;
 use args::colours::Colours;
 use args::{Arguments, Command};
@@ -98,6 +99,7 @@ fn outlive_full_files() {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
+    apart::work_apart();
     arguments.command.colours().into_iter().for_each(Colours::choose);
     match arguments.command {
         Command::Devices(devices) => devices::devices(&devices),
@@ -113,6 +115,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),
         Command::Worker(worker) => serve(&worker.platform()),
+        Command::Compile => Ok(apart::serve().map(|()| EXIT_OK)?),
     }
 }
 

@@ -27,12 +27,13 @@ use crate::worker::check_evictor;
 
 /// Runs experiments on devices and writes rows.
 pub fn run(arguments: Run) -> anyhow::Result<u8> {
-    interrupt::listen()?;
     let cases = arguments.cases.as_deref().map(Cases::read).transpose()?;
     let settings = RunSettings::new(arguments, cases.as_ref().is_some_and(Cases::are_rows))?;
     let Settings { rows, .. } = &settings.common;
     check_files(&settings)?;
     let limits = limits::read(&settings.limits)?;
+    // From here on there is something to end. What is read until then may be a stream that nobody writes to.
+    interrupt::listen()?;
     let voice = Voice::new(settings.common.mode);
     let mut targets = Targets::resolve(&settings.common, &voice)?;
     limits.iter().for_each(|own| targets.limit(own));

@@ -1,19 +1,24 @@
 //! Which drivers the loader finds, and what is wrong with those that it can't use: it doesn't say so itself.
 
 use std::collections::HashSet;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, fs};
 
 use serde_json::Value;
 
 use super::error::Error;
 use crate::model::Status;
+use crate::regular::{self, Kind};
 
 /// Variables that name the loader's drivers, in the order in which it looks at them.
 const VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
-/// The largest manifest that is read, in bytes. They have some hundred.
-const LARGEST: u64 = 1 << 20;
+/// A driver's manifest. They have some hundred bytes; the loader reads them as well.
+const MANIFEST: Kind = Kind { what: "a driver's manifest", largest: 1 << 20, may_stream: false };
+
+/// A driver's library, of which only the beginning is read.
+const LIBRARY: Kind = Kind { what: "a driver's library", largest: u64::MAX, may_stream: false };
 
 /// How many faults are told of.
 const MOST_TOLD: usize = 3;
@@ -68,9 +73,14 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// What is no such file.
 pub(super) fn check() -> Result<(), Error> {
-    let fault = |path: &PathBuf| unreadable(path).filter(|_| path.exists());
-    let fault = driver_manifests().iter().find_map(fault);
-    fault.map_or(Ok(()), |words| Err(Error::new(Status::Error, format!("{words}, and no driver's manifest{}", by_whom()))))
+    // What isn't there or may not be read, the loader passes over.
+    let is_passed_over = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+    for path in driver_manifests() {
+        if let Some(error) = regular::open(&path, MANIFEST).err().filter(|error| !is_passed_over(error)) {
+            return Err(Error::new(Status::Error, format!("{}{}", unreadable(&path, &error), by_whom())));
+        }
+    }
+    Ok(())
 }
 
 /// What the loader said against all drivers, with what is wrong with them. It answers each of them with the same error, and a manifest
@@ -101,12 +111,9 @@ fn by_whom() -> String {
 /// Why the loader can't use what a manifest says, as far as that shows without loading it.
 fn fault(path: &Path) -> Option<String> {
     let shown = path.display();
-    if let Some(words) = unreadable(path) {
-        return Some(words);
-    }
-    let bytes = match fs::read(path) {
+    let bytes = match regular::read(path, MANIFEST) {
         Ok(bytes) => bytes,
-        Err(error) => return Some(format!("can't read {shown}: {error}")),
+        Err(error) => return Some(unreadable(path, &error)),
     };
     let Ok(manifest) = serde_json::from_slice::<Value>(&bytes) else {
         return Some(format!("{shown} is no JSON, as a driver's manifest is"));
@@ -124,31 +131,21 @@ fn fault(path: &Path) -> Option<String> {
     words.map(|words| format!("{shown} names {}, {words}", library.display()))
 }
 
-/// Why a file can't be read to its end, if it can't.
-fn unreadable(path: &Path) -> Option<String> {
-    let shown = path.display();
-    match fs::metadata(path) {
-        Err(error) => Some(format!("can't read {shown}: {error}")),
-        Ok(metadata) if !metadata.is_file() => Some(format!("{shown} is no file")),
-        Ok(metadata) if metadata.len() > LARGEST => Some(format!("{shown} has {} bytes", metadata.len())),
-        Ok(_) => None,
-    }
+/// Why a file can't be read to its end.
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("can't read {}: {error}", path.display())
 }
 
 /// Why a file is no library, as the end of a sentence.
 fn no_library(path: &Path) -> Option<String> {
     let begin = || {
         let mut begin = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(fs::File::open(path)?, 4), &mut begin).map(|_| begin)
+        regular::open(path, LIBRARY)?.take(4).read_to_end(&mut begin).map(|_| begin)
     };
-    match fs::metadata(path) {
+    match begin() {
         Err(error) => Some(format!("which can't be read: {error}")),
-        Ok(metadata) if !metadata.is_file() => Some("which is no file".to_owned()),
-        Ok(_) => match begin() {
-            Err(error) => Some(format!("which can't be read: {error}")),
-            Ok(begin) if !LIBRARIES.iter().any(|known| begin.starts_with(known)) => Some("which is no library".to_owned()),
-            Ok(_) => None,
-        },
+        Ok(begin) if !LIBRARIES.iter().any(|known| begin.starts_with(known)) => Some("which is no library".to_owned()),
+        Ok(_) => None,
     }
 }
 
@@ -167,9 +164,9 @@ mod tests {
             ("none.json", "{}".to_owned(), Some("names no driver's library")),
             ("gone.json", manifest("./gone.so"), Some("gone.so, which can't be read")),
             ("lib.json", manifest("./text.json"), Some("text.json, which is no library")),
-            ("folder.json", manifest("./"), Some("which is no file")),
+            ("folder.json", manifest("./"), Some("it is a folder")),
             ("named", manifest("lib.so"), Some("doesn't end in .json")),
-            ("huge.json", " ".repeat(2 << 20), Some("has 2097152 bytes")),
+            ("huge.json", " ".repeat(2 << 20), Some("it has 2 MiB")),
             ("known.json", manifest("lib.so"), None),
             ("right.json", manifest(own.to_str().unwrap()), None),
         ] {
@@ -182,6 +179,6 @@ mod tests {
             }
         }
         assert!(fault(&folder.path().join("missing.json")).unwrap().contains("can't read"));
-        assert!(fault(folder.path()).unwrap().ends_with("is no file"));
+        assert!(fault(folder.path()).unwrap().ends_with("it is a folder"));
     }
 }

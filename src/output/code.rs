@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
 use crate::record::Record;
+use crate::regular;
 
 /// As many digits of a device's and a driver's UUID as keep those of one run apart.
 const DIGITS: usize = 8;
@@ -48,7 +49,7 @@ impl CodeFolder {
             return Ok(());
         }
         let path = self.path.join(file_name(row));
-        fs::write(&path, text(row, case, kernels))
+        regular::overwrite(&path, text(row, case, kernels).as_bytes())
             .map_err(|source| Error::Output { path: path.display().to_string(), source })?;
         self.is_empty = false;
         Ok(())
@@ -79,7 +80,8 @@ impl CodeFolder {
         line(&mut text, &format!("# {head}"));
         line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
         pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
-        fs::write(&path, text).map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+        regular::overwrite(&path, text.as_bytes())
+            .map_err(|source| Error::Output { path: path.display().to_string(), source })?;
         self.is_empty = false;
         Ok(Some(path))
     }

@@ -1,10 +1,13 @@
 //! Files that hold whole lines, whatever happens: killed processes, full disks, other programs.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::regular;
+use crate::staged::is_temporary;
 
 /// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -19,20 +22,9 @@ fn place(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// The file, and whether it was made just now.
+/// The file, and whether it was made just now. One that bears a temporary name is this program's own.
 pub fn open_file(path: &Path) -> io::Result<(File, bool)> {
-    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
-        // Created nevertheless where a link leads nowhere yet.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
-            // What is read is only what was written, and only to save it.
-            let opened = options.clone().read(is_file).open(path).or_else(|_| options.open(path));
-            Ok((opened?, false))
-        }
-        made => Ok((made?, true)),
-    }
+    if is_temporary(path) { regular::own(path) } else { regular::output(path) }
 }
 
 /// Held while a row is written.
@@ -249,7 +241,7 @@ pub fn is_at(path: &Path, file: &File) -> bool {
 
 /// Whether what bears this name now holds what an open file does.
 fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
-    let mut named = File::open(path)?;
+    let mut named = regular::open(path, regular::ROWS)?;
     if named.metadata()?.len() != file.metadata()?.len() {
         return Ok(false);
     }
@@ -276,7 +268,7 @@ pub fn free_name(file: &Path, ending: &str) -> PathBuf {
         }
         PathBuf::from(name)
     };
-    (1..=u32::MAX).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1))
+    (1..=u32::MAX).map(named).find(|path| std::fs::symlink_metadata(path).is_err()).unwrap_or_else(|| named(1))
 }
 
 /// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as

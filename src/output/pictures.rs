@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::code::case_file;
 use crate::error::Error;
 use crate::model::{DeviceInfo, Picture, Texels};
+use crate::regular;
 
 /// A folder of pictures of one device. Those of an earlier run's case that is measured again are replaced; others are left.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ impl PictureFolder {
         let path = self.path.join(case_file([experiment, variant, case_id, device, driver], &format!("-{output}.png")));
         let failed = |source| Error::Output { path: path.display().to_string(), source };
         let png = png(picture, bytes).map_err(|error| failed(error.into()))?;
-        fs::write(&path, png).map_err(failed)
+        regular::overwrite(&path, &png).map_err(failed)
     }
 }
 

@@ -13,6 +13,7 @@ use super::cell::Cell;
 use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
 use super::v1;
 use crate::model::{AxisValue, Point};
+use crate::regular::{self, ROWS};
 
 /// What is wrong with a file of rows, and where.
 #[derive(Debug, Error)]
@@ -186,7 +187,7 @@ impl Reader<File> {
     /// Where it can't be opened, or as [`Reader::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = path.display().to_string();
-        match File::open(path) {
+        match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),
         }

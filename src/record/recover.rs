@@ -17,9 +17,14 @@ use std::path::Path;
 
 use super::reader::{Layout, ReadError, Reader};
 use super::schema::Record;
+use crate::regular::{self, ROWS};
+use crate::units::Bytes;
 
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
+
+/// The longest row that is read, in bytes: no row comes near. Something else may have no line end at all, and no end.
+const LONGEST_ROW: usize = 16 << 20;
 
 /// What was dropped at the end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +55,7 @@ impl Recovery<File> {
     /// Where it can't be opened, or as [`Recovery::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = path.display().to_string();
-        match File::open(path) {
+        match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),
         }
@@ -233,6 +238,11 @@ impl<R: Read> WholeRows<R> {
             self.bytes_before += self.whole as u64;
             (self.passed, self.whole) = (0, 0);
             let scanned = self.buffer.len();
+            if scanned > LONGEST_ROW {
+                let line = self.lines_before + 1;
+                let words = format!("line {line} is longer than {}: this is no file of rows", Bytes(LONGEST_ROW as u64));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+            }
             self.is_at_end = (&mut self.input).take(CHUNK as u64).read_to_end(&mut self.buffer)? == 0;
             for (i, byte) in self.buffer.iter().enumerate().skip(scanned) {
                 self.state = self.state.after(*byte);

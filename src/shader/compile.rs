@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shaderc::{CompileOptions, EnvVersion, OptimizationLevel, ResolvedInclude, ShaderKind, TargetEnv};
 use thiserror::Error;
@@ -17,6 +18,10 @@ use crate::model::SpirvTarget;
 
 /// The version of the crate that carries the GLSL compiler's sources; a test holds it to `Cargo.lock`.
 const SHADERC_VERSION: &str = "0.10.1";
+
+/// How many lines of the compiler's words are shown, and how many characters of each.
+const MOST_LINES: usize = 20;
+const LONGEST_LINE: usize = 300;
 
 /// How deep includes may nest. shaderc has no limit: a file that includes itself would take all memory.
 const INCLUDE_DEPTH: usize = 32;
@@ -30,7 +35,7 @@ pub fn glsl_compiler() -> String {
 }
 
 /// Why a shader didn't become a module.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum CompileError {
     /// The library has no such source.
     #[error("no shader `{path}`{}", suggestion(.nearest))]
@@ -43,7 +48,8 @@ pub enum CompileError {
     /// The compiler refused it.
     #[error(transparent)]
     Glsl(#[from] GlslError),
-    /// What the compiler made can't be described.
+    /// What the compiler made can't be described. No process tells another one so: each describes modules by itself.
+    #[serde(skip)]
     #[error("{subject}: {error}")]
     Reflect {
         /// What was compiled.
@@ -54,10 +60,13 @@ pub enum CompileError {
     /// The compiler doesn't work at all.
     #[error("the GLSL compiler failed: {0}")]
     Compiler(String),
+    /// It takes more than anything may that a user wrote: `takes longer than 60 s`.
+    #[error("compiling {0}")]
+    Exceeded(String),
 }
 
 /// What the GLSL compiler said against a shader.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("{words}\n(compiling {subject})")]
 pub struct GlslError {
     /// What was compiled.
@@ -71,7 +80,7 @@ pub struct GlslError {
 }
 
 /// What a module is compiled from: with the texts of a [`Library`], all that it depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModuleKey {
     /// The shader's path.
     pub path: String,
@@ -79,6 +88,15 @@ pub struct ModuleKey {
     pub macros: Vec<(String, String)>,
     /// What it is compiled for.
     pub target: SpirvTarget,
+}
+
+impl ModuleKey {
+    /// Of a source with these macros, in whatever order.
+    pub fn new(path: &str, macros: &[(String, String)], target: SpirvTarget) -> Self {
+        let mut macros = macros.to_vec();
+        macros.sort();
+        Self { path: path.to_owned(), macros, target }
+    }
 }
 
 /// `memory/stream.comp with WIDTH=4 for Vulkan 1.1`
@@ -134,18 +152,20 @@ impl Compiler {
         macros: &[(String, String)],
         target: SpirvTarget,
     ) -> Result<Arc<Module>, CompileError> {
-        let mut macros = macros.to_vec();
-        macros.sort();
-        let subject = ModuleKey { path: source.to_owned(), macros, target };
+        let subject = ModuleKey::new(source, macros, target);
         if let Some(known) = self.known.get(&subject) {
             return known.clone();
         }
-        let result = self.translate(&subject).map(Arc::new);
+        let result = self.translate(&subject).and_then(|compiled| compiled.described(&subject)).map(Arc::new);
         self.known.insert(subject, result.clone());
         result
     }
 
-    fn translate(&self, subject: &ModuleKey) -> Result<Module, CompileError> {
+    /// What the GLSL compiler makes of a source; [`Compiler::compile`] describes it.
+    ///
+    /// # Errors
+    /// Where the source is missing or has errors.
+    pub(super) fn translate(&self, subject: &ModuleKey) -> Result<Compiled, CompileError> {
         let text = self.library.get(&subject.path).ok_or_else(|| self.no_source(&subject.path))?;
         let refuse = |words: String| CompileError::from(GlslError::new(subject, words));
         let all_texts = || std::iter::once(text).chain(subject.macros.iter().flat_map(|(name, value)| [&name[..], value]));
@@ -164,10 +184,8 @@ impl Compiler {
             Err(shaderc::Error::CompilationError(_, words)) => return Err(refuse(words)),
             Err(other) => return Err(CompileError::Compiler(other.to_string())),
         };
-        let reflection =
-            Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
         let source_hash = source_hash(subject, &read.borrow());
-        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection })
+        Ok(Compiled { words, source_hash, compile_time })
     }
 
     fn options<'a>(
@@ -202,9 +220,7 @@ impl Compiler {
         if depth > INCLUDE_DEPTH {
             return Err(format!("includes nested more than {INCLUDE_DEPTH} deep; does `{requested}` include itself?"));
         }
-        let Some((resolved_name, text)) = self.library.resolve(including, requested) else {
-            return Err(format!("no `{requested}` beside {including} nor in the include folders"));
-        };
+        let (resolved_name, text) = self.library.resolve(including, requested)?;
         if text.contains('\0') {
             return Err(format!("{resolved_name} has a NUL character"));
         }
@@ -217,11 +233,34 @@ impl Compiler {
     }
 }
 
+/// What the GLSL compiler made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Compiled {
+    /// The SPIR-V words.
+    pub(super) words: Vec<u32>,
+    /// See [`Module::source_hash`].
+    source_hash: String,
+    /// How long the compiler took.
+    compile_time: Duration,
+}
+
+impl Compiled {
+    /// As a module of this source.
+    ///
+    /// # Errors
+    /// [`CompileError::Reflect`].
+    pub(super) fn described(self, subject: &ModuleKey) -> Result<Module, CompileError> {
+        let Self { words, source_hash, compile_time } = self;
+        let reflection =
+            Reflection::parse(&words).map_err(|error| CompileError::Reflect { subject: subject.clone(), error })?;
+        Ok(Module { source_hash, spirv_hash: spirv_hash(&words), words, compile_time, reflection })
+    }
+}
+
 impl GlslError {
     fn new(subject: &ModuleKey, words: String) -> Self {
-        let words = words.trim_end().to_owned();
         let (file, line) = place(&words);
-        Self { subject: subject.clone(), file, line, words }
+        Self { subject: subject.clone(), file, line, words: what_matters(words.trim_end()) }
     }
 }
 
@@ -256,6 +295,22 @@ fn after_comments(mut text: &str) -> &str {
             return text;
         };
     }
+}
+
+/// The compiler's words, as many as anybody reads: it repeats whatever it was given, and has a message for each line of it.
+fn what_matters(words: &str) -> String {
+    let lines = words.lines().count();
+    let mut shown: Vec<String> = words.lines().take(MOST_LINES).map(shortened).collect();
+    if lines > MOST_LINES {
+        shown.push(format!("... and {} more lines", lines - MOST_LINES));
+    }
+    shown.join("\n")
+}
+
+/// The beginning of a line, or the whole of a short one.
+pub(super) fn shortened(line: &str) -> String {
+    let end = line.char_indices().nth(LONGEST_LINE).map_or(line.len(), |(end, _)| end);
+    if end < line.len() { format!("{}...", &line[..end]) } else { line.to_owned() }
 }
 
 /// File and line of the first error among lines such as `memory/stream.comp:3: error: 'x' : undeclared identifier`.
@@ -317,6 +372,20 @@ mod tests {
         {
             assert!(check_version(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn of_many_words_those_that_matter_are_shown() {
+        assert_eq!(what_matters("a.comp:1: error: x\nb"), "a.comp:1: error: x\nb");
+        let many: Vec<String> = (0..100).map(|line| format!("a.comp:{line}: {}", "ü".repeat(1000))).collect();
+        let shown = what_matters(&many.join("\n"));
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(
+            lines.len() == 21
+                && lines[20] == "... and 80 more lines"
+                && lines[0].ends_with("ü...")
+                && lines[0].chars().count() == 303
+        );
     }
 
     #[test]

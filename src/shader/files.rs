@@ -1,30 +1,29 @@
 //! Shaders of users: GLSL from files with what it includes, or SPIR-V.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rspirv::spirv::{Decoration, Op};
 use thiserror::Error;
 
+use super::compile::shortened;
 use super::localize::{HEADER_WORDS, instructions, opcode};
-use super::{CompileError, Compiler, Invalid, Library, Module, ReflectError, Reflection, validate_within};
+use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
 use crate::model::{SpirvTarget, path_text, readable, system_name};
+use crate::regular::{self, Kind, SHADER};
+use crate::units::Bytes;
 
 /// SPIR-V's first word, in this machine's byte order.
 const MAGIC: u32 = 0x0723_0203;
 
-/// The largest file that is read, in bytes: several times the largest modules, of which the validator takes 30 bytes for each.
-pub const LARGEST_FILE: u64 = 32 << 20;
-
 /// The line with which a compute shader of the engine Godot begins.
 const GODOTS_KIND: &str = "#[compute]";
 
-/// How long it may take to validate one; large ones take a tenth of a second.
-const VALIDATION: Duration = Duration::from_secs(20);
+/// The most places in which includes are looked for, and the most bytes that they have together.
+const MOST_PLACES: usize = 10_000;
+const MOST_BYTES: usize = 256 << 20;
 
 /// How a shader is read.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +41,8 @@ pub struct Reading {
     /// The `constant_id`s with which GLSL is to declare its literal workgroup size: see
     /// [`with_local_size_ids`](super::with_local_size_ids).
     pub local_size_ids: [Option<u32>; 3],
+    /// Whether its files may be streams that this process was given, such as `/dev/stdin`: they are read once.
+    pub may_stream: bool,
 }
 
 /// Why a file gives no module.
@@ -54,14 +55,6 @@ pub enum FileError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
-    },
-    /// It is larger than any shader.
-    #[error("{} has {bytes} bytes: that is no shader", .path.display())]
-    Size {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        bytes: u64,
     },
     /// It is neither a text nor SPIR-V.
     #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.display())]
@@ -91,6 +84,12 @@ pub enum FileError {
         /// What is put in front of it.
         preamble: PathBuf,
     },
+    /// It includes files without end.
+    #[error("{} includes more than {MOST_PLACES} files, or more than {}", .path.display(), Bytes(MOST_BYTES as u64))]
+    Includes {
+        /// The file.
+        path: PathBuf,
+    },
     /// SPIR-V is what the preprocessor has been over.
     #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.display())]
     NoPreprocessor {
@@ -113,11 +112,15 @@ pub enum FileError {
         /// Which, and where.
         error: Invalid,
     },
-    /// The module is made to keep the validator busy.
-    #[error("{}: whether it is valid SPIR-V can't be told within {} s", .path.display(), VALIDATION.as_secs())]
-    Slow {
+    /// It keeps the compiler or the validator too busy.
+    #[error("{}: {task} {what}", .path.display())]
+    Exceeded {
         /// The file.
         path: PathBuf,
+        /// What was done with it.
+        task: &'static str,
+        /// What that does: `takes longer than 20 s`.
+        what: String,
     },
     /// The GLSL doesn't compile.
     #[error("{0}")]
@@ -129,25 +132,29 @@ pub enum FileError {
 /// # Errors
 /// Where the file can't be read, isn't valid, or makes a module that can't be described.
 pub fn from_file(path: &Path, reading: &Reading) -> Result<Arc<Module>, FileError> {
-    let bytes = read(path)?;
+    let bytes = read(path, reading.may_stream)?;
     let reflected = |error| FileError::Reflect { path: path.to_owned(), error };
+    let exceeded = |task: &'static str| move |what: String| FileError::Exceeded { path: path.to_owned(), task, what };
     if let Some(words) = spirv_words(path, &bytes)? {
         if !(reading.macros.is_empty() && reading.include_folders.is_empty() && reading.preamble.is_none()) {
             return Err(FileError::NoPreprocessor { path: path.to_owned() });
         }
         let module = Module::of_spirv(words, reading.entry.as_deref()).map_err(reflected)?;
-        let verdict = validate_within(&module.words, VALIDATION).ok_or_else(|| FileError::Slow { path: path.to_owned() })?;
-        verdict.map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
+        apart::check(&module.words)
+            .map_err(exceeded("telling whether it is valid SPIR-V"))?
+            .map_err(|error| FileError::Invalid { path: path.to_owned(), error })?;
         return Ok(Arc::new(module));
     }
     let text = text_of(path, bytes)?;
     let name = key(path);
     let whole = whole_text(path, &text, reading)?;
-    let library = with_includes(&name, &whole, reading).with_local_size_ids(reading.local_size_ids);
-    let mut compiler = Compiler::new(library)?;
-    let module = compiler.compile(&name, &reading.macros, reading.target).map_err(|error| {
-        let later = later_target(&mut compiler, &name, reading);
-        explained(as_written(error, path), path, &text, later)
+    let library = with_includes(path, &whole, reading)?.with_local_size_ids(reading.local_size_ids);
+    let module = apart::compile(&library, ModuleKey::new(&name, &reading.macros, reading.target)).map_err(|error| {
+        if let CompileError::Exceeded(what) = error {
+            return exceeded("compiling it")(what);
+        }
+        let later = later_target(&library, &name, reading);
+        explained(as_written(error, path), path, &text, later).into()
     })?;
     if let Some(entry) = &reading.entry {
         // What the GLSL compiler makes has one entry point, and is described already.
@@ -171,7 +178,7 @@ fn whole_text(path: &Path, text: &str, reading: &Reading) -> Result<String, File
         lines.push(if is_left_out { "" } else { line });
     }
     let Some(preamble) = &reading.preamble else { return Ok(lines.join("\n")) };
-    let before = text_of(preamble, read(preamble)?)?;
+    let before = text_of(preamble, read(preamble, reading.may_stream)?)?;
     let before = before.trim_end();
     // What stands before the version counts as lines: it is blanks and comments.
     let version = lines.iter().position(|line| directive(line).is_some_and(|name| name.starts_with("version")));
@@ -203,7 +210,7 @@ fn defined(line: &str) -> Option<&str> {
 
 /// The macros that a shader's file defines by itself and that set its workgroup size, by direction.
 pub fn size_macros(path: &Path) -> [Option<String>; 3] {
-    let text = read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let text = read(path, false).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let defined: BTreeSet<&str> = text.lines().filter_map(defined).collect();
     ["local_size_x", "local_size_y", "local_size_z"].map(|direction| {
         let after = text.split(direction).nth(1)?.trim_start().strip_prefix('=')?.trim_start();
@@ -213,9 +220,9 @@ pub fn size_macros(path: &Path) -> [Option<String>; 3] {
 }
 
 /// A later version of Vulkan that the shader compiles for.
-fn later_target(compiler: &mut Compiler, name: &str, reading: &Reading) -> Option<SpirvTarget> {
+fn later_target(library: &Library, name: &str, reading: &Reading) -> Option<SpirvTarget> {
     let later = [SpirvTarget::Vulkan1_2, SpirvTarget::Vulkan1_3].into_iter().filter(|later| *later > reading.target);
-    later.into_iter().find(|later| compiler.compile(name, &reading.macros, *later).is_ok())
+    later.into_iter().find(|later| apart::compile(library, ModuleKey::new(name, &reading.macros, *later)).is_ok())
 }
 
 /// An error with the line that it is about, and with what would mend it.
@@ -225,7 +232,7 @@ fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTa
     let line = error.line.and_then(|line| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
     if let Some(line) = line.filter(|line| is_own && !line.trim().is_empty()) {
         let (first, rest) = error.words.split_once('\n').unwrap_or((&error.words, ""));
-        error.words = format!("{first}\n    {}\n{rest}", line.trim()).trim_end().to_owned();
+        error.words = format!("{first}\n    {}\n{rest}", shortened(line.trim())).trim_end().to_owned();
     }
     if let Some(later) = later {
         let version = if later == SpirvTarget::Vulkan1_2 { "1.2" } else { "1.3" };
@@ -249,17 +256,8 @@ fn as_written(error: CompileError, path: &Path) -> CompileError {
     CompileError::Glsl(error)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let failed = |source| FileError::Read { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(failed)?;
-    // What is no file, such as a pipe, has no size to tell; it is read as far as a shader may go.
-    if metadata.is_file() && metadata.len() > LARGEST_FILE {
-        return Err(FileError::Size { path: path.to_owned(), bytes: metadata.len() });
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    io::Read::read_to_end(&mut io::Read::take(file, LARGEST_FILE), &mut bytes).map_err(failed)?;
-    Ok(bytes)
+fn read(path: &Path, may_stream: bool) -> Result<Vec<u8>, FileError> {
+    regular::read(path, Kind { may_stream, ..SHADER }).map_err(|source| FileError::Read { path: path.to_owned(), source })
 }
 
 /// The words of SPIR-V, in this machine's byte order; nothing where it is something else.
@@ -318,26 +316,41 @@ fn key(path: &Path) -> String {
     text.trim_start_matches('/').to_owned()
 }
 
-/// The shader with all that it may include. Files that aren't there are left to the compiler: their `#include` may be one that a
-/// condition rules out.
-fn with_includes(name: &str, text: &str, reading: &Reading) -> Library {
+/// The shader with all that it may include. Files that aren't there, or can't be read, are left to the compiler: their `#include` may be
+/// one that a condition rules out.
+fn with_includes(shader: &Path, text: &str, reading: &Reading) -> Result<Library, FileError> {
+    let name = key(shader);
     let mut library = Library::empty(reading.include_folders.iter().map(|folder| key(folder)).collect());
-    let mut open = vec![(name.to_owned(), text.to_owned())];
-    let mut seen = BTreeSet::from([name.to_owned()]);
+    let mut seen = BTreeSet::from([name.clone()]);
+    let mut open = vec![(name, text.to_owned())];
+    let mut bytes = text.len();
     while let Some((name, text)) = open.pop() {
-        let asked: Vec<String> = text.lines().filter_map(included).map(str::to_owned).collect();
+        let asked: Vec<String> = included(&text).into_iter().map(str::to_owned).collect();
         library = library.with(name.clone(), text);
-        for path in asked.iter().flat_map(|asked| library.places(&name, asked)) {
-            if seen.contains(&path) {
+        let places: Vec<String> = asked.iter().flat_map(|asked| library.places(&name, asked)).collect();
+        for path in places {
+            if !seen.insert(path.clone()) {
                 continue;
             }
-            if let Ok(text) = fs::read_to_string(on_disk(&path)) {
-                seen.insert(path.clone());
-                open.push((path, text));
+            match regular::read_text(&on_disk(&path), SHADER) {
+                Ok(text) => {
+                    bytes += text.len();
+                    open.push((path, text));
+                }
+                Err(error) if is_elsewhere(&error) => {}
+                Err(error) => library = library.with_unreadable(path, error.to_string()),
+            }
+            if seen.len() > MOST_PLACES || bytes > MOST_BYTES {
+                return Err(FileError::Includes { path: shader.to_owned() });
             }
         }
     }
-    library
+    Ok(library)
+}
+
+/// Whether an include may lie in another folder, since nothing that can be one is here.
+fn is_elsewhere(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
 /// The file that a key names.
@@ -346,8 +359,51 @@ fn on_disk(key: &str) -> PathBuf {
     system_name(&path).into()
 }
 
+/// What a text includes, but for its comments.
+fn included(text: &str) -> Vec<&str> {
+    let (mut found, mut comment) = (Vec::new(), None);
+    for line in text.lines() {
+        let asked = if comment.is_none() { included_by(line) } else { None };
+        found.extend(asked);
+        // A path may look like a comment.
+        let rest = asked.map_or(line, |path| &line[path.as_ptr() as usize - line.as_ptr() as usize + path.len()..]);
+        comment = comment_behind(rest, comment);
+    }
+    found
+}
+
+/// A comment that goes on in the next line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comment {
+    /// `/* ...`
+    Block,
+    /// `// ... \`
+    Line,
+}
+
+/// The comment that a line, or the rest of one, leaves open, where it began in such a one or in none.
+fn comment_behind(mut line: &str, mut open: Option<Comment>) -> Option<Comment> {
+    loop {
+        match open {
+            Some(Comment::Block) => match line.split_once("*/") {
+                Some((_, rest)) => line = rest,
+                None => return open,
+            },
+            Some(Comment::Line) => return open.filter(|_| line.ends_with('\\')),
+            None => {
+                let next = line.find("//").into_iter().chain(line.find("/*")).min();
+                let at = next?;
+                open = Some(if line[at..].starts_with("/*") { Comment::Block } else { Comment::Line });
+                line = &line[at + 2..];
+                continue;
+            }
+        }
+        open = None;
+    }
+}
+
 /// What a line includes.
-fn included(line: &str) -> Option<&str> {
+fn included_by(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     let close = match rest.chars().next()? {
         '"' => '"',
@@ -359,6 +415,8 @@ fn included(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -382,11 +440,29 @@ mod tests {
 
     #[test]
     fn a_line_includes_what_stands_between_its_marks() {
-        assert_eq!(included("#include \"a/b.glsl\""), Some("a/b.glsl"));
-        assert_eq!(included("  #  include <c.glsl> // why"), Some("c.glsl"));
+        assert_eq!(included("#include \"a/b.glsl\""), ["a/b.glsl"]);
+        assert_eq!(included("  #  include <c.glsl> // why\n#include \"d\""), ["c.glsl", "d"]);
         for line in ["// #include \"a\"", "#included", "#include a", "#define include \"a\"", ""] {
-            assert_eq!(included(line), None, "{line}");
+            assert_eq!(included(line), Vec::<&str>::new(), "{line}");
         }
+    }
+
+    #[test]
+    fn what_comments_include_is_not_looked_for() {
+        for hidden in
+            ["/*\n#include \"a\"\n*/", "// b \\\n#include \"a\"", "x /* y */ /* z\n#include \"a\"\n", "/*/\n#include \"a\""]
+        {
+            assert_eq!(included(hidden), Vec::<&str>::new(), "{hidden}");
+        }
+        for shown in [
+            "/* x */\n#include \"a//b\"",
+            "// /*\n#include <a//b>",
+            "x / * y\n#include \"a//b\" /* x */",
+            "/**/\n#include \"a//b\"",
+        ] {
+            assert_eq!(included(shown), ["a//b"], "{shown}");
+        }
+        assert_eq!(included("#include \"a\" /*\n#include \"b\"\n*/"), ["a"]);
     }
 
     #[test]

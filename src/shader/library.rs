@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use include_dir::{Dir, DirEntry, include_dir};
+use serde::{Deserialize, Serialize};
 
 use super::with_local_size_ids;
 
@@ -13,11 +14,13 @@ static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/glsl");
 const INCLUDE_FOLDER: &str = "include";
 
 /// GLSL sources by path, such as `memory/stream.comp`; `/` separates folders on every system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Library {
     sources: BTreeMap<String, Cow<'static, str>>,
     /// Where `#include` looks after the including file's own folder.
     include_folders: Vec<String>,
+    /// Why something that is there is no source.
+    unreadable: BTreeMap<String, String>,
 }
 
 impl Library {
@@ -25,18 +28,25 @@ impl Library {
     pub fn embedded() -> Self {
         let mut sources = BTreeMap::new();
         collect(&EMBEDDED, &mut sources);
-        Self { sources, include_folders: vec![INCLUDE_FOLDER.to_owned()] }
+        Self { sources, include_folders: vec![INCLUDE_FOLDER.to_owned()], unreadable: BTreeMap::new() }
     }
 
     /// A library without sources, whose files may include what lies in these folders.
     pub fn empty(include_folders: Vec<String>) -> Self {
-        Self { sources: BTreeMap::new(), include_folders }
+        Self { sources: BTreeMap::new(), include_folders, unreadable: BTreeMap::new() }
     }
 
     /// This library with one source more, or with another text for a path that it has.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.sources.insert(path.into(), Cow::Owned(text.into()));
+        self
+    }
+
+    /// This library, which knows why something at a path can't be a source: who includes it is told that.
+    #[must_use]
+    pub fn with_unreadable(mut self, path: impl Into<String>, why: impl Into<String>) -> Self {
+        self.unreadable.insert(path.into(), why.into());
         self
     }
 
@@ -60,8 +70,19 @@ impl Library {
 
     /// The path and text that `#include "requested"` means in the file `including`: relative to that file's folder, else to the
     /// include folders, of which the embedded sources have `include/`.
-    pub fn resolve(&self, including: &str, requested: &str) -> Option<(String, &str)> {
-        self.places(including, requested).find_map(|path| self.get(&path).map(|text| (path.clone(), text)))
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn resolve(&self, including: &str, requested: &str) -> Result<(String, &str), String> {
+        for path in self.places(including, requested) {
+            if let Some(text) = self.sources.get(&path) {
+                return Ok((path, text));
+            }
+            if let Some(why) = self.unreadable.get(&path) {
+                return Err(format!("can't read {path}: {why}"));
+            }
+        }
+        Err(format!("no `{requested}` beside {including} nor in the include folders"))
     }
 
     /// The paths that it may mean, in the order in which they are tried.
@@ -124,10 +145,18 @@ mod tests {
             .with("include/a.glsl", "shared")
             .with("include/b.glsl", "shared");
         let resolve = |including, requested| library.resolve(including, requested);
-        assert_eq!(resolve("memory/x.comp", "a.glsl"), Some(("memory/a.glsl".to_owned(), "beside")));
-        assert_eq!(resolve("cache/x.comp", "a.glsl"), Some(("include/a.glsl".to_owned(), "shared")));
-        assert_eq!(resolve("memory/x.comp", "../include/b.glsl"), Some(("include/b.glsl".to_owned(), "shared")));
-        assert_eq!(resolve("include/a.glsl", "./b.glsl"), Some(("include/b.glsl".to_owned(), "shared")));
-        assert_eq!(resolve("memory/x.comp", "../../b.glsl"), None);
+        assert_eq!(resolve("memory/x.comp", "a.glsl"), Ok(("memory/a.glsl".to_owned(), "beside")));
+        assert_eq!(resolve("cache/x.comp", "a.glsl"), Ok(("include/a.glsl".to_owned(), "shared")));
+        assert_eq!(resolve("memory/x.comp", "../include/b.glsl"), Ok(("include/b.glsl".to_owned(), "shared")));
+        assert_eq!(resolve("include/a.glsl", "./b.glsl"), Ok(("include/b.glsl".to_owned(), "shared")));
+        assert!(resolve("memory/x.comp", "../../b.glsl").unwrap_err().starts_with("no `../../b.glsl` beside memory/x.comp"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_where_it_would_be_the_one() {
+        let library = Library::empty(vec!["one".to_owned(), "two".to_owned()]).with("two/a.glsl", "").with("own/b.glsl", "");
+        let library = library.with_unreadable("one/a.glsl", "it is a pipe").with_unreadable("two/b.glsl", "it is a pipe");
+        assert_eq!(library.resolve("own/x.comp", "a.glsl").unwrap_err(), "can't read one/a.glsl: it is a pipe");
+        assert_eq!(library.resolve("own/x.comp", "b.glsl").unwrap().0, "own/b.glsl");
     }
 }

@@ -1,5 +1,6 @@
 //! GLSL to SPIR-V: the library of sources with `#include`, compilation, reflection and specialization.
 
+pub mod apart;
 mod bounds;
 mod compile;
 mod files;
@@ -22,7 +23,7 @@ use crate::model::Case;
 
 pub use bounds::{Home, NotedArray, Noting, NotingError, Overrun};
 pub use compile::{CompileError, Compiler, GlslError, ModuleKey, glsl_compiler};
-pub use files::{FileError, LARGEST_FILE, Reading, from_file, size_macros};
+pub use files::{FileError, Reading, from_file, size_macros};
 pub use fit::{Reach, Stop, WorkgroupFit};
 pub use lengths::{LengthsError, with_lengths};
 pub use library::Library;

@@ -12,10 +12,11 @@ use std::time::Duration;
 use std::{iter, ptr, thread};
 
 use rspirv::spirv;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What makes a module invalid.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("not valid SPIR-V, {place}: {what}")]
 pub struct Invalid {
     /// Where: the instruction's place in the module, or the module as a whole.

@@ -1,7 +1,7 @@
 //! What a user's buffer or image holds before anything runs.
 
 use std::fmt;
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scalars;
 use crate::model::{FilePath, Sequence, Skip, path_text};
+use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
 
 /// What a buffer or an image is filled with.
@@ -168,11 +169,15 @@ pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
 
 /// The bytes of a file, as many as something has.
 pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip> {
-    let read = fs::read(path).map_err(|error| Skip::new(format!("can't read {}: {error}", path.display())))?;
-    if read.len() as u64 == bytes {
-        return Ok(read);
+    let failed = |error| Skip::new(format!("can't read {}: {error}", path.display()));
+    let mut file = regular::open(path, DATA).map_err(failed)?;
+    let has = file.metadata().map_err(failed)?.len();
+    if has != bytes {
+        return Err(Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.display())));
     }
-    Err(Skip::new(format!("{} has {} bytes, {what} {bytes}", path.display(), read.len())))
+    let mut read = room(bytes)?;
+    file.read_exact(&mut read).map_err(failed)?;
+    Ok(read)
 }
 
 #[cfg(test)]
@@ -222,7 +227,7 @@ mod tests {
     #[test]
     fn a_file_must_fit() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), [1, 2, 3, 4]).unwrap();
+        std::fs::write(file.path(), [1, 2, 3, 4]).unwrap();
         let fill = Fill::File(file.path().to_owned().into());
         let layout = scalars::plain(ScalarType::U32);
         assert_eq!(fill.bytes(&layout, 4, 1, 1), Ok(vec![1, 2, 3, 4]));

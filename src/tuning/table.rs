@@ -5,7 +5,7 @@ mod entry;
 mod find;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::regular::{self, TABLE};
 use crate::staged::Staged;
 
 use self::entry::Key;
@@ -118,7 +119,8 @@ impl Table {
     /// # Errors
     /// Where there is none, or one that this program doesn't understand.
     pub fn load(path: &Path) -> Result<Self, TableError> {
-        let text = fs::read(path).map_err(|source| TableError::Io { action: "read", path: path.to_owned(), source })?;
+        let text =
+            regular::read(path, TABLE).map_err(|source| TableError::Io { action: "read", path: path.to_owned(), source })?;
         Self::parse(&text, path)
     }
 
@@ -134,14 +136,13 @@ impl Table {
         // Links to one table share its lock.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let _lock = lock(&target).map_err(failed)?;
-        match fs::read(&target) {
+        match regular::read(&target, TABLE) {
             Ok(text) => Self::parse(&text, path)?.entries.into_values().for_each(|entry| self.merge(entry)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
         }
         let staged = Staged::new(&target);
-        fs::write(staged.path(), self.text().map_err(|error| failed(error.into()))?).map_err(failed)?;
-        staged.finish().map_err(failed)
+        staged.write(self.text().map_err(|error| failed(error.into()))?.as_bytes()).map_err(failed)
     }
 
     /// Puts an entry in place of the one for the same kernel, device, driver and problem size, and hands that one back.
@@ -191,7 +192,7 @@ fn lock(target: &Path) -> io::Result<File> {
     let Some(name) = target.file_name() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut name = name.to_owned();
     name.push(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(target.with_file_name(name))?;
+    let (file, _) = regular::shared_lock(&target.with_file_name(name))?;
     FileExt::lock_exclusive(&file)?;
     Ok(file)
 }

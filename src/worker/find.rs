@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::child::Listener;
 use super::remote::{Isolated, NoDrivers};
 use super::{Deadlines, Platform};
 use crate::error::Error;
 use crate::gpu::driver_manifests;
 use crate::model::{DeviceInfo, Failure, Status};
+use crate::process::Listener;
 
 /// What was found.
 pub struct Found {

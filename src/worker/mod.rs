@@ -25,7 +25,7 @@ mod source;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use child::Listener;
+pub use crate::process::Listener;
 pub use find::{Found, Place, find};
 pub use host::{Hello, Host, Identity, Opening};
 pub use protocol::{Reply, Request};

@@ -1,11 +1,5 @@
-//! What supervisor and worker say to each other: lines of JSON.
-//!
-//! A driver may print to the worker's standard output whatever it likes. So each line begins after a line end of its own, and what
-//! isn't understood is passed on as the driver's words.
+//! What supervisor and worker say to each other.
 
-use std::io::{self, BufRead, Read, Write};
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,11 +7,13 @@ use super::host::{Hello, Opening};
 use super::questions::AnyQuestion;
 use crate::measure::{Answer, Instrument, Order};
 use crate::model::Failure;
-use crate::shader::LARGEST_FILE;
+use crate::regular::SHADER;
 use crate::validate::Learned;
 
+pub use crate::process::messages::{Line, read, write};
+
 /// The longest request that is sent and read, in bytes: a module's word has four bytes, and takes up to eleven as digits.
-pub const LONGEST_REQUEST: u64 = 8 * LARGEST_FILE;
+pub const LONGEST_REQUEST: u64 = 8 * SHADER.largest;
 /// The longest reply that is read: far longer than any that is written. Whatever else a driver prints is read up to there at a time.
 pub const LONGEST_REPLY: u64 = 16 << 20;
 
@@ -61,48 +57,6 @@ pub enum Reply {
     Answered(Result<Value, Failure>),
     /// The device is closed. What the validation layer had to say about that.
     Closed(Vec<String>),
-}
-
-/// Writes a message as a line.
-///
-/// # Errors
-/// Where nobody reads any more.
-pub fn write(out: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = vec![b'\n'];
-    serde_json::to_writer(&mut line, message)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    out.flush()
-}
-
-/// A line that was read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Line<T> {
-    /// A message.
-    Message(T),
-    /// Something else: a driver's words.
-    Words(String),
-}
-
-/// Reads the next line that isn't blank; `None` at the end. What is longer than any message comes in pieces, as words.
-///
-/// # Errors
-/// Where the pipe can't be read.
-pub fn read<T: DeserializeOwned>(input: &mut impl BufRead, longest: u64) -> io::Result<Option<Line<T>>> {
-    loop {
-        let mut line = Vec::new();
-        if input.take(longest).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        let text = line.trim_ascii();
-        if text.is_empty() {
-            continue;
-        }
-        return Ok(Some(match serde_json::from_slice(text) {
-            Ok(message) => Line::Message(message),
-            Err(_) => Line::Words(String::from_utf8_lossy(text).into_owned()),
-        }));
-    }
 }
 
 #[cfg(test)]
@@ -163,6 +117,6 @@ mod tests {
         let words = vec![u32::MAX; 1000];
         let mut line = Vec::new();
         write(&mut line, &words).unwrap();
-        assert!(line.len() as u64 * (LARGEST_FILE / 4000) < LONGEST_REQUEST);
+        assert!(line.len() as u64 * (SHADER.largest / 4000) < LONGEST_REQUEST);
     }
 }

@@ -4,13 +4,14 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{Listener, Worker};
+use super::child::{self, Worker};
 use super::host::{Hello, Opening};
 use super::protocol::{Reply, Request};
 use super::questions::Question;
 use super::{Deadlines, Platform};
 use crate::measure::{Answer, Answering, Bench, Instrument, Loading, Loss, Order};
 use crate::model::{DeviceInfo, Failure, Stage, Status};
+use crate::process::Listener;
 use crate::validate::Learned;
 
 /// A worker whose drivers are loaded.
@@ -45,7 +46,7 @@ impl Isolated {
     /// # Errors
     /// Why it couldn't.
     pub fn start(platform: &Platform, deadlines: Deadlines, listener: &Arc<dyn Listener>) -> Result<Self, NoDrivers> {
-        let started = Worker::start(platform, listener);
+        let started = child::start(platform, listener);
         let mut worker = started.map_err(|error| NoDrivers::Refused(format!("can't start a worker process: {error}")))?;
         let waited = deadlines.first + deadlines.usual;
         match worker.hear(waited) {

@@ -1,6 +1,6 @@
 //! The worker's side: owns a device, and does what the supervisor orders.
 
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use super::host::Host;
 use super::protocol::{self, Line, Reply, Request};
 use super::questions::Kept;
 use crate::measure::{Bench, LocalBench, Loss, Order};
+use crate::platform::end_at_once;
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
 ///
@@ -103,12 +104,4 @@ fn listen() -> io::Result<(Receiver<Request>, Arc<AtomicU64>)> {
     };
     thread::Builder::new().spawn(listening)?;
     Ok((receiver, halted))
-}
-
-/// Ends this process without giving a driver a chance to interfere.
-fn end_at_once() -> ! {
-    let _ = io::stdout().flush();
-    #[cfg(unix)]
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    std::process::abort()
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 mod axes;
-mod mutate;
+pub mod mutate;
 mod protocol;
 mod rows;
 pub mod spirv;

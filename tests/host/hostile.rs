@@ -1,5 +1,7 @@
 //! What users and systems do that nobody meant: the answer is an error in words, never a panic or a signal.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
 use crate::support::{Ran, ran, succeeded};
 
 /// It ended by itself, and not by a panic.
@@ -62,8 +64,6 @@ fn a_plan_without_end_is_refused_before_anything_is_written() {
 
 #[cfg(unix)]
 mod on_unix {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
@@ -110,6 +110,39 @@ mod on_unix {
             told += u32::from(is_told);
         }
         assert!(told > 0, "so few threads were enough");
+    }
+
+    /// Macros that double each other.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn shaders_that_need_all_memory_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let macros: String = (1..30).map(|i| format!("#define S{i} S{0} S{0}\n", i - 1)).collect();
+        let path = super::shader(&folder, &format!("\n#define S0 b[i] += 1;\n{macros}S29"));
+        // With less than it would have, so that it takes less time.
+        let ran = behind("ulimit -Hv 1000000; exec", &format!("inspect '{path}'"));
+        let is_told = ran.err.contains("memory") && ran.err.contains("compiling it");
+        assert!(ran.code == Some(2) && is_told, "{ran:?}");
+    }
+
+    /// The process that compiles ends with the one that asked, whatever it is at.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_compiler_ends_with_its_user() {
+        use crate::support::processes::Family;
+        let folder = tempfile::tempdir().unwrap();
+        let structs: String = (1..40).map(|i| format!("struct T{i} {{ T{0} a; T{0} b; }};\n", i - 1)).collect();
+        let path = folder.path().join("nested.comp");
+        let text = format!(
+            "{}struct T0 {{ uint a; }};\n{structs}layout(binding = 1) buffer C {{ T39 t; }};\nvoid main() {{}}\n",
+            super::HEAD
+        );
+        std::fs::write(&path, text).unwrap();
+        let mut family = Family::start(Command::new(BINARY).arg("inspect").arg(&path));
+        family.wait_until("it compiles", |family| !family.workers().is_empty());
+        family.signal(rustix::process::Signal::KILL);
+        let (signal, _) = family.end();
+        assert_eq!(signal, Some(9));
     }
 
     const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : require\n#include \"size.glsl\"\n\
@@ -236,9 +269,9 @@ mod on_unix {
             (write("c.json", &naming("libc.so.6")), "c.json, of which no library can be loaded here, or is a Vulkan driver"),
             (write("huge.json", &" ".repeat(2 << 20)), "huge.json has 2097152 bytes"),
             ("/etc/passwd".into(), "/etc/passwd is no JSON"),
-            ("/dev/zero".into(), "/dev/zero is no file"),
-            (device, "zero.json is no file"),
-            (pipe, "pipe.json is no file"),
+            ("/dev/zero".into(), "/dev/zero: it is a device"),
+            (device, "zero.json: it is a device"),
+            (pipe, "pipe.json: it is a pipe"),
             (plain, "it tried no file"),
             (folder.path().join("missing.json"), "can't read "),
         ] {
@@ -256,5 +289,44 @@ mod on_unix {
                 assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{path:?}");
             }
         }
+    }
+}
+
+const HEAD: &str = "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\n";
+
+/// A shader with this body.
+fn shader(folder: &tempfile::TempDir, body: &str) -> String {
+    let path = folder.path().join("shader.comp");
+    std::fs::write(&path, format!("{HEAD}void main() {{ uint i = gl_GlobalInvocationID.x; {body} }}\n")).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn sum(terms: usize) -> String {
+    format!("b[i] = {};", vec!["i"; terms].join(" + "))
+}
+
+/// The compiler works on a large stack, in a process of its own.
+#[test]
+fn sums_of_many_terms_compile_or_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = shader(&folder, &sum(25_000));
+    succeeded(&["inspect", &long]);
+    let tune =
+        ["tune", &long, "-d", "mock", "-n", "64", "-q", "--preset=quick", "--no-lock", "-alocal_size_x=64", "--format=csv"];
+    succeeded(&tune);
+    let endless = shader(&folder, &sum(1_500_000));
+    for command in [&["inspect", &endless][..], &tune] {
+        let ran = ran(command);
+        assert!(ran.code == Some(2) && ran.err.contains("compiling it takes more than 256 MiB of stack"), "{ran:?}");
+    }
+}
+
+#[test]
+fn of_a_compilers_words_those_that_matter_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let many: String = (0..5000).map(|i| format!("b[0] = u{i};\n")).collect();
+    for body in [many, format!("b[0] = {};", "x".repeat(100_000)), format!("\n#error {}\n", "y".repeat(1_000_000))] {
+        let ran = ran(&["inspect", &shader(&folder, &body)]);
+        assert!(ran.code == Some(2) && ran.err.contains("shader.comp:") && ran.err.len() < 8000, "{}", ran.err);
     }
 }

@@ -30,8 +30,10 @@ mod loads;
 mod losses;
 mod merge;
 mod mutants;
+mod mutated;
 mod pairs;
 mod passes;
+mod places;
 mod race;
 mod readme;
 #[path = "../recorded/mod.rs"]

@@ -15,7 +15,8 @@ use lanescope::record::schema::may_name_axis;
 use lanescope::shader::Library;
 
 /// Modules that every stage may import, and that import only each other.
-const LEAVES: [&str; 8] = ["model", "units", "error", "digest", "globs", "staged", "stats", "validate"];
+const LEAVES: [&str; 11] =
+    ["model", "units", "error", "digest", "globs", "platform", "process", "regular", "staged", "stats", "validate"];
 /// The stages, in the order in which data flows: each may import those to its left.
 const STAGES: [&str; 10] =
     ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output"];

@@ -1,7 +1,6 @@
 //! Reads the rows of both sides, one by one: of each, little more than its figure is kept.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::File;
 use std::io::{self, Read};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use crate::error::{Error, nearest};
 use crate::model::{AxisValue, Point, Status};
 use crate::record::schema::{COLUMNS, position};
 use crate::record::{ReadError, Record, Recovery};
+use crate::regular::{self, ROWS};
 
 /// The columns without which rows can't be compared.
 const NEEDED: [&str; 15] = [
@@ -293,7 +293,7 @@ fn read_file(name: &str, path: &Path, take: &mut Take) -> Result<Option<String>,
     let input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(path).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
+        Box::new(regular::open(path, ROWS).map_err(|error| Error::Usage(format!("{name}: can't be opened: {error}")))?)
     };
     let mut recovery = Recovery::new(name, input).map_err(usage)?;
     let missing = lacking(&recovery);

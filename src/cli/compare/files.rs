@@ -1,6 +1,5 @@
 //! Where the answer goes.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -88,6 +87,5 @@ fn written(report: &Report, format: Format, page: Page) -> anyhow::Result<String
 pub fn whole(path: &Path, text: &str) -> Result<(), Error> {
     let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.display()));
     let staged = Staged::new(path);
-    fs::write(staged.path(), text).map_err(unwritable)?;
-    staged.finish().map_err(unwritable)
+    staged.write(text.as_bytes()).map_err(unwritable)
 }

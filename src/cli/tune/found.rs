@@ -166,8 +166,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
     let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
     let text = serde_json::to_string_pretty(&t4(&session, &results))? + "\n";
     let staged = Staged::new(path);
-    std::fs::write(staged.path(), text).with_context(|| format!("can't write {}", path.display()))?;
-    staged.finish().with_context(|| format!("can't write {}", path.display()))
+    staged.write(text.as_bytes()).with_context(|| format!("can't write {}", path.display()))
 }
 
 fn result(trial: &Trial) -> Option<T4Result> {

@@ -1,7 +1,6 @@
 //! What a manifest says: `lanescope tune`'s flags, whose keys they are.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use clap::Parser;
@@ -10,6 +9,7 @@ use toml::{Table, Value};
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
 use crate::model::{path_text, system_name};
+use crate::regular::{self, MANIFEST};
 
 /// The command line once more, for flags of which a manifest has a part.
 #[derive(Parser)]
@@ -27,7 +27,7 @@ pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Resu
     check_repeats(&given)?;
     let Some(path) = &given.manifest else { return Ok(given) };
     let usage = |words: String| Error::Usage(format!("{}: {words}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| usage(error.to_string()))?;
+    let text = regular::read_text(path, MANIFEST).map_err(|error| usage(error.to_string()))?;
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let said = flags(&table, folder, given.shader.is_none()).map_err(usage)?;
@@ -99,10 +99,10 @@ fn in_folder(key: &str, text: &str, folder: &Path) -> String {
             Some((head, path)) => format!("{head}:file={}", joined(path)),
             None => text.to_owned(),
         },
-        "reference" if folder.join(text).is_file() => joined(text),
+        "reference" if regular::is_named(&folder.join(text)) => joined(text),
         "reference" => {
             let one = |pair: &str| match pair.split_once('=') {
-                Some((name, path)) if folder.join(path.trim()).is_file() => format!("{name}={}", joined(path.trim())),
+                Some((name, path)) if regular::is_named(&folder.join(path.trim())) => format!("{name}={}", joined(path.trim())),
                 _ => pair.to_owned(),
             };
             text.split(',').map(one).collect::<Vec<_>>().join(",")
@@ -153,7 +153,7 @@ mod tests {
     fn manifested(manifest: &str, typed: &[&str]) -> Result<Tune, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kernel.toml");
-        fs::write(&path, manifest).unwrap();
+        std::fs::write(&path, manifest).unwrap();
         let typed: Vec<OsString> = ["--manifest", path.to_str().unwrap()].iter().chain(typed).map(OsString::from).collect();
         let first = Whole::try_parse_from(std::iter::once(OsString::from("tune")).chain(typed.clone())).unwrap().tune;
         let tune = with_manifest(first, typed.into_iter()).map_err(|error| error.to_string())?;

@@ -43,8 +43,9 @@ const MOST_TOLD: u64 = 3;
 
 /// Tunes a kernel on a device and writes rows and the answer.
 pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::Result<u8> {
-    interrupt::listen()?;
+    // It may be a stream that nobody writes to: until it is read, there is nothing to end.
     let arguments = manifest::with_manifest(arguments, typed)?;
+    interrupt::listen()?;
     arguments.measuring.colours.choose();
     let settings = Settings::from(&arguments);
     let rows = &settings.rows;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::experiments::powers_of_two;
 use crate::model::{Axis, AxisKind, AxisValue, DeviceInfo, FilePath, Point, Status};
 use crate::plan::{parse_number, parse_values};
+use crate::regular;
 use crate::shader::size_macros;
 use crate::subject::{
     BufferSpec, CONSTANT_AXIS, Comparison, ImageSpec, LOCAL_SIZE_AXES, MACRO_AXIS, Reference, SamplerSpec, Subject, Tolerance,
@@ -324,7 +325,7 @@ pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error
     if is_shader && !text.contains('=') {
         return Ok(Reference::Shader(path));
     }
-    if path.is_file() {
+    if regular::is_named(&path) {
         return Ok(Reference::Files(vec![(String::new(), path)]));
     }
     let pairs: Option<Vec<(&str, &str)>> = text.split(',').map(|pair| pair.trim().split_once('=')).collect();
@@ -333,7 +334,7 @@ pub fn reference(text: &str, kernel: &mut UserKernel) -> Result<Reference, Error
             "--reference: there is no file `{text}`, and it is no configuration (NAME=VALUE,...)"
         )));
     };
-    if pairs.iter().all(|(_, path)| FilePath::of_text(path).is_file()) {
+    if pairs.iter().all(|(_, path)| regular::is_named(&FilePath::of_text(path))) {
         return Ok(Reference::Files(pairs.iter().map(|(name, path)| ((*name).to_owned(), FilePath::of_text(path))).collect()));
     }
     let mut values = Vec::new();

@@ -1,9 +1,8 @@
 //! What the configurations' results are compared with.
 
-use std::fs;
-
 use super::{Made, UserKernel, said};
 use crate::model::{Case, Failure, FilePath, Point};
+use crate::regular::{self, DATA};
 use crate::shader::{Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, compare, unwritten};
 use crate::subject::images::ImageSpec;
@@ -229,7 +228,7 @@ fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>
         let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
             said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
-        let bytes = fs::read(&file.1).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
+        let bytes = regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
         let needed = output.sized.bytes();
         let is_free = matches!(output.comparison, Comparison::Sum | Comparison::Set);
         if bytes.len() as u64 == needed || is_free {

@@ -1,0 +1,286 @@
+//! Files that others may have put in place: read, written and locked only once it is known what they are.
+//!
+//! A path of the user's, or one beside it, can lead to anything: to a pipe that nobody writes to, to a device that never ends, to a file
+//! larger than the memory, by a link to somebody else's file. So all such files are opened here. Nothing waits for a pipe's other end;
+//! only regular files are read, and streams where that makes sense; and each kind of file has a size that it can't have.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::platform::{self, FileKind};
+use crate::units::Bytes;
+
+/// What a file is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What errors call one: `a manifest`.
+    pub what: &'static str,
+    /// The most bytes that one may have.
+    pub largest: u64,
+    /// Whether it may come by a stream that this process was given, such as `/dev/stdin` or `<(command)`: it is read once, and by this
+    /// process alone.
+    pub may_stream: bool,
+}
+
+/// A shader, or a part of one. Several times the largest modules.
+pub const SHADER: Kind = Kind { what: "a shader", largest: 32 << 20, may_stream: false };
+/// Rows, which are read one by one: they may be as many as they like.
+pub const ROWS: Kind = Kind { what: "a file of rows", largest: u64::MAX, may_stream: true };
+/// A manifest of `tune`.
+pub const MANIFEST: Kind = Kind { what: "a manifest", largest: 1 << 20, may_stream: true };
+/// A list of cases, which may be rows.
+pub const CASES: Kind = Kind { what: "a list of cases", largest: 256 << 20, may_stream: true };
+/// The user's own limits of devices.
+pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_stream: true };
+/// A tuning table.
+pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
+/// What a buffer or an image holds.
+pub const DATA: Kind = Kind { what: "data", largest: 16 << 30, may_stream: false };
+
+/// Opens a file to read.
+///
+/// # Errors
+/// What the system says; and for what is no regular file, or larger than it can be, that it is.
+pub fn open(path: &Path, kind: Kind) -> io::Result<File> {
+    // Before it is opened: with some devices that has effects.
+    allowed_to_read(path, platform::kind(&std::fs::metadata(path)?), kind)?;
+    let file = platform::without_waiting(OpenOptions::new().read(true)).open(path)?;
+    let metadata = file.metadata()?;
+    allowed_to_read(path, platform::kind(&metadata), kind)?;
+    if metadata.is_file() && metadata.len() > kind.largest {
+        return Err(too_large(metadata.len(), kind));
+    }
+    platform::after_opening(&file)?;
+    Ok(file)
+}
+
+fn allowed_to_read(path: &Path, found: FileKind, kind: Kind) -> io::Result<()> {
+    let is_given = kind.may_stream && platform::is_own_stream(path);
+    match found {
+        FileKind::Regular | FileKind::Null => Ok(()),
+        FileKind::Pipe | FileKind::Socket | FileKind::Device if is_given => Ok(()),
+        FileKind::Pipe if kind.may_stream => Err(refused("it is a pipe: pass it as standard input, `/dev/stdin`")),
+        FileKind::Pipe => Err(refused(&format!("it is a pipe, and {} is read more than once: save it as a file", kind.what))),
+        FileKind::Folder => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder")),
+        FileKind::Socket => Err(refused("it is a socket")),
+        FileKind::Device | FileKind::Disk => Err(refused(&format!("it is a device, and not {}", kind.what))),
+        FileKind::Link => Err(refused("it is a link")),
+    }
+}
+
+fn refused(words: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, words.to_owned())
+}
+
+fn too_large(bytes: u64, kind: Kind) -> io::Error {
+    let Kind { what, largest, .. } = kind;
+    let words = format!("it has {}: {what} has {} at most", Bytes(bytes), Bytes(largest));
+    io::Error::new(ErrorKind::FileTooLarge, words)
+}
+
+/// The bytes of a file.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path, kind: Kind) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (open(path, kind)?, Vec::new());
+    // A stream tells no size, and a file may grow.
+    (&mut file).take(kind.largest).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == kind.largest && file.read(&mut [0])? > 0 {
+        let Kind { what, largest, .. } = kind;
+        let words = format!("it has more than {}, which is the most that {what} has", Bytes(largest));
+        return Err(io::Error::new(ErrorKind::FileTooLarge, words));
+    }
+    Ok(bytes)
+}
+
+/// Whether something bears a name that is no folder: where a word may name a file, it does. Whether that can be read is told by [`open`].
+pub fn is_named(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_dir())
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As [`open`], and where it is no UTF-8.
+pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
+    let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text: its bytes aren't UTF-8");
+    String::from_utf8(read(path, kind)?).map_err(no_text)
+}
+
+/// Opens a file of this program's own, which lies beside one of the user's or in a folder that others may write to, to read and write; it
+/// is made where it isn't there, and tells so. No link is followed: somebody may have put it there.
+///
+/// # Errors
+/// What the system says; and for what is no regular file that it is.
+pub fn own(path: &Path) -> io::Result<(File, bool)> {
+    let options = || platform::without_following(OpenOptions::new().read(true).write(true)).clone();
+    let made = options().create_new(true).open(path);
+    let is_new = made.is_ok();
+    let file = match made {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            check_own(path)?;
+            options().open(path)?
+        }
+        made => made?,
+    };
+    if platform::kind(&file.metadata()?) != FileKind::Regular {
+        return Err(planted());
+    }
+    platform::after_opening(&file)?;
+    Ok((file, is_new))
+}
+
+/// A file that users share to lock something, whoever made it: what it holds is never read nor changed.
+///
+/// # Errors
+/// As [`own`].
+pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
+    let denied = match own(path) {
+        // Another user's can be read, which is enough.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => error,
+        opened => return opened,
+    };
+    check_own(path)?;
+    let file = platform::without_following(OpenOptions::new().read(true)).open(path).map_err(|_| denied)?;
+    if platform::kind(&file.metadata()?) != FileKind::Regular {
+        return Err(planted());
+    }
+    platform::after_opening(&file)?;
+    Ok((file, false))
+}
+
+/// Looks before a file is opened: with a device that has effects, and a link has words of its own.
+fn check_own(path: &Path) -> io::Result<()> {
+    if platform::kind(&std::fs::symlink_metadata(path)?) == FileKind::Regular { Ok(()) } else { Err(planted()) }
+}
+
+fn planted() -> io::Error {
+    refused("what bears its name is no regular file, and may be somebody else's trap: remove it")
+}
+
+/// Replaces what a file of this program's own holds, see [`own`].
+///
+/// # Errors
+/// As [`own`].
+pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (mut file, _) = own(path)?;
+    file.set_len(0)?;
+    file.write_all(bytes)
+}
+
+/// Opens a file of the user's to write, and to read where it is regular; it is made where it isn't there, and tells so. A pipe must have a
+/// reader, and a disk isn't written to.
+///
+/// # Errors
+/// What the system says, and what can't be written to.
+pub fn output(path: &Path) -> io::Result<(File, bool)> {
+    let writing = || platform::without_waiting(OpenOptions::new().write(true)).clone();
+    match writing().read(true).create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => return Ok((made?, true)),
+    }
+    let found = std::fs::metadata(path).ok().map(|metadata| platform::kind(&metadata));
+    match found {
+        Some(FileKind::Disk) => return Err(refused("it is a disk: name a file")),
+        Some(FileKind::Socket) => return Err(refused("it is a socket: name a file")),
+        _ => {}
+    }
+    // Created nevertheless where a link leads nowhere yet. What is read is only what was written, and only to save it.
+    let mut options = writing();
+    options.create(!matches!(found, Some(FileKind::Pipe))).truncate(false);
+    let opened = options.clone().read(matches!(found, Some(FileKind::Regular))).open(path).or_else(|_| options.open(path));
+    let file = opened.map_err(|error| match found {
+        Some(FileKind::Pipe) if error.raw_os_error().is_some() => {
+            refused("it is a pipe that nobody reads: start its reader first")
+        }
+        _ => error,
+    })?;
+    platform::after_opening(&file)?;
+    Ok((file, false))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    fn pipe(path: &Path) {
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    }
+
+    /// What somebody may have put where a file of this program's own is to be.
+    fn traps(folder: &Path) -> [std::path::PathBuf; 4] {
+        let [pipe_, link, nowhere, inner] = ["pipe", "link", "nowhere", "folder"].map(|name| folder.join(name));
+        pipe(&pipe_);
+        fs::write(folder.join("victim"), "victim").unwrap();
+        symlink(folder.join("victim"), &link).unwrap();
+        symlink(folder.join("made"), &nowhere).unwrap();
+        fs::create_dir(&inner).unwrap();
+        [pipe_, link, nowhere, inner]
+    }
+
+    #[test]
+    fn no_trap_is_stepped_into() {
+        let folder = tempfile::tempdir().unwrap();
+        for trap in traps(folder.path()) {
+            let refused = [own(&trap).map(drop), shared_lock(&trap).map(drop), overwrite(&trap, b"new")];
+            for refused in refused {
+                assert!(refused.unwrap_err().to_string().contains("no regular file"), "{}", trap.display());
+            }
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("victim")).unwrap(), "victim");
+        assert!(!folder.path().join("made").exists());
+    }
+
+    #[test]
+    fn a_lock_of_anybodys_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert!(shared_lock(&path).unwrap().1, "it is made");
+        fs::write(&path, "somebody's").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(!shared_lock(&path).unwrap().1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_where_somebody_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        pipe(&path);
+        assert!(output(&path).unwrap_err().to_string().contains("nobody reads"));
+        let mut reader = platform::without_waiting(OpenOptions::new().read(true)).open(&path).unwrap();
+        let (mut writer, is_new) = output(&path).unwrap();
+        writer.write_all(b"rows").unwrap();
+        drop(writer);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), is_new), ("rows", false));
+    }
+
+    #[test]
+    fn what_is_as_large_as_it_may_be_is_read_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let kind = Kind { what: "a word", largest: 4, may_stream: false };
+        fs::write(&path, "four").unwrap();
+        assert_eq!(read_text(&path, kind).unwrap(), "four");
+        fs::write(&path, "fives").unwrap();
+        assert_eq!(read_text(&path, kind).unwrap_err().to_string(), "it has 5 B: a word has 4 B at most");
+        // The kernel's own files say that they are empty.
+        let large = Path::new("/proc/self/status");
+        if large.exists() {
+            assert!(read(large, kind).unwrap_err().to_string().contains("more than 4 B, which is the most that a word has"));
+        }
+        fs::write(&path, [0xff]).unwrap();
+        assert!(read_text(&path, kind).unwrap_err().to_string().contains("UTF-8"));
+    }
+}

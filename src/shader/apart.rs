@@ -1,0 +1,200 @@
+//! What anybody wrote is compiled and checked in a process of its own.
+//!
+//! The GLSL compiler and the validator are libraries that trust what they are given: an expression of many terms overflows their stack,
+//! a few macros make millions of statements. So the program starts itself once more to do that work, with a limit of memory and with
+//! deadlines; whatever becomes of that process, the answer is words. It stays for the next shader, and ends with the process that
+//! started it.
+//!
+//! A program that uses this crate as a library has no such process, and compiles by itself.
+
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::compile::{CompileError, Compiled, Compiler, ModuleKey};
+use super::{Invalid, Library, Module, Reflection, validate, validate_within};
+use crate::platform;
+use crate::process::messages::write;
+use crate::process::{Child, Listener, Silence, listen, this_program};
+use crate::regular::SHADER;
+use crate::units::Bytes;
+
+/// The hidden command that does the work.
+pub const COMMAND: &str = "compile";
+
+/// How long it may take to compile a shader. Large ones take a few seconds.
+const COMPILING: Duration = Duration::from_secs(60);
+
+/// How long it may take to validate one; large ones take a tenth of a second.
+const CHECKING: Duration = Duration::from_secs(20);
+
+/// The memory of the process: the validator takes 30 bytes for each of the largest modules.
+const MEMORY: u64 = 3 << 30;
+
+/// The stack on which libraries work: a sum takes some 400 bytes a term.
+const STACK: usize = 256 << 20;
+
+/// The least stack on which this program reads what they made, whichever of its threads does.
+const OWN_STACK: usize = 2 << 20;
+
+/// The longest message: a module's word has four bytes, and takes up to eleven as digits.
+const LONGEST: u64 = 8 * SHADER.largest;
+
+/// What there is to do.
+#[derive(Serialize, Deserialize)]
+enum Task {
+    Compile { library: Library, subject: ModuleKey },
+    Check(Vec<u32>),
+}
+
+/// What came of it.
+#[derive(Serialize, Deserialize)]
+enum Done {
+    Compiled(Result<Compiled, CompileError>),
+    Checked(Result<(), Invalid>),
+}
+
+/// Whether this program can be started once more to do it.
+static IS_APART: AtomicBool = AtomicBool::new(false);
+
+/// The process that does it, between two tasks.
+static PROCESS: Mutex<Option<Child<Done>>> = Mutex::new(None);
+
+/// From now on the shaders of files are compiled and checked in a process of their own. For this program alone, which has the command for
+/// it: see [`serve`].
+pub fn work_apart() {
+    IS_APART.store(true, Ordering::Relaxed);
+}
+
+/// Compiles a shader of a library that holds users' files.
+///
+/// # Errors
+/// As [`Compiler::compile`]; and where it takes more than the process has, that it does.
+pub(super) fn compile(library: &Library, subject: ModuleKey) -> Result<Arc<Module>, CompileError> {
+    if !IS_APART.load(Ordering::Relaxed) {
+        let ModuleKey { path, macros, target } = subject;
+        return Compiler::new(library.clone())?.compile(&path, &macros, target);
+    }
+    let task = Task::Compile { library: library.clone(), subject: subject.clone() };
+    match ask(&task, COMPILING).map_err(CompileError::Exceeded)? {
+        Done::Compiled(compiled) => compiled?.described(&subject).map(Arc::new),
+        Done::Checked(_) => Err(CompileError::Compiler("it answered something else".to_owned())),
+    }
+}
+
+/// Whether words are valid SPIR-V.
+///
+/// # Errors
+/// Where that takes more than the process has, that it does.
+pub(super) fn check(words: &[u32]) -> Result<Result<(), Invalid>, String> {
+    if !IS_APART.load(Ordering::Relaxed) {
+        return validate_within(words, CHECKING).ok_or_else(|| late(CHECKING));
+    }
+    match ask(&Task::Check(words.to_vec()), CHECKING)? {
+        Done::Checked(verdict) => Ok(verdict),
+        Done::Compiled(_) => Err("gave no verdict".to_owned()),
+    }
+}
+
+fn late(deadline: Duration) -> String {
+    format!("takes longer than {} s", deadline.as_secs())
+}
+
+// ---- the one that asks ----------------------------------------------------------------------------------------------------
+
+/// What a library prints is kept for the case that the process dies.
+struct Quiet;
+
+impl Listener for Quiet {
+    fn said(&self, _line: &str) {}
+
+    fn fault(&self, _what: &str) {}
+}
+
+/// Has a task done; where that can't be, tells what it does instead: `takes longer than 60 s`.
+fn ask(task: &Task, deadline: Duration) -> Result<Done, String> {
+    let mut process = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut child = match process.take().map(|mut child| (child.is_alive(), child)) {
+        Some((true, child)) => child,
+        _ => start().map_err(|error| format!("needs a process of its own, which can't be started: {error}"))?,
+    };
+    child.turn_the_page();
+    child.say(task);
+    match child.hear(deadline) {
+        Ok(done) => {
+            *process = Some(child);
+            Ok(done)
+        }
+        Err(silence) => Err(what_was_exceeded(&mut child, &silence, deadline)),
+    }
+}
+
+fn start() -> io::Result<Child<Done>> {
+    let listener: Arc<dyn Listener> = Arc::new(Quiet);
+    Child::start(Command::new(this_program()?).arg(COMMAND), LONGEST, &listener)
+}
+
+fn what_was_exceeded(child: &mut Child<Done>, silence: &Silence, deadline: Duration) -> String {
+    let failure = child.failure(silence, deadline);
+    let says = |words: &str| failure.reason.contains(words);
+    match silence {
+        Silence::Late => late(deadline),
+        // The runtime's own words, of Rust and of C++.
+        Silence::Dead if says("overflowed its stack") => {
+            format!("takes more than {} of stack: something nests too deeply", Bytes(STACK as u64))
+        }
+        Silence::Dead if says("bad_alloc") || says("memory allocation of") => {
+            format!("takes more than {} of memory", Bytes(MEMORY))
+        }
+        _ => format!("failed: {}", failure.reason),
+    }
+}
+
+// ---- the one that does it -------------------------------------------------------------------------------------------------
+
+/// Does tasks until the process that asks is gone.
+///
+/// # Errors
+/// Where nobody reads what it answers, and where the system has no thread left.
+pub fn serve() -> io::Result<()> {
+    let memory = platform::limit_memory(MEMORY)?;
+    for task in listen::<Task>(LONGEST)? {
+        let done = match task {
+            Task::Compile { library, subject } => Done::Compiled(compiled(library, subject, memory)?),
+            Task::Check(words) => Done::Checked(on_stack(STACK, move || validate(&words))?),
+        };
+        write(&mut io::stdout().lock(), &done)?;
+    }
+    Ok(())
+}
+
+/// The module, of which it is known that it can be described: whether it can't, the one that asks finds out.
+fn compiled(library: Library, subject: ModuleKey, memory: u64) -> io::Result<Result<Compiled, CompileError>> {
+    let made: Result<Compiled, CompileError> =
+        on_stack(STACK, move || Compiler::new(library).and_then(|compiler| compiler.translate(&subject)))?;
+    if let Ok(compiled) = &made {
+        let words = compiled.words.clone();
+        on_stack(OWN_STACK, move || drop(Reflection::parse(&words)))?;
+    }
+    Ok(made.map_err(|error| match error {
+        // The compiler's own words for what it throws are `internal error`.
+        CompileError::Compiler(words) => {
+            let memory = Bytes(memory);
+            CompileError::Exceeded(format!(
+                "ends in an error of the GLSL compiler's own ({words}): most likely it needs more than {memory} of memory"
+            ))
+        }
+        other => other,
+    }))
+}
+
+/// Does something on a thread with so much stack. What ends it ends the process.
+fn on_stack<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let done = thread::Builder::new().stack_size(bytes).spawn(work)?;
+    done.join().map_err(|_| io::Error::other("it panicked"))
+}

@@ -1,0 +1,293 @@
+//! Files that were right once and were changed by chance, and what the whole program makes of them: an answer or words, never a panic, a
+//! signal or a hang. In the suite a few of each; `LANESCOPE_FUZZ_SECONDS=600 cargo test --test host mutated:: -- --nocapture` takes as long as
+//! it says for each, and LANESCOPE_TEST_SEED begins elsewhere.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use lanescope::shader::{Reading, from_file, validate};
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustix::process::Signal;
+
+use crate::fuzz::mutate;
+use crate::support::processes::Family;
+use crate::support::{Folder, Ran, succeeded, to_bytes};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
+
+/// What any of these commands takes at most, in seconds and in KiB.
+const DEADLINE: u32 = 120;
+const MEMORY: u32 = 6 << 20;
+
+/// Changes a file again and again, and runs a command for each. `change` gives the file's bytes; other files that the command leaves
+/// behind are removed by their names.
+fn try_out(
+    name: &str,
+    folder: &Folder,
+    file: &str,
+    arguments: &str,
+    left_behind: &[&str],
+    mut change: impl FnMut(&mut ChaCha8Rng) -> Vec<u8>,
+) {
+    let seconds: Option<u64> = std::env::var("LANESCOPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let seed: u64 = std::env::var("LANESCOPE_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let started = Instant::now();
+    let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
+    let goes_on = |count: u32| seconds.map_or(count < 8, |seconds| started.elapsed().as_secs() < seconds);
+    while goes_on(count) {
+        let bytes = change(&mut random);
+        fs::write(folder.path(file), &bytes).unwrap();
+        let script = format!("ulimit -v {MEMORY}; exec timeout -s KILL {DEADLINE} '{BINARY}' {arguments}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null()).env("RUST_BACKTRACE", "0");
+        let began = Instant::now();
+        let output = command.output().unwrap();
+        slowest = slowest.max(began.elapsed());
+        let ran = Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        };
+        let is_calm =
+            ran.code.is_some_and(|code| code <= 2) && ![&ran.err, &ran.out].iter().any(|text| text.contains("panicked"));
+        if !is_calm {
+            let kept = std::env::temp_dir().join(format!("lanescope-{name}-finding"));
+            fs::write(&kept, &bytes).unwrap();
+            panic!("{name}, seed {seed}, change {count} (kept as {}): {ran:?}", kept.display());
+        }
+        count += 1;
+        accepted += u32::from(ran.code == Some(0));
+        left_behind.iter().for_each(|name| drop(fs::remove_file(folder.path(name))));
+    }
+    println!("{name}: {count} changed files, {accepted} of them taken, none in more than {:.1} s", slowest.as_secs_f64());
+}
+
+/// What means something in one of these files or another.
+const WORDS: [&str; 44] = [
+    "\n",
+    "\"",
+    "'",
+    "=",
+    ",",
+    ":",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    "#",
+    "\\",
+    "/*",
+    "*/",
+    "//",
+    "\0",
+    "\u{1b}[31m",
+    "é",
+    "0",
+    "-1",
+    "1e308",
+    "nan",
+    "18446744073709551615",
+    "9999999999999999999999",
+    "4294967296",
+    "2^63",
+    "n",
+    "local_size_x",
+    "#include \"part.glsl\"\n",
+    "#include \"changed.comp\"\n",
+    "#version 460\n",
+    "#define A A A\n",
+    "#extension all : enable\n",
+    "shader = ",
+    "file=/dev/zero",
+    "buffer",
+    "axis",
+    "layout(local_size_x = 65536) in;\n",
+    "layout(local_size_x_id = 4294967295) in;\n",
+    "null",
+    "true",
+    "ok",
+];
+
+/// A text with a few changes.
+fn changed(text: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
+    let mut text = text.to_vec();
+    for _ in 0..random.random_range(1..5) {
+        let place = random.random_range(0..=text.len());
+        let end = (place + random.random_range(0..40)).min(text.len());
+        match random.random_range(0..7) {
+            0 => drop(text.drain(place..end)),
+            1 => {
+                let copy = text[place..end].to_vec();
+                let to = random.random_range(0..=text.len());
+                text.splice(to..to, copy);
+            }
+            2 => drop(text.splice(place..place, WORDS.choose(random).unwrap().bytes())),
+            3 if place < text.len() => text[place] = random.random(),
+            4 => change_a_number(&mut text, random),
+            5 => swap_lines(&mut text, random),
+            _ => drop(text.splice(place..end, WORDS.choose(random).unwrap().bytes())),
+        }
+    }
+    text
+}
+
+fn change_a_number(text: &mut Vec<u8>, random: &mut ChaCha8Rng) {
+    let begins = |place: &usize| text[*place].is_ascii_digit() && (*place == 0 || !text[*place - 1].is_ascii_digit());
+    let numbers: Vec<usize> = (0..text.len()).filter(begins).collect();
+    let Some(start) = numbers.choose(random).copied() else { return };
+    let end = (start..text.len()).find(|place| !text[*place].is_ascii_digit()).unwrap_or(text.len());
+    let number =
+        ["0", "1", "-1", "3", "2147483648", "4294967295", "18446744073709551615", "1e400", "0.1", ""].choose(random).unwrap();
+    text.splice(start..end, number.bytes());
+}
+
+fn swap_lines(text: &mut Vec<u8>, random: &mut ChaCha8Rng) {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let (one, other) = (random.random_range(0..lines.len().max(1)), random.random_range(0..lines.len().max(1)));
+    if !lines.is_empty() {
+        lines.swap(one, other);
+    }
+    *text = lines.concat();
+}
+
+fn own(path: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : require\n#include \"part.glsl\"\n#ifndef SIZE\n#define SIZE 64\n\
+                      #endif\nlayout(local_size_x = SIZE) in;\nlayout(constant_id = 3) const uint ITEMS = 2;\n/* #include \"none.glsl\" */\n\
+                      layout(set = 0, binding = 0, std430) readonly buffer In { float a[]; };\n\
+                      layout(set = 0, binding = 1) buffer Out { uint count; float b[]; };\n\
+                      layout(push_constant) uniform Push { uint width; vec3 light; };\nshared float tile[SIZE];\n\
+                      void main() {\n    uint i = gl_GlobalInvocationID.x;\n    tile[gl_LocalInvocationID.x] = SCALE * a[i % ITEMS];\n\
+                          barrier();\n    for (uint k = 0; k < ITEMS; ++k) { b[i] += tile[k] + light.x + float(width); }\n}\n";
+
+const TUNE: &str = "-d mock -n 64 --preset quick --budget 3s --no-lock -q --format csv";
+
+#[test]
+fn changed_manifests() {
+    let folder = Folder::new();
+    let names = ["blur", "matmul", "reduce", "tiled", "transpose"];
+    for name in names {
+        folder.write(&format!("{name}.comp"), own(&format!("tests/tune/{name}.comp")));
+    }
+    let texts = names.map(|name| own(&format!("tests/tune/{name}.toml")));
+    let change = |random: &mut ChaCha8Rng| changed(texts.choose(random).unwrap(), random);
+    try_out("manifest", &folder, "changed.toml", &format!("tune --manifest changed.toml {TUNE}"), &[], change);
+}
+
+#[test]
+fn changed_tables() {
+    let folder = Folder::new();
+    let shader = folder.write("a.comp", "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\nvoid main() { b[gl_GlobalInvocationID.x] = 1; }\n");
+    let table = folder.path("table.json").to_str().unwrap().to_owned();
+    let tune = [
+        "tune",
+        &shader,
+        "-d",
+        "mock",
+        "-n",
+        "64",
+        "--preset=quick",
+        "-q",
+        "--no-lock",
+        "-alocal_size_x=32,64",
+        "--format=csv",
+        "--save-table",
+        &table,
+    ];
+    succeeded(&tune);
+    let text = fs::read(folder.path("table.json")).unwrap();
+    let arguments = format!("tune a.comp {TUNE} -a local_size_x=32,64 --save-table changed.json");
+    try_out("table", &folder, "changed.json", &arguments, &["changed.json.part"], |random| changed(&text, random));
+}
+
+const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 --no-lock -q";
+
+/// Rows of a run that was broken off, and its journal.
+static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let folder = Folder::new();
+    let count = || fs::read_to_string(folder.path("rows.csv.progress")).map_or(0, |text| text.lines().count());
+    let mut command = Command::new(BINARY);
+    command.args(RUN.split(' ')).args(["--resume", "rows.csv"]).current_dir(folder.path(""));
+    let mut family = Family::start(&mut command);
+    family.wait_until("it has visited", |_| count() > 20);
+    family.signal(Signal::KILL);
+    family.end();
+    ["rows.csv", "rows.csv.progress"].map(|name| fs::read(folder.path(name)).unwrap())
+});
+
+#[test]
+fn changed_rows_to_resume() {
+    let folder = Folder::new();
+    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out;
+    let change = |random: &mut ChaCha8Rng| changed(rows.as_bytes(), random);
+    let left_behind = ["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
+    try_out("resume", &folder, "changed.csv", &format!("{RUN} --resume changed.csv"), &left_behind, change);
+}
+
+#[test]
+fn changed_journals() {
+    let folder = Folder::new();
+    let [rows, journal] = &*BROKEN_OFF;
+    let path = folder.path("rows.csv");
+    let change = |random: &mut ChaCha8Rng| {
+        fs::write(&path, rows).unwrap();
+        changed(journal, random)
+    };
+    try_out("journal", &folder, "rows.csv.progress", &format!("{RUN} --resume rows.csv"), &["rows.csv.bak"], change);
+}
+
+#[test]
+fn changed_glsl() {
+    let folder = Folder::new();
+    folder.write("part.glsl", "// A part.\n#define SCALE 2.0\n");
+    folder.write("before.glsl", "#define BEFORE 1\n");
+    let arguments = "inspect changed.comp --preamble before.glsl -D EXTRA=3";
+    try_out("glsl", &folder, "changed.comp", arguments, &[], |random| changed(SHADER.as_bytes(), random));
+}
+
+#[test]
+fn changed_preambles_and_includes() {
+    let folder = Folder::new();
+    folder.write("a.comp", SHADER);
+    folder.write("before.glsl", "#define BEFORE 1\n");
+    let text = b"// A part.\n#define SCALE 2.0\n#ifdef BEFORE\n#define OTHER 1\n#endif\n";
+    try_out("part", &folder, "part.glsl", "inspect a.comp --preamble part.glsl", &[], |random| changed(text, random));
+}
+
+/// Modules that are valid after all go deep into the tuner.
+#[test]
+fn changed_modules_that_are_valid() {
+    let folder = Folder::new();
+    folder.write("part.glsl", "#define SCALE 2.0\n");
+    let sources = [("a.comp", SHADER.as_bytes().to_vec())]
+        .into_iter()
+        .chain(["blur", "reduce", "tiled", "transpose"].map(|name| ("b.comp", own(&format!("tests/tune/{name}.comp")))));
+    let modules: Vec<Vec<u32>> = sources
+        .map(|(name, text)| {
+            let path = folder.write(name, text);
+            from_file(Path::new(&path), &Reading::default()).unwrap().words.clone()
+        })
+        .collect();
+    let change = |random: &mut ChaCha8Rng| loop {
+        let mut words = modules.choose(random).unwrap().clone();
+        (0..random.random_range(1..6)).for_each(|_| mutate::change(&mut words, usize::MAX, random));
+        if validate(&words).is_ok() {
+            return to_bytes(&words);
+        }
+    };
+    let known = "--push width=8 --push height=8 --push light=1,2,3 --bytes 8*n";
+    try_out("module", &folder, "changed.spv", &format!("tune changed.spv {TUNE} {known}"), &[], change);
+}

@@ -1,0 +1,429 @@
+//! Files that somebody else has put in place: each place that reads or writes one meets each kind of file. Nothing hangs, nothing fills
+//! the memory, nothing follows a link that it shouldn't, and what can't be used is refused in words.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use crate::support::Ran;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
+
+/// Far longer than any of these commands takes, in seconds; and more memory than one needs, in KiB.
+const DEADLINE: u32 = 60;
+const MEMORY: u32 = 4 << 20;
+
+const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : require\nlayout(local_size_x = 64) in;\n\
+                      layout(binding = 0) buffer A { float a[]; };\nlayout(binding = 1) buffer B { float b[]; };\n\
+                      void main() { b[gl_GlobalInvocationID.x] = a[gl_GlobalInvocationID.x]; }\n";
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Regular,
+    Empty,
+    Pipe,
+    Folder,
+    /// By a link, since only root makes devices.
+    Zero,
+    LinkToRegular,
+    LinkToPipe,
+    LinkToFolder,
+    LinkToNothing,
+    LoopOfLinks,
+    /// A terabyte that takes no room.
+    Huge,
+    Unreadable,
+}
+
+use Kind::{
+    Empty, Folder, Huge, LinkToFolder, LinkToNothing, LinkToPipe, LinkToRegular, LoopOfLinks, Pipe, Regular, Unreadable, Zero,
+};
+
+const KINDS: [Kind; 12] =
+    [Regular, Empty, Pipe, Folder, Zero, LinkToRegular, LinkToPipe, LinkToFolder, LinkToNothing, LoopOfLinks, Huge, Unreadable];
+
+impl Kind {
+    /// Puts it at a path; `text` is what a right file holds.
+    fn put(self, path: &Path, text: &str) {
+        let beside = path.with_file_name("beside");
+        match self {
+            Regular => fs::write(path, text).unwrap(),
+            Empty => drop(File::create(path).unwrap()),
+            Pipe => pipe(path),
+            Folder => fs::create_dir(path).unwrap(),
+            Zero => symlink("/dev/zero", path).unwrap(),
+            LinkToRegular => {
+                fs::write(&beside, text).unwrap();
+                symlink(beside, path).unwrap();
+            }
+            LinkToPipe => {
+                pipe(&beside);
+                symlink(beside, path).unwrap();
+            }
+            LinkToFolder => {
+                fs::create_dir(&beside).unwrap();
+                symlink(beside, path).unwrap();
+            }
+            LinkToNothing => symlink(beside, path).unwrap(),
+            LoopOfLinks => symlink(path, path).unwrap(),
+            Huge => File::create(path).unwrap().set_len(1 << 40).unwrap(),
+            Unreadable => {
+                fs::write(path, text).unwrap();
+                fs::set_permissions(path, Permissions::from_mode(0)).unwrap();
+            }
+        }
+    }
+}
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Another user than root, who may read all; nothing where there is none, or the program can't be run by others.
+static NOBODY: LazyLock<Option<&str>> = LazyLock::new(|| {
+    let nobody = "setpriv --reuid=65534 --clear-groups --";
+    if !rustix::process::geteuid().is_root() {
+        return Some("");
+    }
+    let ran = Command::new("sh").args(["-c", &format!("exec {nobody} '{BINARY}' schema")]).stdout(Stdio::null()).status();
+    let can_be = ran.is_ok_and(|status| status.success());
+    if !can_be {
+        println!("skipped: unreadable files, since root reads all and nobody else can run {BINARY}");
+    }
+    can_be.then_some(nobody)
+});
+
+/// Runs it in a folder, with a deadline and little memory.
+fn bounded(folder: &Path, user: &str, arguments: &str) -> Ran {
+    let script = format!("ulimit -v {MEMORY}; exec timeout -s KILL {DEADLINE} {user} '{BINARY}' {arguments}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(folder).stdin(Stdio::null()).env("RUST_BACKTRACE", "0");
+    let ran: Ran = command.output().unwrap().into();
+    assert!(ran.code.is_some_and(|code| code <= 2) && !ran.err.contains("panicked"), "{arguments}: {ran:?}");
+    ran
+}
+
+/// What is to come of it.
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    /// It does what it is for.
+    Works,
+    /// It ends with an error that says this.
+    Refused(&'static str),
+    /// It does without, and says this.
+    Noted(&'static str),
+    /// It depends on what the file is for; in any case it ends by itself.
+    Ends,
+}
+
+use Outcome::{Ends, Noted, Refused, Works};
+
+struct Place {
+    /// What is run; `FILE` stands for the path, `OTHER` for that of a right file.
+    arguments: &'static str,
+    /// The file's name.
+    file: &'static str,
+    /// What a right one holds.
+    text: fn() -> String,
+    /// Whether it reads the file, and fails by what it is.
+    rule: fn(Kind) -> Outcome,
+}
+
+fn rows() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lavapipe.csv")).unwrap()
+}
+
+/// What is read in whole or row by row.
+fn read(kind: Kind) -> Outcome {
+    match kind {
+        Regular | LinkToRegular => Works,
+        Empty => Ends,
+        Pipe | LinkToPipe => Refused("it is a pipe"),
+        Folder | LinkToFolder => Refused("it is a folder"),
+        Zero => Refused("it is a device"),
+        LinkToNothing => Refused("No such file or directory"),
+        LoopOfLinks => Refused("Too many levels of symbolic links"),
+        Huge => Refused("at most"),
+        Unreadable => Refused("Permission denied"),
+    }
+}
+
+/// Rows have no end: a line has one.
+fn read_rows(kind: Kind) -> Outcome {
+    if kind == Huge { Refused("line 1 is longer than 16 MiB") } else { read(kind) }
+}
+
+/// An include may lie elsewhere where nothing that can be one is here.
+fn included(kind: Kind) -> Outcome {
+    match kind {
+        Empty => Works,
+        Folder | LinkToFolder | LinkToNothing => Refused("no `file.glsl` beside"),
+        _ => read(kind),
+    }
+}
+
+/// What isn't meant isn't looked at.
+fn passed_over(_: Kind) -> Outcome {
+    Works
+}
+
+/// A file of data has the size of its buffer.
+fn data(kind: Kind) -> Outcome {
+    if kind == Empty { Refused("has 0 bytes, the buffer 4096") } else { read(kind) }
+}
+
+/// An earlier run's rows that aren't there are measured.
+fn resumed(kind: Kind) -> Outcome {
+    match kind {
+        Empty | LinkToNothing => Works,
+        // Whether it is there can't be told, and then it can't be written.
+        LoopOfLinks => Refused("file.csv"),
+        _ => read_rows(kind),
+    }
+}
+
+/// A table that isn't there is begun.
+fn table(kind: Kind) -> Outcome {
+    match kind {
+        LinkToNothing => Works,
+        Empty => Refused("is no tuning table"),
+        _ => read(kind),
+    }
+}
+
+/// What is written to, as the user named it.
+fn written(kind: Kind) -> Outcome {
+    match kind {
+        Regular | Empty | Zero | LinkToRegular | LinkToNothing | Huge => Works,
+        Pipe | LinkToPipe => Refused("it is a pipe that nobody reads"),
+        Folder | LinkToFolder => Refused("Is a directory"),
+        LoopOfLinks => Refused("Too many levels of symbolic links"),
+        Unreadable => Refused("Permission denied"),
+    }
+}
+
+/// What is replaced as a whole once it is written.
+fn replaced(kind: Kind) -> Outcome {
+    match kind {
+        Folder | LinkToFolder => Refused("irectory"),
+        Unreadable => Works,
+        // The link itself is replaced.
+        LoopOfLinks => Ends,
+        _ => written(kind),
+    }
+}
+
+const TRAP: &str = "no regular file";
+
+/// A file of this program's own, which is to be replaced whatever it holds.
+fn own(kind: Kind) -> Outcome {
+    match kind {
+        Regular | Empty | Huge => Works,
+        Unreadable => Refused("Permission denied"),
+        _ => Refused(TRAP),
+    }
+}
+
+/// What only helps to go on later.
+fn progress(kind: Kind) -> Outcome {
+    match own(kind) {
+        Refused(words) => Noted(words),
+        other if kind == Empty => other,
+        // It isn't this program's, and is left alone.
+        _ => Refused("is no file of lanescope's"),
+    }
+}
+
+const PLACES: [Place; 24] = [
+    Place { arguments: "inspect FILE", file: "file.comp", text: || SHADER.to_owned(), rule: read },
+    Place {
+        arguments: "inspect OTHER.comp --preamble FILE",
+        file: "file.glsl",
+        text: || "#define UNUSED 1\n".to_owned(),
+        rule: |kind| if kind == Empty { Works } else { read(kind) },
+    },
+    Place { arguments: "inspect INCLUDING.comp", file: "file.glsl", text: || "#define UNUSED 1\n".to_owned(), rule: included },
+    Place {
+        arguments: "inspect COMMENTED.comp",
+        file: "file.glsl",
+        text: || "#define UNUSED 1\n".to_owned(),
+        rule: passed_over,
+    },
+    Place { arguments: "merge FILE -o out.csv", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "card FILE", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "compare FILE OTHER.csv", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "compare OTHER.csv FILE", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "RUN -q --cases FILE", file: "file.txt", text: || CASE.clone(), rule: read },
+    Place {
+        arguments: "RUN -q --limits FILE",
+        file: "file.toml",
+        text: || {
+            "[[device]]\nnames = [\"none*\"]\nclock = \"nominal\"\nunits = 64\nclock_mhz = 2500\n[device.published]\nmemory = 960\n".to_owned()
+        },
+        rule: read,
+    },
+    Place { arguments: "RUN -q -o FILE", file: "file.csv", text: String::new, rule: written },
+    Place { arguments: "RUN -q --resume FILE", file: "file.csv", text: || HEADER.clone(), rule: resumed },
+    Place { arguments: "RUN --resume out.csv", file: "out.csv.progress", text: || "mine".to_owned(), rule: progress },
+    Place { arguments: "RUN -q --resume OTHER2.csv", file: "OTHER2.csv.part", text: String::new, rule: own },
+    Place { arguments: "merge OTHER.csv -o FILE", file: "file.csv", text: String::new, rule: replaced },
+    Place { arguments: "merge OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
+    Place { arguments: "card OTHER.csv -o out.txt", file: "out.txt.part", text: String::new, rule: own },
+    Place { arguments: "compare OTHER.csv OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
+    Place {
+        arguments: "TUNE -q --manifest FILE",
+        file: "file.toml",
+        text: || "seed = 3\n".to_owned(),
+        rule: |kind| if kind == Empty { Works } else { read(kind) },
+    },
+    Place { arguments: "TUNE -q --buffer A=float[n]:file=FILE", file: "file.bin", text: || "1234".repeat(1024), rule: data },
+    Place {
+        arguments: "TUNE -q --reference B=FILE",
+        file: "file.bin",
+        text: || ONES.clone(),
+        // A folder may bear the name of a value.
+        rule: |kind| match kind {
+            Empty => Refused("has 0 bytes"),
+            Folder => Refused("there is no axis `B`"),
+            _ => read(kind),
+        },
+    },
+    Place {
+        arguments: "TUNE -q --save-table FILE",
+        file: "file.json",
+        text: || "{\"version\":1,\"entries\":[]}".to_owned(),
+        rule: table,
+    },
+    Place {
+        arguments: "TUNE -q --save-table out.json",
+        file: "out.json.lock",
+        text: String::new,
+        rule: |kind| if kind == Unreadable { Refused("Permission denied") } else { own(kind) },
+    },
+    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.part", text: String::new, rule: own },
+];
+
+/// The one case that `RUN` measures.
+static CASE: LazyLock<String> =
+    LazyLock::new(|| crate::support::measured(&[&["-d", "mock"], &CASES_AXES[..]].concat())[0].case_id.clone());
+const CASES_AXES: [&str; 3] = ["workgroup/linear", "-an=4096", "-alocal_size_x=64"];
+
+/// The header line of its rows.
+static HEADER: LazyLock<String> = LazyLock::new(|| {
+    let out = crate::support::succeeded(&[&["run", "-d", "mock", "--format=csv"], &CASES_AXES[..]].concat()).out;
+    out.lines().next().unwrap().to_owned() + "\n"
+});
+
+/// What the reference of `TUNE` is: a buffer whose every element is the mock's.
+static ONES: LazyLock<String> = LazyLock::new(|| "1234".repeat(1024));
+
+/// Writes what commands need, and gives the command line for a file.
+fn prepare(folder: &Path, place: &Place) -> (PathBuf, String) {
+    fs::set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write("OTHER.comp", SHADER);
+    write("OTHER.csv", &rows());
+    write("OTHER2.csv", &HEADER);
+    write("INCLUDING.comp", &SHADER.replace("layout(local", "#include \"file.glsl\"\nlayout(local"));
+    write(
+        "COMMENTED.comp",
+        &SHADER.replace("layout(local", "// #include \"file.glsl\"\n/*\n#include \"file.glsl\"\n*/\nlayout(local"),
+    );
+    let run = format!("run -d mock --no-lock {}", CASES_AXES.join(" "));
+    let run = if place.arguments.contains("-o ") || place.arguments.contains("--resume") {
+        run
+    } else {
+        format!("{run} --format csv")
+    };
+    let tune = "tune OTHER.comp -d mock -n 1024 --preset quick --no-lock --format csv -a local_size_x=64,128";
+    let arguments = place.arguments.replace("FILE", place.file).replace("RUN", &run).replace("TUNE", tune);
+    (folder.join(place.file), arguments)
+}
+
+#[test]
+fn every_place_meets_every_kind_of_file() {
+    let mut wrong = Vec::new();
+    for place in &PLACES {
+        for kind in KINDS {
+            let user = if kind == Unreadable { *NOBODY } else { Some("") };
+            let Some(user) = user else { continue };
+            let folder = tempfile::tempdir().unwrap();
+            let (path, arguments) = prepare(folder.path(), place);
+            kind.put(&path, &(place.text)());
+            let ran = bounded(folder.path(), user, &arguments);
+            let outcome = (place.rule)(kind);
+            let all = || format!("{}{}", ran.err, ran.out);
+            let is_right = match outcome {
+                Works => ran.code == Some(0),
+                Refused(words) => ran.code != Some(0) && all().contains(words),
+                Noted(words) => ran.code == Some(0) && ran.err.contains(words),
+                Ends => true,
+            };
+            if !is_right {
+                wrong.push(format!("{arguments} ({kind:?}): {outcome:?}, but {:?}: {}", ran.code, ran.err.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A command whose standard input is this; gives what came of it.
+fn fed(arguments: &[&str], input: impl Into<Stdio>) -> Ran {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -v {MEMORY}; exec timeout -s KILL {DEADLINE} '{BINARY}' \"$@\"");
+    command.args(["-c", &script, "sh"]).args(arguments).stdin(input).output().unwrap().into()
+}
+
+#[test]
+fn what_is_read_once_may_be_a_stream_with_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let [shader, csv] = [("a.comp", SHADER), ("a.csv", &rows())].map(|(name, text)| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    });
+    let cat = |path: &Path| {
+        let cat = Command::new("cat").arg(path).stdout(Stdio::piped()).spawn().unwrap();
+        Stdio::from(cat.stdout.unwrap())
+    };
+    let zero = || File::open("/dev/zero").unwrap();
+    for (arguments, file, endless) in [
+        (&["inspect", "/dev/stdin"][..], &shader, "more than 32 MiB"),
+        (&["card", "/dev/stdin"], &csv, "longer than 16 MiB"),
+        (&["compare", "/dev/stdin", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
+        (&["compare", "-", csv.to_str().unwrap()], &csv, "longer than 16 MiB"),
+    ] {
+        let ran = fed(arguments, cat(file));
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        let ran = fed(arguments, zero());
+        assert!(ran.code == Some(2) && ran.err.contains(endless), "{arguments:?}: {ran:?}");
+    }
+    let ran = fed(&["tune", "/dev/stdin", "-d", "mock", "-n", "64"], cat(&shader));
+    assert!(ran.code == Some(2) && ran.err.contains("a shader is read more than once"), "{ran:?}");
+}
+
+/// Until it is read, there is nothing to end.
+#[test]
+fn a_stream_that_nobody_writes_to_can_be_left() {
+    use std::os::unix::process::ExitStatusExt;
+    for arguments in
+        [&["run", "-d", "mock", "--cases", "/dev/stdin"][..], &["tune", "a.comp", "-d", "mock", "--manifest", "/dev/stdin"]]
+    {
+        let mut child = Command::new(BINARY).args(arguments).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        // It reads by then, or ends even sooner.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let ended = (0..1000).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            child.try_wait().unwrap()
+        });
+        let _ = child.kill();
+        assert_eq!(ended.and_then(|status| status.signal()), Some(15), "{arguments:?}");
+    }
+}
