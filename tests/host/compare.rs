@@ -668,7 +668,7 @@ fn what_can_not_be_compared_is_refused_in_words() {
     let directory = folder.0.path().display().to_string();
     for (file, said) in [
         (other.as_str(), "have no case in common: were they measured with other filters, axes or presets?"),
-        (directory.as_str(), "can't be read: "),
+        (directory.as_str(), "can't be opened: it is a folder"),
         ("no/such.csv", "no/such.csv: can't be opened: "),
         ("new=", "a file is missing: new=FILE"),
     ] {

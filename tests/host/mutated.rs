@@ -4,6 +4,7 @@
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+#![expect(clippy::print_stdout, reason = "whoever lets them run for long wants to know how many there were")]
 
 use std::fs;
 use std::path::Path;
