@@ -201,7 +201,8 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
     Ok((file, false))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 

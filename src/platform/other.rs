@@ -1,7 +1,7 @@
 //! Systems that aren't Unix: Windows.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use super::FileKind;
@@ -49,7 +49,6 @@ pub fn is_own_stream(_path: &Path) -> bool {
 
 /// Ends this process without giving a driver or another library a chance to interfere.
 pub fn end_at_once() -> ! {
-    let _ = io::stdout().flush();
     std::process::abort()
 }
 

@@ -1,7 +1,7 @@
 //! Unix: Linux, macOS, the BSDs.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -56,7 +56,6 @@ pub fn is_own_stream(path: &Path) -> bool {
 
 /// Ends this process without giving a driver or another library a chance to interfere.
 pub fn end_at_once() -> ! {
-    let _ = io::stdout().flush();
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     std::process::abort()
 }

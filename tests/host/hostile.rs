@@ -267,7 +267,7 @@ mod on_unix {
             (write("no_library.json", &naming("./library.so")), "library.so, which is no library"),
             (write("nothing.json", &naming("./gone.so")), "gone.so, which can't be read"),
             (write("c.json", &naming("libc.so.6")), "c.json, of which no library can be loaded here, or is a Vulkan driver"),
-            (write("huge.json", &" ".repeat(2 << 20)), "huge.json has 2097152 bytes"),
+            (write("huge.json", &" ".repeat(2 << 20)), "huge.json: it has 2 MiB"),
             ("/etc/passwd".into(), "/etc/passwd is no JSON"),
             ("/dev/zero".into(), "/dev/zero: it is a device"),
             (device, "zero.json: it is a device"),

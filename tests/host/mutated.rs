@@ -214,7 +214,7 @@ fn changed_tables() {
     try_out("table", &folder, "changed.json", &arguments, &["changed.json.part"], |random| changed(&text, random));
 }
 
-const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 --no-lock -q";
+const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 -q";
 
 /// Rows of a run that was broken off, and its journal.
 static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {

@@ -515,7 +515,7 @@ fn unsafe_code_and_vulkans_types_are_found() {
 
 /// The files that write to standard output or the error stream, or ask about them. What people read goes through the first, which
 /// lets nothing through that a terminal would obey.
-const PRINT: [&str; 6] = [
+const PRINT: [&str; 7] = [
     "output/people.rs",
     // Whether there is a terminal, and how wide it is.
     "output/page.rs",
@@ -527,6 +527,8 @@ const PRINT: [&str; 6] = [
     "output/files.rs",
     // What a worker says to its supervisor.
     "worker/serve.rs",
+    // What another process asked for.
+    "shader/apart.rs",
 ];
 
 fn print_faults(source: &Source) -> Vec<String> {
