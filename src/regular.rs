@@ -204,8 +204,6 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
-
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 

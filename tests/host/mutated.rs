@@ -20,7 +20,7 @@ use rustix::process::Signal;
 
 use crate::fuzz::mutate;
 use crate::support::processes::Family;
-use crate::support::{Folder, Ran, succeeded, to_bytes};
+use crate::support::{Folder, Ran, succeeded, to_bytes, to_words};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 
@@ -28,48 +28,65 @@ const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 const DEADLINE: u32 = 120;
 const MEMORY: u32 = 6 << 20;
 
-/// Changes a file again and again, and runs a command for each. `change` gives the file's bytes; other files that the command leaves
-/// behind are removed by their names.
-fn try_out(
-    name: &str,
-    folder: &Folder,
-    file: &str,
-    arguments: &str,
-    left_behind: &[&str],
-    mut change: impl FnMut(&mut ChaCha8Rng) -> Vec<u8>,
-) {
-    let seconds: Option<u64> = std::env::var("LANESCOPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    let seed: u64 = std::env::var("LANESCOPE_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let started = Instant::now();
-    let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
-    let goes_on = |count: u32| seconds.map_or(count < 8, |seconds| started.elapsed().as_secs() < seconds);
-    while goes_on(count) {
-        let bytes = change(&mut random);
-        fs::write(folder.path(file), &bytes).unwrap();
+/// A command, and a file for it that is changed again and again.
+struct Target<'t> {
+    name: &'t str,
+    folder: &'t Folder,
+    /// The file's name, and what it holds where it is right: one of these.
+    file: &'t str,
+    right: &'t [Vec<u8>],
+    arguments: &'t str,
+    /// Other files, which each run begins with.
+    beside: &'t [(&'t str, &'t [u8])],
+    /// What a run leaves behind.
+    left_behind: &'t [&'t str],
+    /// How many such targets a test has: they share its time.
+    sharing: u32,
+}
+
+impl Target<'_> {
+    /// Runs it with each right file, which must do, and then with changed ones.
+    fn try_out(&self, mut change: impl FnMut(&[u8], &mut ChaCha8Rng) -> Vec<u8>) {
+        let seconds: Option<u32> = std::env::var("LANESCOPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+        let seed: u64 = std::env::var("LANESCOPE_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
+        let name = self.name;
+        for right in self.right {
+            let (ran, _) = self.run(right);
+            assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let started = Instant::now();
+        let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
+        let time = seconds.map(|seconds| Duration::from_secs(seconds.into()) / self.sharing);
+        while time.map_or(count < 8 / self.sharing, |time| started.elapsed() < time) {
+            let bytes = change(self.right.choose(&mut random).unwrap(), &mut random);
+            let (ran, took) = self.run(&bytes);
+            let said = [&ran.err, &ran.out];
+            if ran.code.is_none_or(|code| code > 2) || said.iter().any(|text| text.contains("panicked")) {
+                let kept = std::env::temp_dir().join(format!("lanescope-{name}-finding"));
+                fs::write(&kept, &bytes).unwrap();
+                panic!("{name}, seed {seed}, change {count} (kept as {}): {ran:?}", kept.display());
+            }
+            count += 1;
+            accepted += u32::from(ran.code == Some(0));
+            slowest = slowest.max(took);
+        }
+        println!("{name}: {count} changed files, {accepted} of them taken, none in more than {:.1} s", slowest.as_secs_f64());
+    }
+
+    fn run(&self, bytes: &[u8]) -> (Ran, Duration) {
+        let Self { folder, file, arguments, .. } = self;
+        self.beside.iter().for_each(|(name, bytes)| drop(folder.write(name, bytes)));
+        folder.write(file, bytes);
         let script = format!("ulimit -v {MEMORY}; exec timeout -s KILL {DEADLINE} '{BINARY}' {arguments}");
         let mut command = Command::new("sh");
         command.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null()).env("RUST_BACKTRACE", "0");
         let began = Instant::now();
         let output = command.output().unwrap();
-        slowest = slowest.max(began.elapsed());
-        let ran = Ran {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        };
-        let is_calm =
-            ran.code.is_some_and(|code| code <= 2) && ![&ran.err, &ran.out].iter().any(|text| text.contains("panicked"));
-        if !is_calm {
-            let kept = std::env::temp_dir().join(format!("lanescope-{name}-finding"));
-            fs::write(&kept, &bytes).unwrap();
-            panic!("{name}, seed {seed}, change {count} (kept as {}): {ran:?}", kept.display());
-        }
-        count += 1;
-        accepted += u32::from(ran.code == Some(0));
-        left_behind.iter().for_each(|name| drop(fs::remove_file(folder.path(name))));
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        self.left_behind.iter().for_each(|name| drop(fs::remove_file(folder.path(name))));
+        (Ran { code: output.status.code(), out, err }, began.elapsed())
     }
-    println!("{name}: {count} changed files, {accepted} of them taken, none in more than {:.1} s", slowest.as_secs_f64());
 }
 
 /// What means something in one of these files or another.
@@ -176,6 +193,11 @@ const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : req
 
 const TUNE: &str = "-d mock -n 64 --preset quick --budget 3s --no-lock -q --format csv";
 
+/// One that stands alone.
+fn target<'t>(name: &'t str, folder: &'t Folder, file: &'t str, right: &'t [Vec<u8>], arguments: &'t str) -> Target<'t> {
+    Target { name, folder, file, right, arguments, beside: &[], left_behind: &[], sharing: 1 }
+}
+
 #[test]
 fn changed_manifests() {
     let folder = Folder::new();
@@ -183,35 +205,25 @@ fn changed_manifests() {
     for name in names {
         folder.write(&format!("{name}.comp"), own(&format!("tests/tune/{name}.comp")));
     }
-    let texts = names.map(|name| own(&format!("tests/tune/{name}.toml")));
-    let change = |random: &mut ChaCha8Rng| changed(texts.choose(random).unwrap(), random);
-    try_out("manifest", &folder, "changed.toml", &format!("tune --manifest changed.toml {TUNE}"), &[], change);
+    let right = names.map(|name| own(&format!("tests/tune/{name}.toml")));
+    target("manifest", &folder, "changed.toml", &right, &format!("tune --manifest changed.toml {TUNE}")).try_out(changed);
 }
 
 #[test]
 fn changed_tables() {
     let folder = Folder::new();
-    let shader = folder.write("a.comp", "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\nvoid main() { b[gl_GlobalInvocationID.x] = 1; }\n");
+    folder.write(
+        "a.comp",
+        "#version 460\nlayout(local_size_x = 64) in;\nlayout(binding = 0) buffer B { uint b[]; };\n\
+         void main() { b[gl_GlobalInvocationID.x] = 1; }\n",
+    );
     let table = folder.path("table.json").to_str().unwrap().to_owned();
-    let tune = [
-        "tune",
-        &shader,
-        "-d",
-        "mock",
-        "-n",
-        "64",
-        "--preset=quick",
-        "-q",
-        "--no-lock",
-        "-alocal_size_x=32,64",
-        "--format=csv",
-        "--save-table",
-        &table,
-    ];
-    succeeded(&tune);
-    let text = fs::read(folder.path("table.json")).unwrap();
-    let arguments = format!("tune a.comp {TUNE} -a local_size_x=32,64 --save-table changed.json");
-    try_out("table", &folder, "changed.json", &arguments, &["changed.json.part"], |random| changed(&text, random));
+    let shader = folder.path("a.comp").to_str().unwrap().to_owned();
+    let flags = format!("{TUNE} -a local_size_x=32,64 --save-table");
+    succeeded(&[&["tune", &shader][..], &flags.split(' ').collect::<Vec<_>>(), &[&table]].concat());
+    let right = [fs::read(table).unwrap()];
+    let arguments = format!("tune a.comp {flags} changed.json");
+    target("table", &folder, "changed.json", &right, &arguments).try_out(changed);
 }
 
 const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 -q";
@@ -233,21 +245,18 @@ static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 fn changed_rows_to_resume() {
     let folder = Folder::new();
     let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out;
-    let change = |random: &mut ChaCha8Rng| changed(rows.as_bytes(), random);
-    let left_behind = ["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
-    try_out("resume", &folder, "changed.csv", &format!("{RUN} --resume changed.csv"), &left_behind, change);
+    let (right, arguments) = ([rows.into_bytes()], format!("{RUN} --resume changed.csv"));
+    let left_behind = &["changed.csv.bak", "changed.csv.progress", "changed.csv.part"];
+    Target { left_behind, ..target("resume", &folder, "changed.csv", &right, &arguments) }.try_out(changed);
 }
 
 #[test]
 fn changed_journals() {
     let folder = Folder::new();
     let [rows, journal] = &*BROKEN_OFF;
-    let path = folder.path("rows.csv");
-    let change = |random: &mut ChaCha8Rng| {
-        fs::write(&path, rows).unwrap();
-        changed(journal, random)
-    };
-    try_out("journal", &folder, "rows.csv.progress", &format!("{RUN} --resume rows.csv"), &["rows.csv.bak"], change);
+    let (right, arguments) = ([journal.clone()], format!("{RUN} --resume rows.csv"));
+    let target = target("journal", &folder, "rows.csv.progress", &right, &arguments);
+    Target { beside: &[("rows.csv", rows)], left_behind: &["rows.csv.bak"], ..target }.try_out(changed);
 }
 
 #[test]
@@ -256,16 +265,15 @@ fn changed_glsl() {
     folder.write("part.glsl", "// A part.\n#define SCALE 2.0\n");
     folder.write("before.glsl", "#define BEFORE 1\n");
     let arguments = "inspect changed.comp --preamble before.glsl -D EXTRA=3";
-    try_out("glsl", &folder, "changed.comp", arguments, &[], |random| changed(SHADER.as_bytes(), random));
+    target("glsl", &folder, "changed.comp", &[SHADER.into()], arguments).try_out(changed);
 }
 
 #[test]
 fn changed_preambles_and_includes() {
     let folder = Folder::new();
     folder.write("a.comp", SHADER);
-    folder.write("before.glsl", "#define BEFORE 1\n");
-    let text = b"// A part.\n#define SCALE 2.0\n#ifdef BEFORE\n#define OTHER 1\n#endif\n";
-    try_out("part", &folder, "part.glsl", "inspect a.comp --preamble part.glsl", &[], |random| changed(text, random));
+    let part = b"// A part.\n#define SCALE 2.0\n#ifdef BEFORE\n#define OTHER 1\n#endif\n".to_vec();
+    target("part", &folder, "part.glsl", &[part], "inspect a.comp --preamble part.glsl").try_out(changed);
 }
 
 /// Modules that are valid after all go deep into the tuner.
@@ -273,22 +281,28 @@ fn changed_preambles_and_includes() {
 fn changed_modules_that_are_valid() {
     let folder = Folder::new();
     folder.write("part.glsl", "#define SCALE 2.0\n");
-    let sources = [("a.comp", SHADER.as_bytes().to_vec())]
-        .into_iter()
-        .chain(["blur", "reduce", "tiled", "transpose"].map(|name| ("b.comp", own(&format!("tests/tune/{name}.comp")))));
-    let modules: Vec<Vec<u32>> = sources
-        .map(|(name, text)| {
-            let path = folder.write(name, text);
-            from_file(Path::new(&path), &Reading::default()).unwrap().words.clone()
-        })
-        .collect();
-    let change = |random: &mut ChaCha8Rng| loop {
-        let mut words = modules.choose(random).unwrap().clone();
-        (0..random.random_range(1..6)).for_each(|_| mutate::change(&mut words, usize::MAX, random));
-        if validate(&words).is_ok() {
-            return to_bytes(&words);
-        }
-    };
-    let known = "--push width=8 --push height=8 --push light=1,2,3 --bytes 8*n";
-    try_out("module", &folder, "changed.spv", &format!("tune changed.spv {TUNE} {known}"), &[], change);
+    let square = "--threads 'round(sqrt(n)), round(sqrt(n))'";
+    let file = |name: &str| own(&format!("tests/tune/{name}.comp"));
+    let shaders = [
+        ("all", SHADER.into(), "--push width=8 --push light=1,2,3 --threads n".to_owned()),
+        ("blur", file("blur"), format!("{square} --push size=8,8")),
+        ("reduce", file("reduce"), "--groups 'ceil_div(n, local_size_x * 4)' --buffer total=:zero".to_owned()),
+        ("transpose", file("transpose"), format!("{square} --push width=8 --push height=8")),
+    ];
+    for (name, source, flags) in shaders {
+        let path = folder.write(&format!("{name}.comp"), source);
+        let right = from_file(Path::new(&path), &Reading::default()).unwrap();
+        let arguments = format!("tune changed.spv {TUNE} {flags}");
+        let right = [to_bytes(&right.words)];
+        let target = Target { sharing: 4, ..target(name, &folder, "changed.spv", &right, &arguments) };
+        target.try_out(|right, random| {
+            loop {
+                let mut words = to_words(right);
+                (0..random.random_range(1..6)).for_each(|_| mutate::change(&mut words, usize::MAX, random));
+                if validate(&words).is_ok() {
+                    return to_bytes(&words);
+                }
+            }
+        });
+    }
 }
