@@ -305,6 +305,9 @@ impl UserKernel {
             return Err(said("the shader writes no buffer and no image: there is nothing to compare".to_owned()));
         }
         let reset = bound.reset();
+        for (_, name, bytes) in Self::by_members(&self.subject, &blocks, &bound.unfilled, reflection.push_bytes.into()) {
+            members::check_size(&name, bytes)?;
+        }
         let mut pass = vec![Step::Bind { kernel: 0 }];
         if let Some(block) = blocks.iter().find(|block| block.place == BlockPlace::PushConstants) {
             let bytes =
@@ -353,20 +356,30 @@ impl UserKernel {
         Ok(Made { case, source, values, variables, blocks, outputs, unfilled, unsaid })
     }
 
-    /// The members of push constants, and of uniform blocks that no fill says more of, of which the user says nothing.
-    fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
+    /// What is filled member by member, with its name and size: push constants, and uniform blocks that no fill says more of.
+    fn by_members<'a>(
+        subject: &'a Subject,
+        blocks: &'a [BlockInfo],
+        unfilled: &'a [Unfilled],
+        push_bytes: u64,
+    ) -> impl Iterator<Item = (&'a StructLayout, String, u64)> {
         let pushed = blocks.iter().find(|block| block.place == BlockPlace::PushConstants);
         let pushed = pushed.map(|block| (&block.layout, block.name.clone(), push_bytes));
-        let uniforms = unfilled.iter().filter_map(|unfilled| match (&unfilled.sized.layout, unfilled.info.kind) {
-            (Layout::Block(layout), BindingKind::UniformBuffer) if unfilled.fill(&self.subject, blocks).is_none() => {
+        let uniforms = unfilled.iter().filter_map(move |unfilled| match (&unfilled.sized.layout, unfilled.info.kind) {
+            (Layout::Block(layout), BindingKind::UniformBuffer) if unfilled.fill(subject, blocks).is_none() => {
                 Some((layout, buffers::called(&unfilled.info), unfilled.sized.bytes()))
             }
             _ => None,
         });
+        pushed.into_iter().chain(uniforms)
+    }
+
+    /// The members of those of which the user says nothing.
+    fn unsaid(&self, blocks: &[BlockInfo], unfilled: &[Unfilled], push_bytes: u64, variables: &Variables) -> Vec<Unsaid> {
         let of = |(layout, name, bytes): (&StructLayout, String, u64)| {
             members::unsaid(layout, &name, bytes, &self.subject.members, variables)
         };
-        pushed.into_iter().chain(uniforms).flat_map(of).collect()
+        Self::by_members(&self.subject, blocks, unfilled, push_bytes).flat_map(of).collect()
     }
 
     /// What a resource holds at first: the members of a uniform block, or what the user fills it with.

@@ -7,6 +7,7 @@ use super::variables::Variables;
 use crate::error::{nearest, suggestion};
 use crate::model::Failure;
 use crate::shader::{MatrixOrder, MemberLayout, ScalarType, StructLayout, TypeLayout};
+use crate::units::Bytes;
 
 /// How shaders call the number of what they work on.
 const COUNTS: [&str; 10] = ["n", "count", "length", "len", "size", "total", "num", "elements", "num_elements", "element_count"];
@@ -202,6 +203,23 @@ impl Unsaid {
     fn flag(&self) -> String {
         format!("--push {}={}", self.name, vec!["VALUE"; self.numbers.min(4)].join(","))
     }
+}
+
+/// The largest block whose members have values one by one, in bytes: larger ones hold data, and no parameters.
+const LARGEST: u64 = 1 << 20;
+
+/// Whether a block's members can have values one by one.
+///
+/// # Errors
+/// That it is too large, and what to do instead.
+pub(super) fn check_size(block: &str, bytes: u64) -> Result<(), Failure> {
+    if bytes <= LARGEST {
+        return Ok(());
+    }
+    let (has, most) = (Bytes(bytes), Bytes(LARGEST));
+    Err(said(format!(
+        "`{block}` has {has}, and at most {most} can be filled member by member; --buffer {block}=:zero fills a uniform block as a whole"
+    )))
 }
 
 /// The members of a block of which nothing is said.

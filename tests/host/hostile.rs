@@ -321,6 +321,24 @@ fn sums_of_many_terms_compile_or_are_refused() {
     }
 }
 
+/// Found by changing modules by chance: one byte of the memory for each of the block, twice, before the device's limits were looked at.
+#[test]
+fn blocks_of_gigabytes_are_not_filled_member_by_member() {
+    let folder = tempfile::tempdir().unwrap();
+    for block in
+        ["layout(binding = 1) uniform Big { vec4 x[1 << 28]; };", "layout(push_constant) uniform Big { vec4 x[1 << 28]; };"]
+    {
+        let path = folder.path().join("big.comp");
+        std::fs::write(
+            &path,
+            format!("{HEAD}{block}\nvoid main() {{ b[gl_GlobalInvocationID.x] = uint(x[b.length()].x); }}\n"),
+        )
+        .unwrap();
+        let ran = ran(&["tune", path.to_str().unwrap(), "-d", "mock", "-n", "64", "-q", "--no-lock", "--format=csv"]);
+        assert!(ran.code == Some(2) && ran.err.contains("`Big` has 4 GiB, and at most 1 MiB"), "{ran:?}");
+    }
+}
+
 #[test]
 fn of_a_compilers_words_those_that_matter_are_shown() {
     let folder = tempfile::tempdir().unwrap();
