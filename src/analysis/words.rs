@@ -1,5 +1,6 @@
 //! How rows are named to a person.
 
+use crate::model::Shown;
 use std::path::Path;
 
 /// The first of many lines, and how many are left out.
@@ -30,7 +31,7 @@ pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 
 /// A file's name.
 pub fn shown(path: &Path) -> String {
-    path.display().to_string()
+    path.shown().to_string()
 }
 
 #[cfg(test)]

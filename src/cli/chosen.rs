@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::analysis::Rows;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{AxisValue, Cache};
 use crate::record::{Record, Standing};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
@@ -36,7 +37,7 @@ pub fn save(rows: &Rows, path: &Path) -> anyhow::Result<usize> {
         let message = format!(
             "{}: the files have no row of {EXPERIMENT} to take into a tuning table, with a time and what identifies its device: \
              measure some by `lanescope run {EXPERIMENT} -o rows.csv`",
-            path.display()
+            path.shown()
         );
         return Err(Error::Usage(message).into());
     }

@@ -20,6 +20,7 @@ use super::args::compare::Compare;
 use super::stdout::print;
 use crate::analysis::compare::{Comparison, Sides, Terms, compare as compared, read};
 use crate::error::{EXIT_FAILED, EXIT_OK};
+use crate::model::Shown;
 use crate::output::{Format, Mode, Progress, Report, Target, say};
 use suspects::Suspects;
 
@@ -54,7 +55,7 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
     let suspects = Suspects::new(sides, comparisons);
     if suspects.is_empty() {
         let words = "no case changed or is unclear for a reason that measuring it again would mend: nothing to write";
-        return Ok(vec![format!("{}: {words}", file.display())]);
+        return Ok(vec![format!("{}: {words}", file.shown())]);
     }
     files::whole(file, &suspects.csv()?)?;
     Ok(commands::lines(&suspects, file, sides, comparisons))

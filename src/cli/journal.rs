@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::Quirk;
+use crate::model::Shown;
 use crate::output::{Format, Target, is_at};
 use crate::regular;
 
@@ -61,7 +62,7 @@ impl Journals {
                 // As is its folder: whoever opens it will say so.
                 Err(ClaimError::System(_, error)) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(ClaimError::System(path, error)) => {
-                    new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.display()))
+                    new.notes.push(format!("can't write {}: {error}; what a kill breaks off is measured anew", path.shown()))
                 }
             }
         }
@@ -78,7 +79,7 @@ impl Journals {
         match journal.begin(common, resumes) {
             Ok(note) => self.notes.extend(note),
             Err(error) => {
-                self.notes.push(format!("can't write {}: {error}", journal.claim.path.display()));
+                self.notes.push(format!("can't write {}: {error}", journal.claim.path.shown()));
                 self.others.extend(self.visits.take().map(|journal| journal.claim));
             }
         }
@@ -93,7 +94,7 @@ impl Journals {
     /// How to go on from what is left, in words.
     pub fn hint(&self) -> Option<String> {
         let journal = self.visits.as_ref()?;
-        Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.display()))
+        Some(format!("to go on: the same command with --resume {} (in the place of -o)", journal.claim.rows.shown()))
     }
 
     /// Where visits are noted.
@@ -168,8 +169,8 @@ impl Claim {
                         Ok(true) => Ok(new),
                         Ok(false) => Err(ClaimError::Taken(Error::Usage(format!(
                             "{} is no file of lanescope's, and lies where the progress of {} is kept: move it away",
-                            new.path.display(),
-                            rows.display()
+                            new.path.shown(),
+                            rows.shown()
                         )))),
                         Err(error) => Err(ClaimError::System(new.path, error)),
                     };
@@ -179,8 +180,8 @@ impl Claim {
                 Ok((false, _)) => {
                     return Err(ClaimError::Taken(Error::Busy(format!(
                         "another run writes to {} (it holds {}): wait for it, or name another file",
-                        rows.display(),
-                        path.display()
+                        rows.shown(),
+                        path.shown()
                     ))));
                 }
                 Err(error) => return Err(ClaimError::System(path, error)),
@@ -308,7 +309,7 @@ impl Journal {
         let mut whole = None;
         match next_line(&mut lines)?.filter(|_| resumes) {
             Some(first) if first == state.head => whole = Some(state.head.len() + state.take_up(&mut lines)?),
-            Some(_) => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.display())),
+            Some(_) => note = Some(format!("{} is of another plan or driver, and isn't used", self.claim.path.shown())),
             None => {}
         }
         let cases = |count: usize, what: &str| match count {
@@ -319,7 +320,7 @@ impl Journal {
         let both = [cases(state.ended.len(), "measured"), cases(state.earlier.len(), "broken off")];
         let both: Vec<String> = both.into_iter().flatten().collect();
         if !both.is_empty() {
-            note = Some(format!("{}: going on with {}", self.claim.path.display(), both.join(" and ")));
+            note = Some(format!("{}: going on with {}", self.claim.path.shown(), both.join(" and ")));
         }
         match whole {
             // What is there stays there: a kill at this moment loses nothing.
@@ -405,7 +406,7 @@ impl Journal {
 
     /// Why visits are no longer noted, where that is so.
     pub fn failure(&self) -> Option<String> {
-        let path = self.claim.path.display();
+        let path = self.claim.path.shown();
         self.state().failed.as_ref().map(|error| format!("can't write {path}: {error}; what is broken off is measured anew"))
     }
 

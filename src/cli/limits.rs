@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::args::limits::LimitsFile;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{DeviceInfo, Published};
 use crate::regular::{self, LIMITS};
 
@@ -16,7 +17,7 @@ pub fn read(typed: &LimitsFile) -> Result<Option<Published>, Error> {
 }
 
 fn of_file(path: &Path) -> Result<Published, Error> {
-    let usage = |words: String| Error::Usage(format!("--limits {}: {words}", path.display()));
+    let usage = |words: String| Error::Usage(format!("--limits {}: {words}", path.shown()));
     let text = regular::read_text(path, LIMITS).map_err(|error| usage(error.to_string()))?;
     Published::parse(&text).map_err(usage)
 }

@@ -13,6 +13,7 @@ use super::settings::{Locking, Settings};
 use super::target::Targets;
 use super::voice::Voice;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{DeviceInfo, DeviceKind};
 use crate::regular;
 
@@ -37,7 +38,7 @@ impl Lock {
             Ok((is_taken, file)) => Ok(is_taken.then_some(Self { _file: file })),
             // Where there is no place for a lock, there is none; that others can't have one either isn't certain.
             Err(error) => {
-                Err(Error::Busy(format!("can't lock {} by {}: {error}; --no-lock does without", device.name, path.display())))
+                Err(Error::Busy(format!("can't lock {} by {}: {error}; --no-lock does without", device.name, path.shown())))
             }
         }
     }
@@ -99,16 +100,16 @@ impl Waiting<'_> {
 
 /// What the user is told who waits.
 fn waiting(device: &DeviceInfo) -> String {
-    format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).display())
+    format!("waiting for {}: another run measures on it and holds {}", device.name, path(device).shown())
 }
 
 fn busy(device: &DeviceInfo, locking: Locking) -> Error {
     let (name, path) = (&device.name, path(device));
     Error::Busy(match locking {
-        Locking::Waiting(_) => format!("another run still measures on {name} (it holds {}): wait longer", path.display()),
+        Locking::Waiting(_) => format!("another run still measures on {name} (it holds {}): wait longer", path.shown()),
         Locking::Off | Locking::AtOnce => format!(
             "another run measures on {name} (it holds {}): wait for it by --wait, or use --no-lock and doubt the figures",
-            path.display()
+            path.shown()
         ),
     })
 }
@@ -211,7 +212,7 @@ mod tests {
         let (got, said) = taken(&[&device], Locking::Waiting(None), &is_over);
         assert_eq!((got.unwrap(), *looks.borrow()), (Some(1), 3));
         assert_eq!(said, [waiting(&device)], "once");
-        assert!(said[0].contains(&path(&device).display().to_string()), "{said:?}");
+        assert!(said[0].contains(&path(&device).shown().to_string()), "{said:?}");
         std::fs::remove_file(path(&device)).unwrap();
     }
 

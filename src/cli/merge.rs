@@ -7,6 +7,7 @@ use super::chosen;
 use super::outputs;
 use crate::analysis::{Purpose, Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
+use crate::model::Shown;
 use crate::model::Status;
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
@@ -36,7 +37,7 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     let summary = write(&rows, targets, form)?;
     if let Some(path) = &arguments.save_table {
         let count = chosen::save(&rows, path)?;
-        progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.display()));
+        progress.note(&format!("{} in {}", counted(count as u64, "best workgroup"), path.shown()));
     }
     progress.note(&format!("{summary} from {}", counted(arguments.files.len() as u64, "file")));
     Ok(EXIT_OK)

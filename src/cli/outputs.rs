@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use crate::error::Error;
+use crate::model::Shown;
 use crate::output::{Format, Staged, Target};
 
 /// Files as named; standard output where it is named and where no file is. With `beside`, a person at a terminal sees that beside
@@ -57,6 +58,6 @@ pub fn stage(targets: Vec<(Target, Format)>) -> (Vec<(Target, Format)>, Vec<Stag
 pub fn finish(staged: Vec<Staged>) -> anyhow::Result<()> {
     staged.into_iter().try_for_each(|file| {
         let path = file.path().to_owned();
-        file.finish().with_context(|| format!("can't give {} its name", path.display()))
+        file.finish().with_context(|| format!("can't give {} its name", path.shown()))
     })
 }

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use super::args::Arguments;
 use super::stdout::print_as_is;
 use crate::error::{EXIT_OK, Error};
+use crate::model::Shown;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> anyhow::Result<u8> {
@@ -25,9 +26,9 @@ pub fn man(folder: Option<&Path>) -> anyhow::Result<u8> {
         return print_as_is(&String::from_utf8(page)?);
     };
     if !folder.is_dir() {
-        return Err(Error::Usage(format!("`{}` is no folder: make it first", folder.display())).into());
+        return Err(Error::Usage(format!("`{}` is no folder: make it first", folder.shown())).into());
     }
     clap_mangen::generate_to(Arguments::command(), folder)
-        .with_context(|| format!("can't write manual pages into {}", folder.display()))?;
+        .with_context(|| format!("can't write manual pages into {}", folder.shown()))?;
     Ok(EXIT_OK)
 }

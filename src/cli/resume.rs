@@ -13,6 +13,7 @@ use crate::analysis::Relations;
 use crate::analysis::earlier::{Judge, check_columns, check_same_columns};
 use crate::error::Error;
 use crate::model::DeviceInfo;
+use crate::model::Shown;
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
 use crate::record::{Header, Reader, Record, Recovery, Standing};
@@ -57,7 +58,7 @@ impl Kept {
         let RowFiles { resume, are_staged, .. } = &settings.common.rows;
         let Some(asked) = resume else { return Ok(kept) };
         if Format::from_path(asked)? != Format::Csv {
-            return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.display())).into());
+            return Err(Error::Usage(format!("only CSV can be resumed, not {}", asked.shown())).into());
         }
         // A part that isn't whole yet bears a temporary name.
         let work = if *are_staged { Staged::new(asked).path().to_owned() } else { asked.clone() };
@@ -67,7 +68,7 @@ impl Kept {
         }
         // A part is there only while a later run isn't whole.
         let Some(source) = [&work, asked].into_iter().find(|path| path.exists()) else {
-            kept.notes.push(format!("{} is not there: measuring everything", asked.display()));
+            kept.notes.push(format!("{} is not there: measuring everything", asked.shown()));
             return Ok(kept);
         };
         match Recovery::open(source) {
@@ -98,7 +99,7 @@ impl Kept {
             let _ = staged.clone().discard();
         }
         copied?;
-        staged.finish().with_context(|| format!("can't replace {}", work.display()))?;
+        staged.finish().with_context(|| format!("can't replace {}", work.shown()))?;
         self.file = Some(work.to_owned());
         Ok(())
     }
@@ -111,7 +112,7 @@ impl Kept {
         judge: &mut Judge,
         header: &Header,
     ) -> anyhow::Result<()> {
-        check_columns(&rows, header).map_err(|why| Error::Usage(format!("{}: {why}", source.display())))?;
+        check_columns(&rows, header).map_err(|why| Error::Usage(format!("{}: {why}", source.shown())))?;
         let mut outputs = output::open(&[(Target::File(staged.path().to_owned()), Format::Csv)], header)?;
         let (mut kept, mut again, mut dropped) = (0_u64, 0_u64, 0_u64);
         while let Some(row) = rows.next() {
@@ -120,7 +121,7 @@ impl Kept {
                 continue;
             }
             let place = judge.place(&row, |device, place| self.devices[device].places.contains(&place));
-            let place = place.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.display(), rows.line())))?;
+            let place = place.map_err(|why| Error::Usage(format!("{}, line {}: {why}", source.shown(), rows.line())))?;
             match place {
                 Some((device, planned)) => {
                     self.devices[device].keep(&planned, &row);
@@ -140,10 +141,10 @@ impl Kept {
             }
         }
         let _ = outputs.finish()?;
-        let name = source.display();
+        let name = source.shown();
         if dropped > 0 {
             let beside = keep_beside(source)?;
-            self.notes.push(format!("{name}: as it was, it is kept in {}", beside.display()));
+            self.notes.push(format!("{name}: as it was, it is kept in {}", beside.shown()));
         }
         self.notes.extend(rows.cut().map(|cut| format!("{name}: {cut} and is dropped")));
         let reasons = "they failed, were broken off, or their sources are others by now";
@@ -202,9 +203,9 @@ impl DeviceKept {
 /// A file of rows that no journal of this search goes with.
 pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left) -> anyhow::Result<Option<String>> {
     if Format::from_path(file)? != Format::Csv {
-        return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.display())).into());
+        return Err(Error::Usage(format!("only CSV can be resumed, not {}", file.shown())).into());
     }
-    let name = file.display();
+    let name = file.shown();
     if left == Left::ByOthers {
         let words =
             "is of a search with another shader or device, or with other flags: give what that was given, or name a new file";
@@ -235,7 +236,7 @@ pub fn check_search(file: &Path, template: &Record, header: &Header, left: Left)
         return Ok(None);
     }
     let beside = keep_beside(file)?;
-    Ok(Some(format!("{name} has more than this search wrote: as it was, it is kept in {}", beside.display())))
+    Ok(Some(format!("{name} has more than this search wrote: as it was, it is kept in {}", beside.shown())))
 }
 
 /// Where the outputs of a run go, the file to be resumed among them; and those that bear temporary names.
@@ -261,7 +262,7 @@ pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Form
 /// Copies a file to a name beside it that nothing bears.
 fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
     let free = output::free_name(file, ".bak");
-    std::fs::copy(file, &free).with_context(|| format!("can't keep {} as {}", file.display(), free.display()))?;
+    std::fs::copy(file, &free).with_context(|| format!("can't keep {} as {}", file.shown(), free.shown()))?;
     Ok(free)
 }
 

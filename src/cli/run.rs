@@ -19,6 +19,7 @@ use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
 use crate::model::DeviceInfo;
+use crate::model::Shown;
 use crate::output::{self, CodeFolder, PictureFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
@@ -113,7 +114,7 @@ fn check_files(settings: &RunSettings) -> Result<(), Error> {
         let Some(file) = file else { continue };
         let taken = rows.files.iter().chain(&rows.resume).find(|rows| output::is_same_file(rows, file));
         if let Some(taken) = taken {
-            return Err(Error::Usage(format!("rows go to {}: {flag} needs another file", taken.display())));
+            return Err(Error::Usage(format!("rows go to {}: {flag} needs another file", taken.shown())));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
+use crate::model::Shown;
 use crate::model::{Case, Failure, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::Record;
@@ -175,11 +176,11 @@ impl Sink {
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
         let State { beside, closed, written, skipped, failed, not_run, retryable, told, .. } = state;
         if let Some(folder) = beside.unseen {
-            let folder = folder.display();
+            let folder = folder.shown();
             voice.progress.note(&format!("note: none of the measured cases makes a picture: {folder} has no file of this run"));
         }
         if let Some(folder) = beside.code.filter(CodeFolder::is_empty) {
-            voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().display()));
+            voice.progress.note(&format!("note: no driver showed code: {} has no file of this run", folder.path().shown()));
         }
         if !closed {
             for (status, count) in told.iter().filter(|(_, count)| **count > most_told) {

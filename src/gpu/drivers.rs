@@ -8,6 +8,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 use super::error::Error;
+use crate::model::Shown;
 use crate::model::Status;
 use crate::regular::{self, Kind};
 
@@ -89,7 +90,7 @@ pub(super) fn explained(error: Error) -> Error {
     let files = driver_manifests();
     let mut faults: Vec<String> = files.iter().filter_map(|path| fault(path)).collect();
     if faults.is_empty() && named().is_some() {
-        let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = files.iter().map(|path| path.shown().to_string()).collect();
         let names = if names.is_empty() { "no file".to_owned() } else { names.join(", ") };
         faults.push(format!("it tried {names}, of which no library can be loaded here, or is a Vulkan driver"));
     }
@@ -110,7 +111,7 @@ fn by_whom() -> String {
 
 /// Why the loader can't use what a manifest says, as far as that shows without loading it.
 fn fault(path: &Path) -> Option<String> {
-    let shown = path.display();
+    let shown = path.shown();
     let bytes = match regular::read(path, MANIFEST) {
         Ok(bytes) => bytes,
         Err(error) => return Some(unreadable(path, &error)),
@@ -128,12 +129,12 @@ fn fault(path: &Path) -> Option<String> {
     // A name alone is the system's to find.
     let library = path.parent().unwrap_or(Path::new("")).join(library);
     let words = if is_name { None } else { no_library(&library) };
-    words.map(|words| format!("{shown} names {}, {words}", library.display()))
+    words.map(|words| format!("{shown} names {}, {words}", library.shown()))
 }
 
 /// Why a file can't be read to its end.
 fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("can't read {}: {error}", path.display())
+    format!("can't read {}: {error}", path.shown())
 }
 
 /// Why a file is no library, as the end of a sentence.

@@ -41,7 +41,7 @@ pub use image::{Dimension, Edge, FACES, ImageRole, Sampling};
 pub use matrix::{Component, MatrixProduct, MatrixScope};
 pub use memory::{Footprint, MemoryKind, MemoryType};
 pub use outcome::{Failure, Flag, Stage, Status};
-pub use path::{FilePath, name_text, path_part, path_text, readable, system_name};
+pub use path::{FilePath, Shown, name_text, path_part, path_text, readable, system_name};
 pub use pci::PciAddress;
 pub use peaks::{Peak, Peaks, Published};
 pub use permutation::Permutation;

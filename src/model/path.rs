@@ -67,6 +67,22 @@ impl<'de> Deserialize<'de> for FilePath {
     }
 }
 
+/// How people are shown a path: in one line, whatever it is made of. A name may hold line ends, and would look like an error of its own.
+pub trait Shown {
+    /// The path, with escapes for what would end the line or what no text shows.
+    fn shown(&self) -> String;
+}
+
+impl Shown for Path {
+    fn shown(&self) -> String {
+        let mut shown = String::new();
+        for c in self.display().to_string().chars() {
+            if c.is_control() { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        }
+        shown
+    }
+}
+
 // ---- as text and back -----------------------------------------------------------------------------------------------------
 
 /// What stands for the parts of a name that are no text: this character and the 2047 behind it, one for each byte from 0x80 on, or for

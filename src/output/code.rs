@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
 use crate::record::Record;
 use crate::regular;
@@ -25,7 +26,7 @@ impl CodeFolder {
     /// # Errors
     /// [`Error::Output`] where that can't be done.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
         Ok(Self { path: path.to_owned(), is_empty: true })
     }
 
@@ -50,7 +51,7 @@ impl CodeFolder {
         }
         let path = self.path.join(file_name(row));
         regular::overwrite(&path, text(row, case, kernels).as_bytes())
-            .map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+            .map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
         self.is_empty = false;
         Ok(())
     }
@@ -81,7 +82,7 @@ impl CodeFolder {
         line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
         pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
         regular::overwrite(&path, text.as_bytes())
-            .map_err(|source| Error::Output { path: path.display().to_string(), source })?;
+            .map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
         self.is_empty = false;
         Ok(Some(path))
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::model::Shown;
 use crate::regular;
 use crate::staged::is_temporary;
 
@@ -128,7 +129,7 @@ impl WholeLines {
         let saved = free_name(path, ".saved");
         let copied = self.file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut self.file, &mut File::create_new(&saved)?));
         Err(io::Error::other(match copied {
-            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.display()),
+            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.shown()),
             Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
         }))
     }

@@ -10,6 +10,7 @@ use std::sync::PoisonError;
 
 use crate::error::Error;
 use crate::model::Published;
+use crate::model::Shown;
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
@@ -96,7 +97,7 @@ impl Format {
             "txt" => Ok(Self::Table),
             _ => Err(Error::Usage(format!(
                 "can't tell the format of output `{}` by its ending: use .csv, .jsonl or .ndjson, .md or .markdown, or .txt (a table)",
-                path.display()
+                path.shown()
             ))),
         }
     }
@@ -160,7 +161,7 @@ impl Target {
     fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::File(path) | Self::Continued(path) => path.display().to_string(),
+            Self::File(path) | Self::Continued(path) => path.shown().to_string(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::files::{WholeLines, between_rows};
 use crate::error::Error;
+use crate::model::Shown;
 use crate::record::Record;
 
 /// The columns. `ns` is the time per pass (for a clock rate, the ratio); `batch` the passes of the sample, 0 where the timer
@@ -25,7 +26,7 @@ impl Samples {
     /// [`Error::Output`] where it can't be written.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let opened = File::options().create(true).read(true).write(true).truncate(false).open(path);
-        let path = path.display().to_string();
+        let path = path.shown().to_string();
         match opened {
             Ok(file) => Ok(Self { path, out: WholeLines::new(file) }),
             Err(source) => Err(Error::Output { path, source }),

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::cell::Cell;
 use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
 use super::v1;
+use crate::model::Shown;
 use crate::model::{AxisValue, Point};
 use crate::regular::{self, ROWS};
 
@@ -186,7 +187,7 @@ impl Reader<File> {
     /// # Errors
     /// Where it can't be opened, or as [`Reader::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = path.display().to_string();
+        let file = path.shown().to_string();
         match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use super::reader::{Layout, ReadError, Reader};
 use super::schema::Record;
+use crate::model::Shown;
 use crate::regular::{self, ROWS};
 use crate::units::Bytes;
 
@@ -54,7 +55,7 @@ impl Recovery<File> {
     /// # Errors
     /// Where it can't be opened, or as [`Recovery::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = path.display().to_string();
+        let file = path.shown().to_string();
         match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),

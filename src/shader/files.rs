@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::compile::shortened;
 use super::localize::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
+use crate::model::Shown;
 use crate::model::{SpirvTarget, path_text, readable, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
@@ -49,7 +50,7 @@ pub struct Reading {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It can't be read.
-    #[error("can't read {}: {source}", .path.display())]
+    #[error("can't read {}: {source}", .path.shown())]
     Read {
         /// The file.
         path: PathBuf,
@@ -57,19 +58,19 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is neither a text nor SPIR-V.
-    #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.display())]
+    #[error("{} is neither GLSL (it is no UTF-8 text) nor SPIR-V (it doesn't begin with 0x07230203)", .path.shown())]
     Unknown {
         /// The file.
         path: PathBuf,
     },
     /// Its name says that it is SPIR-V.
-    #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.display())]
+    #[error("{} is no SPIR-V: it doesn't begin with 0x07230203 (GLSL has another ending than .spv)", .path.shown())]
     NoSpirv {
         /// The file.
         path: PathBuf,
     },
     /// SPIR-V is words.
-    #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.display())]
+    #[error("{} has {bytes} bytes, no whole number of words: the SPIR-V is cut off", .path.shown())]
     CutOff {
         /// The file.
         path: PathBuf,
@@ -77,7 +78,7 @@ pub enum FileError {
         bytes: usize,
     },
     /// Both begin with a version.
-    #[error("{} has a #version, and so has {}: leave the preamble's out", .shader.display(), .preamble.display())]
+    #[error("{} has a #version, and so has {}: leave the preamble's out", .shader.shown(), .preamble.shown())]
     Versions {
         /// The shader.
         shader: PathBuf,
@@ -85,19 +86,19 @@ pub enum FileError {
         preamble: PathBuf,
     },
     /// It includes files without end.
-    #[error("{} includes more than {MOST_PLACES} files, or more than {}", .path.display(), Bytes(MOST_BYTES as u64))]
+    #[error("{} includes more than {MOST_PLACES} files, or more than {}", .path.shown(), Bytes(MOST_BYTES as u64))]
     Includes {
         /// The file.
         path: PathBuf,
     },
     /// SPIR-V is what the preprocessor has been over.
-    #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.display())]
+    #[error("{} is SPIR-V: macros, preambles and include folders are for GLSL", .path.shown())]
     NoPreprocessor {
         /// The file.
         path: PathBuf,
     },
     /// The module makes no sense.
-    #[error("{}: {error}", .path.display())]
+    #[error("{}: {error}", .path.shown())]
     Reflect {
         /// The file.
         path: PathBuf,
@@ -105,7 +106,7 @@ pub enum FileError {
         error: ReflectError,
     },
     /// The module breaks a rule.
-    #[error("{}: {error}", .path.display())]
+    #[error("{}: {error}", .path.shown())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -113,7 +114,7 @@ pub enum FileError {
         error: Invalid,
     },
     /// It keeps the compiler or the validator too busy.
-    #[error("{}: {task} {what}", .path.display())]
+    #[error("{}: {task} {what}", .path.shown())]
     Exceeded {
         /// The file.
         path: PathBuf,
@@ -228,7 +229,7 @@ fn later_target(library: &Library, name: &str, reading: &Reading) -> Option<Spir
 /// An error with the line that it is about, and with what would mend it.
 fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTarget>) -> CompileError {
     let CompileError::Glsl(mut error) = error else { return error };
-    let is_own = error.file.as_deref() == Some(&*path.to_string_lossy());
+    let is_own = error.file.as_deref() == Some(&*path.shown());
     let line = error.line.and_then(|line| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
     if let Some(line) = line.filter(|line| is_own && !line.trim().is_empty()) {
         let (first, rest) = error.words.split_once('\n').unwrap_or((&error.words, ""));
@@ -243,17 +244,25 @@ fn explained(error: CompileError, path: &Path, text: &str, later: Option<SpirvTa
 
 /// An error with paths as the user writes them: from the current folder on, or as the shader's own is written.
 fn as_written(error: CompileError, path: &Path) -> CompileError {
-    let CompileError::Glsl(mut error) = error else { return error };
     let name = key(path);
     // What stands before the file's name, in the compiler's words and in the user's.
     let own = name.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
-    let written = path.parent().map(|folder| folder.join("").to_string_lossy().into_owned()).unwrap_or_default();
+    let written = path.parent().map(|folder| folder.join("").shown()).unwrap_or_default();
     let beside = |text: &str| readable(&if own.is_empty() { text.to_owned() } else { text.replace(&own, &written) });
-    let shown = |text: &str| text.split(&name).map(beside).collect::<Vec<_>>().join(&path.to_string_lossy());
-    error.subject.path = shown(&error.subject.path);
-    error.words = shown(&error.words);
-    error.file = error.file.as_deref().map(shown);
-    CompileError::Glsl(error)
+    let shown = |text: &str| text.split(&name).map(beside).collect::<Vec<_>>().join(&path.shown());
+    match error {
+        CompileError::Glsl(mut error) => {
+            error.subject.path = shown(&error.subject.path);
+            error.words = shown(&error.words);
+            error.file = error.file.as_deref().map(shown);
+            CompileError::Glsl(error)
+        }
+        CompileError::Reflect { mut subject, error } => {
+            subject.path = shown(&subject.path);
+            CompileError::Reflect { subject, error }
+        }
+        other => other,
+    }
 }
 
 fn read(path: &Path, may_stream: bool) -> Result<Vec<u8>, FileError> {

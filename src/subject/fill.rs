@@ -9,6 +9,7 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::scalars;
+use crate::model::Shown;
 use crate::model::{FilePath, Sequence, Skip, path_text};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
@@ -169,11 +170,11 @@ pub(super) fn room(bytes: u64) -> Result<Vec<u8>, Skip> {
 
 /// The bytes of a file, as many as something has.
 pub(super) fn file(path: &Path, bytes: u64, what: &str) -> Result<Vec<u8>, Skip> {
-    let failed = |error| Skip::new(format!("can't read {}: {error}", path.display()));
+    let failed = |error| Skip::new(format!("can't read {}: {error}", path.shown()));
     let mut file = regular::open(path, DATA).map_err(failed)?;
     let has = file.metadata().map_err(failed)?.len();
     if has != bytes {
-        return Err(Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.display())));
+        return Err(Skip::new(format!("{} has {has} bytes, {what} {bytes}", path.shown())));
     }
     let mut read = room(bytes)?;
     file.read_exact(&mut read).map_err(failed)?;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::spec::Subject;
 use crate::error::nearest;
+use crate::model::Shown;
 use crate::model::{Failure, Status};
 use crate::shader::{
     EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
@@ -35,7 +36,7 @@ impl UserModule {
     /// `compile_error` with what is wrong with it.
     pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
-        let said = |words: String| refused(format!("{}: {words}", subject.shader.display()));
+        let said = |words: String| refused(format!("{}: {words}", subject.shader.shown()));
         let Subject { include_folders, target, entry, .. } = subject;
         let reading = Reading {
             include_folders: include_folders.iter().cloned().map(PathBuf::from).collect(),
@@ -84,7 +85,7 @@ impl UserModule {
         match from_file(&subject.shader, &Reading { local_size_ids: ids, ..reading }) {
             Ok(module) => {
                 let (words, _) = specializable(&module.words, name)
-                    .map_err(|error| Failure::new(Status::CompileError, format!("{}: {error}", subject.shader.display())))?;
+                    .map_err(|error| Failure::new(Status::CompileError, format!("{}: {error}", subject.shader.shown())))?;
                 Ok((words, None))
             }
             Err(error) => {

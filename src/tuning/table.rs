@@ -13,6 +13,7 @@ use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::model::Shown;
 use crate::regular::{self, TABLE};
 use crate::staged::Staged;
 
@@ -72,7 +73,7 @@ pub struct Table {
 #[derive(Debug, Error)]
 pub enum TableError {
     /// The system refuses.
-    #[error("can't {action} {}: {source}", .path.display())]
+    #[error("can't {action} {}: {source}", .path.shown())]
     Io {
         /// `read` or `write`.
         action: &'static str,
@@ -82,7 +83,7 @@ pub enum TableError {
         source: io::Error,
     },
     /// The file is something else, or damaged.
-    #[error("{} is no tuning table: {source}", .path.display())]
+    #[error("{} is no tuning table: {source}", .path.shown())]
     Form {
         /// The file.
         path: PathBuf,
@@ -90,7 +91,7 @@ pub enum TableError {
         source: serde_json::Error,
     },
     /// Another version of this program wrote it.
-    #[error("{} is a tuning table of version {found}, and this program knows version {VERSION}: use one as new as the table, or start another table", .path.display())]
+    #[error("{} is a tuning table of version {found}, and this program knows version {VERSION}: use one as new as the table, or start another table", .path.shown())]
     Version {
         /// The file.
         path: PathBuf,

@@ -513,6 +513,27 @@ fn unsafe_code_and_vulkans_types_are_found() {
     assert_eq!(faults("measure/vulkan.rs", "// unsafe\nlet vk = 1; let hash = ash(2); \"unsafe vk::\";"), 0);
 }
 
+/// A path's name may hold line ends: people are shown it in one line.
+fn display_faults(source: &Source) -> Vec<String> {
+    if source.root != "src" || source.path == Path::new("model/path.rs") {
+        return Vec::new();
+    }
+    let is_shown_raw = |position: usize, name: &str| {
+        name == "display" && source.code[..position].ends_with('.') && source.after(position, name).starts_with("()")
+    };
+    let found = source.names().filter(|(position, name)| is_shown_raw(*position, name));
+    found.map(|(position, _)| source.fault(position, "`display()`: `shown()` keeps a path in its line")).collect()
+}
+
+#[test]
+fn paths_are_shown_in_one_line() {
+    let faults: Vec<String> = tree().iter().flat_map(display_faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    let fault = |path: &str, text: &str| display_faults(&Source::new(path, text)).len();
+    assert_eq!(fault("cli/run.rs", "fn f() { format!(\"{}\", path.display()); }"), 1);
+    assert_eq!(fault("cli/run.rs", "fn display() {} // .display()\n#[cfg(test)]\nmod tests { fn f() { path.display(); } }"), 0);
+}
+
 /// The files that write to standard output or the error stream, or ask about them. What people read goes through the first, which
 /// lets nothing through that a terminal would obey.
 const PRINT: [&str; 7] = [

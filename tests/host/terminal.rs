@@ -193,3 +193,19 @@ fn what_files_of_rows_hold_is_no_command() {
     // Rows are for programs, and stay as they are.
     assert!(ran(&["merge", &file, "--format=csv"]).out.contains("\u{202e}\u{200b}"));
 }
+
+/// A path stays in its line, whatever is wrong with the file.
+#[test]
+fn a_path_cannot_begin_a_line_of_its_own() {
+    let folder = Folder::new();
+    let name = "a\nerror: all is lost.comp";
+    let broken = folder.write(name, "#version 460\nvoid main() { x; }\n");
+    let missing = folder.path("b\nerror: all is lost.csv").to_str().unwrap().to_owned();
+    for arguments in
+        [&["inspect", &broken][..], &["card", &missing], &["compare", &missing, &missing], &["tune", &missing, "-d", "mock"]]
+    {
+        let ran = ran(arguments);
+        assert!(ran.code == Some(2) && ran.err.contains("\\u{a}error"), "{ran:?}");
+        assert_eq!(ran.err.matches("\nerror").count(), 0, "{ran:?}");
+    }
+}

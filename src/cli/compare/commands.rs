@@ -8,6 +8,7 @@ use super::super::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
+use crate::model::Shown;
 use crate::model::{DeviceInfo, DeviceKind, Repeatability};
 
 /// Columns that tell devices and drivers apart.
@@ -25,7 +26,7 @@ enum Way<'c> {
 
 /// The lines: how many suspects there are, how long they take, and the commands.
 pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
-    let cases = quoted(&file.display().to_string());
+    let cases = quoted(&file.shown().to_string());
     let cold = if suspects.are_cold() { " --cold" } else { "" };
     let run = format!("lanescope run --cases {cases} --preset study{cold}");
     let way = way(sides, comparisons);
@@ -53,7 +54,7 @@ pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Com
     };
     let time = estimate(suspects.len() * times, comparisons);
     let count = counted(suspects.len() as u64, "case");
-    let mut lines = vec![format!("{}: {count}: {}. Measure them again, in {time}{of_each}:", file.display(), suspects.told())];
+    let mut lines = vec![format!("{}: {count}: {}. Measure them again, in {time}{of_each}:", file.shown(), suspects.told())];
     lines.extend(runs.into_iter().map(|line| format!("  {line}")));
     lines
 }

@@ -9,6 +9,7 @@ use super::super::args::compare::{Compare, Shape};
 use super::sides;
 use crate::analysis::compare::Question;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::output::{
     self, Format, Page, Report, Staged, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over,
 };
@@ -47,10 +48,10 @@ fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Quest
     let is_same = |one: &Path, other: &Path| one == other || output::is_same_file(one, other);
     for (i, file) in written.iter().enumerate() {
         if sides::files(question).iter().any(|read| is_same(read, file)) {
-            return Err(Error::Usage(format!("{} holds the rows: name another file to write", file.display())));
+            return Err(Error::Usage(format!("{} holds the rows: name another file to write", file.shown())));
         }
         if written[..i].iter().any(|earlier| is_same(earlier, file)) {
-            return Err(Error::Usage(format!("{} is to be written twice: name another file", file.display())));
+            return Err(Error::Usage(format!("{} is to be written twice: name another file", file.shown())));
         }
     }
     Ok(())
@@ -85,7 +86,7 @@ fn written(report: &Report, format: Format, page: Page) -> anyhow::Result<String
 /// # Errors
 /// Where it can't be written.
 pub fn whole(path: &Path, text: &str) -> Result<(), Error> {
-    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.display()));
+    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.shown()));
     let staged = Staged::new(path);
     staged.write(text.as_bytes()).map_err(unwritable)
 }

@@ -14,6 +14,7 @@ use crate::cli::target::for_compiling;
 use crate::cli::voice::Voice;
 use crate::digest::label;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{DeviceInfo, Failure, FilePath, PipelineStatistics, Status};
 use crate::output::{CodeFolder, Mode};
 use crate::record::Figures;
@@ -112,7 +113,7 @@ impl Asking<'_> {
         let mut hash = Sha256::new();
         [&self.module.spirv_hash, &self.entry.name, &constants].iter().for_each(|part| hash.update(format!("{part}\n")));
         let name = format!("{shader}-{}-{}", self.entry.name, label('p', hash));
-        let head = format!("{} {} {constants}", self.arguments.shader.display(), self.entry.name);
+        let head = format!("{} {} {constants}", self.arguments.shader.shown(), self.entry.name);
         folder.write_pipeline(&name, head.trim_end(), device, told)
     }
 }

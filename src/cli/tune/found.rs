@@ -11,6 +11,7 @@ use crate::cli::args::tune::Tune;
 use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
+use crate::model::Shown;
 use crate::model::{AxisValue, Failure, Metric, Point, Status};
 use crate::output::{Page, Staged, Tone, answer_text, paragraph};
 use crate::stats::Interval;
@@ -110,7 +111,7 @@ pub fn check_files(arguments: &Tune) -> Result<(), Error> {
         if path.is_dir() || !folder.is_dir() {
             return Err(Error::Usage(format!(
                 "can't write {}: it needs a folder that is there, and a file's name",
-                path.display()
+                path.shown()
             )));
         }
     }
@@ -166,7 +167,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
     let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
     let text = serde_json::to_string_pretty(&t4(&session, &results))? + "\n";
     let staged = Staged::new(path);
-    staged.write(text.as_bytes()).with_context(|| format!("can't write {}", path.display()))
+    staged.write(text.as_bytes()).with_context(|| format!("can't write {}", path.shown()))
 }
 
 fn result(trial: &Trial) -> Option<T4Result> {

@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
+use crate::model::Shown;
 use crate::model::{path_text, system_name};
 use crate::regular::{self, MANIFEST};
 
@@ -26,7 +27,7 @@ struct Whole {
 pub fn with_manifest(given: Tune, typed: impl Iterator<Item = OsString>) -> Result<Tune, Error> {
     check_repeats(&given)?;
     let Some(path) = &given.manifest else { return Ok(given) };
-    let usage = |words: String| Error::Usage(format!("{}: {words}", path.display()));
+    let usage = |words: String| Error::Usage(format!("{}: {words}", path.shown()));
     let text = regular::read_text(path, MANIFEST).map_err(|error| usage(error.to_string()))?;
     let table: Table = toml::from_str(&text).map_err(|error| usage(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));

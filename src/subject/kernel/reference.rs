@@ -1,6 +1,7 @@
 //! What the configurations' results are compared with.
 
 use super::{Made, UserKernel, said};
+use crate::model::Shown;
 use crate::model::{Case, Failure, FilePath, Point};
 use crate::regular::{self, DATA};
 use crate::shader::{Noting, Prepared};
@@ -228,13 +229,13 @@ fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>
         let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
             said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
-        let bytes = regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.display())))?;
+        let bytes = regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.shown())))?;
         let needed = output.sized.bytes();
         let is_free = matches!(output.comparison, Comparison::Sum | Comparison::Set);
         if bytes.len() as u64 == needed || is_free {
             return Ok(bytes);
         }
-        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.display(), bytes.len())))
+        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.shown(), bytes.len())))
     };
     let is_output = |place: &str| place.is_empty() || made.outputs.iter().any(|output| is_it(place, output));
     if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
