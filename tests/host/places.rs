@@ -39,21 +39,37 @@ enum Kind {
     /// A terabyte that takes no room.
     Huge,
     Unreadable,
+    /// A right one that this user may read.
+    OtherUsers,
 }
 
 use Kind::{
-    Empty, Folder, Huge, LinkToFolder, LinkToNothing, LinkToPipe, LinkToRegular, LoopOfLinks, Pipe, Regular, Unreadable, Zero,
+    Empty, Folder, Huge, LinkToFolder, LinkToNothing, LinkToPipe, LinkToRegular, LoopOfLinks, OtherUsers, Pipe, Regular,
+    Unreadable, Zero,
 };
 
-const KINDS: [Kind; 12] =
-    [Regular, Empty, Pipe, Folder, Zero, LinkToRegular, LinkToPipe, LinkToFolder, LinkToNothing, LoopOfLinks, Huge, Unreadable];
+const KINDS: [Kind; 13] = [
+    Regular,
+    Empty,
+    Pipe,
+    Folder,
+    Zero,
+    LinkToRegular,
+    LinkToPipe,
+    LinkToFolder,
+    LinkToNothing,
+    LoopOfLinks,
+    Huge,
+    Unreadable,
+    OtherUsers,
+];
 
 impl Kind {
     /// Puts it at a path; `text` is what a right file holds.
     fn put(self, path: &Path, text: &str) {
         let beside = path.with_file_name("beside");
         match self {
-            Regular => fs::write(path, text).unwrap(),
+            Regular | OtherUsers => fs::write(path, text).unwrap(),
             Empty => drop(File::create(path).unwrap()),
             Pipe => pipe(path),
             Folder => fs::create_dir(path).unwrap(),
@@ -138,7 +154,7 @@ fn rows() -> String {
 /// What is read in whole or row by row.
 fn read(kind: Kind) -> Outcome {
     match kind {
-        Regular | LinkToRegular => Works,
+        Regular | LinkToRegular | OtherUsers => Works,
         Empty => Ends,
         Pipe | LinkToPipe => Refused("it is a pipe"),
         Folder | LinkToFolder => Refused("it is a folder"),
@@ -200,7 +216,7 @@ fn written(kind: Kind) -> Outcome {
         Pipe | LinkToPipe => Refused("it is a pipe that nobody reads"),
         Folder | LinkToFolder => Refused("Is a directory"),
         LoopOfLinks => Refused("Too many levels of symbolic links"),
-        Unreadable => Refused("Permission denied"),
+        Unreadable | OtherUsers => Refused("Permission denied"),
     }
 }
 
@@ -208,7 +224,7 @@ fn written(kind: Kind) -> Outcome {
 fn replaced(kind: Kind) -> Outcome {
     match kind {
         Folder | LinkToFolder => Refused("irectory"),
-        Unreadable => Works,
+        Unreadable | OtherUsers => Works,
         // The link itself is replaced.
         LoopOfLinks => Ends,
         _ => written(kind),
@@ -221,7 +237,7 @@ const TRAP: &str = "no regular file";
 fn own(kind: Kind) -> Outcome {
     match kind {
         Regular | Empty | Huge => Works,
-        Unreadable => Refused("Permission denied"),
+        Unreadable | OtherUsers => Refused("Permission denied"),
         _ => Refused(TRAP),
     }
 }
@@ -300,7 +316,8 @@ const PLACES: [Place; 24] = [
         arguments: "TUNE -q --save-table out.json",
         file: "out.json.lock",
         text: String::new,
-        rule: |kind| if kind == Unreadable { Refused("Permission denied") } else { own(kind) },
+        // Another user's keeps off as well.
+        rule: |kind| if kind == OtherUsers { Works } else { own(kind) },
     },
     Place { arguments: "TUNE -q --save-table out.json", file: "out.json.part", text: String::new, rule: own },
 ];
@@ -345,12 +362,12 @@ fn prepare(folder: &Path, place: &Place) -> (PathBuf, String) {
 #[test]
 fn every_place_meets_every_kind_of_file() {
     if NOBODY.is_none() {
-        println!("skipped: unreadable files, since root reads all and nobody else can run {BINARY}");
+        println!("skipped: unreadable and other users' files, since root reads all and nobody else can run {BINARY}");
     }
     let mut wrong = Vec::new();
     for place in &PLACES {
         for kind in KINDS {
-            let user = if kind == Unreadable { *NOBODY } else { Some("") };
+            let user = if matches!(kind, Unreadable | OtherUsers) { *NOBODY } else { Some("") };
             let Some(user) = user else { continue };
             let folder = tempfile::tempdir().unwrap();
             let (path, arguments) = prepare(folder.path(), place);
