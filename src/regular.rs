@@ -4,7 +4,7 @@
 //! larger than the memory, by a link to somebody else's file. So all such files are opened here. Nothing waits for a pipe's other end;
 //! only regular files are read, and streams where that makes sense; and each kind of file has a size that it can't have.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub const LIMITS: Kind = Kind { what: "a file of limits", largest: 1 << 20, may_
 /// A tuning table.
 pub const TABLE: Kind = Kind { what: "a tuning table", largest: 256 << 20, may_stream: false };
 /// What a buffer or an image holds.
-pub const DATA: Kind = Kind { what: "data", largest: 16 << 30, may_stream: false };
+pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false };
 
 /// Opens a file to read.
 ///
@@ -116,20 +116,10 @@ pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
 /// What the system says; and for what is no regular file that it is.
 pub fn own(path: &Path) -> io::Result<(File, bool)> {
     let options = || platform::without_following(OpenOptions::new().read(true).write(true)).clone();
-    let made = options().create_new(true).open(path);
-    let is_new = made.is_ok();
-    let file = match made {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            check_own(path)?;
-            options().open(path)?
-        }
-        made => made?,
-    };
-    if platform::kind(&file.metadata()?) != FileKind::Regular {
-        return Err(planted());
+    match options().create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((open_own(path, &options())?, false)),
+        made => Ok((made?, true)),
     }
-    platform::after_opening(&file)?;
-    Ok((file, is_new))
 }
 
 /// A file that users share to lock something, whoever made it: what it holds is never read nor changed.
@@ -142,22 +132,20 @@ pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => error,
         opened => return opened,
     };
-    check_own(path)?;
-    let file = platform::without_following(OpenOptions::new().read(true)).open(path).map_err(|_| denied)?;
-    if platform::kind(&file.metadata()?) != FileKind::Regular {
-        return Err(planted());
-    }
+    open_own(path, platform::without_following(OpenOptions::new().read(true))).map(|file| (file, false)).map_err(|_| denied)
+}
+
+/// Opens what is there, if it is a regular file. It is looked at before as well: opening a device has effects.
+fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let check = |metadata: &Metadata| match platform::kind(metadata) {
+        FileKind::Regular => Ok(()),
+        _ => Err(refused("what bears its name is no regular file, and may be somebody else's trap: remove it")),
+    };
+    check(&std::fs::symlink_metadata(path)?)?;
+    let file = options.open(path)?;
+    check(&file.metadata()?)?;
     platform::after_opening(&file)?;
-    Ok((file, false))
-}
-
-/// Looks before a file is opened: with a device that has effects, and a link has words of its own.
-fn check_own(path: &Path) -> io::Result<()> {
-    if platform::kind(&std::fs::symlink_metadata(path)?) == FileKind::Regular { Ok(()) } else { Err(planted()) }
-}
-
-fn planted() -> io::Error {
-    refused("what bears its name is no regular file, and may be somebody else's trap: remove it")
+    Ok(file)
 }
 
 /// Replaces what a file of this program's own holds, see [`own`].

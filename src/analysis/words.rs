@@ -31,7 +31,7 @@ pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 
 /// A file's name.
 pub fn shown(path: &Path) -> String {
-    path.shown().to_string()
+    path.shown()
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     }
     tell(&rows, &Progress::new(Mode::Normal));
     let mut text = Vec::new();
-    let files = arguments.files.iter().map(|file| file.shown().to_string()).collect();
+    let files = arguments.files.iter().map(|file| file.shown()).collect();
     let page = if file.is_some() { Page::FILE } else { Page::stdout() };
     let mut writer = CardWriter::new(&mut text, files, page, limits);
     related::each(&rows, &mut |row| writer.write(&row).map(|()| true))?;

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::experiments::Setting;
-use crate::model::Cache;
-use crate::model::Shown;
+use crate::model::{Cache, Shown};
 use crate::plan::{Listed, Plan, Unlisted};
 use crate::regular::{self, CASES};
 
@@ -45,7 +44,7 @@ impl Cases {
     /// # Errors
     /// Where it can't be read, lists no case, or something else than cases.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = path.shown().to_string();
+        let file = path.shown();
         let usage = |words: String| Error::Usage(format!("--cases: {file}: {words}"));
         let text = regular::read_text(path, CASES).map_err(|error| usage(error.to_string()))?;
         let first = text.lines().next().unwrap_or_default();

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::analysis::Rows;
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{AxisValue, Cache};
+use crate::model::{AxisValue, Cache, Shown};
 use crate::record::{Record, Standing};
 use crate::tuning::{DeviceId, DriverId, KernelId, Table, TableEntry};
 

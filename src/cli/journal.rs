@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
-use crate::model::Quirk;
-use crate::model::Shown;
+use crate::model::{Quirk, Shown};
 use crate::output::{Format, Target, is_at};
 use crate::regular;
 

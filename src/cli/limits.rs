@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::args::limits::LimitsFile;
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{DeviceInfo, Published};
+use crate::model::{DeviceInfo, Published, Shown};
 use crate::regular::{self, LIMITS};
 
 /// Reads the file that `--limits` names, if it names one.

@@ -13,8 +13,7 @@ use super::settings::{Locking, Settings};
 use super::target::Targets;
 use super::voice::Voice;
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{DeviceInfo, DeviceKind};
+use crate::model::{DeviceInfo, DeviceKind, Shown};
 use crate::regular;
 
 /// How often to look whether a device that another run has is free.
@@ -212,7 +211,7 @@ mod tests {
         let (got, said) = taken(&[&device], Locking::Waiting(None), &is_over);
         assert_eq!((got.unwrap(), *looks.borrow()), (Some(1), 3));
         assert_eq!(said, [waiting(&device)], "once");
-        assert!(said[0].contains(&path(&device).shown().to_string()), "{said:?}");
+        assert!(said[0].contains(&path(&device).shown()), "{said:?}");
         std::fs::remove_file(path(&device)).unwrap();
     }
 

@@ -7,8 +7,7 @@ use super::chosen;
 use super::outputs;
 use crate::analysis::{Purpose, Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
-use crate::model::Shown;
-use crate::model::Status;
+use crate::model::{Shown, Status};
 use crate::output::{self, Format, Mode, Outputs, Progress, Target, WriteOutcome};
 use crate::record::{Header, Record};
 

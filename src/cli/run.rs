@@ -18,8 +18,7 @@ use super::{interrupt, lanes, limits, lock, merge, outputs};
 use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::DeviceInfo;
-use crate::model::Shown;
+use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, CodeFolder, PictureFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
@@ -155,11 +154,11 @@ fn check_count(settings: &RunSettings, plan: &Plan) -> Result<(), Error> {
     // Counts end where numbers do.
     let more = if cases == u64::MAX { "more than " } else { "" };
     let what = match settings.is_dry {
-        true => format!("its rows take {more}{}", Bytes(cases.saturating_mul(PLANNED_ROW))),
-        false => "measuring one takes a tenth of a second at the least".to_owned(),
+        true => format!(", whose rows take {more}{},", Bytes(cases.saturating_mul(PLANNED_ROW))),
+        false => String::new(),
     };
     Err(Error::Usage(format!(
-        "the plan has {more}{cases} cases ({what}), and --max-cases allows {}: name fewer values (--axis), or allow more",
+        "the plan has {more}{cases} cases{what} and --max-cases allows {}: name fewer values (--axis), or allow more",
         settings.max_cases
     )))
 }

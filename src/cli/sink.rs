@@ -8,8 +8,7 @@ use std::time::{Instant, SystemTime};
 use super::voice::Voice;
 use crate::error::{EXIT_FAILED, EXIT_OK, EXIT_RETRY};
 use crate::measure::Measured;
-use crate::model::Shown;
-use crate::model::{Case, Failure, Status};
+use crate::model::{Case, Failure, Shown, Status};
 use crate::output::{CodeFolder, Outputs, Samples, WriteOutcome};
 use crate::record::Record;
 

@@ -8,8 +8,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 use super::error::Error;
-use crate::model::Shown;
-use crate::model::Status;
+use crate::model::{Shown, Status};
 use crate::regular::{self, Kind};
 
 /// Variables that name the loader's drivers, in the order in which it looks at them.
@@ -90,7 +89,7 @@ pub(super) fn explained(error: Error) -> Error {
     let files = driver_manifests();
     let mut faults: Vec<String> = files.iter().filter_map(|path| fault(path)).collect();
     if faults.is_empty() && named().is_some() {
-        let names: Vec<String> = files.iter().map(|path| path.shown().to_string()).collect();
+        let names: Vec<String> = files.iter().map(|path| path.shown()).collect();
         let names = if names.is_empty() { "no file".to_owned() } else { names.join(", ") };
         faults.push(format!("it tried {names}, of which no library can be loaded here, or is a Vulkan driver"));
     }

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
+use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics, Shown};
 use crate::record::Record;
 use crate::regular;
 
@@ -26,7 +25,7 @@ impl CodeFolder {
     /// # Errors
     /// [`Error::Output`] where that can't be done.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
+        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown(), source })?;
         Ok(Self { path: path.to_owned(), is_empty: true })
     }
 
@@ -51,7 +50,7 @@ impl CodeFolder {
         }
         let path = self.path.join(file_name(row));
         regular::overwrite(&path, text(row, case, kernels).as_bytes())
-            .map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
+            .map_err(|source| Error::Output { path: path.shown(), source })?;
         self.is_empty = false;
         Ok(())
     }
@@ -81,8 +80,7 @@ impl CodeFolder {
         line(&mut text, &format!("# {head}"));
         line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
         pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
-        regular::overwrite(&path, text.as_bytes())
-            .map_err(|source| Error::Output { path: path.shown().to_string(), source })?;
+        regular::overwrite(&path, text.as_bytes()).map_err(|source| Error::Output { path: path.shown(), source })?;
         self.is_empty = false;
         Ok(Some(path))
     }

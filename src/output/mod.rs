@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use crate::error::Error;
-use crate::model::Published;
-use crate::model::Shown;
+use crate::model::{Published, Shown};
 use crate::record::{Header, Record};
 use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
 
@@ -161,7 +160,7 @@ impl Target {
     fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::File(path) | Self::Continued(path) => path.shown().to_string(),
+            Self::File(path) | Self::Continued(path) => path.shown(),
         }
     }
 }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::code::case_file;
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{DeviceInfo, Picture, Texels};
+use crate::model::{DeviceInfo, Picture, Shown, Texels};
 use crate::regular;
 
 /// A folder of pictures of one device. Those of an earlier run's case that is measured again are replaced; others are left.
@@ -23,7 +22,7 @@ impl PictureFolder {
     /// # Errors
     /// [`Error::Output`] where that can't be done.
     pub fn create(path: &Path) -> Result<(), Error> {
-        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown().to_string(), source })
+        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown(), source })
     }
 
     /// One that is there, for this device's pictures.
@@ -44,7 +43,7 @@ impl PictureFolder {
     ) -> Result<(), Error> {
         let [device, driver] = &self.uuids;
         let path = self.path.join(case_file([experiment, variant, case_id, device, driver], &format!("-{output}.png")));
-        let failed = |source| Error::Output { path: path.shown().to_string(), source };
+        let failed = |source| Error::Output { path: path.shown(), source };
         let png = png(picture, bytes).map_err(|error| failed(error.into()))?;
         regular::overwrite(&path, &png).map_err(failed)
     }

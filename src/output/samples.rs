@@ -26,7 +26,7 @@ impl Samples {
     /// [`Error::Output`] where it can't be written.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let opened = File::options().create(true).read(true).write(true).truncate(false).open(path);
-        let path = path.shown().to_string();
+        let path = path.shown();
         match opened {
             Ok(file) => Ok(Self { path, out: WholeLines::new(file) }),
             Err(source) => Err(Error::Output { path, source }),

@@ -12,8 +12,7 @@ use thiserror::Error;
 use super::cell::Cell;
 use super::schema::{self, COLUMNS, Column, KEPT, Record, SCHEMA_VERSION};
 use super::v1;
-use crate::model::Shown;
-use crate::model::{AxisValue, Point};
+use crate::model::{AxisValue, Point, Shown};
 use crate::regular::{self, ROWS};
 
 /// What is wrong with a file of rows, and where.
@@ -187,7 +186,7 @@ impl Reader<File> {
     /// # Errors
     /// Where it can't be opened, or as [`Reader::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = path.shown().to_string();
+        let file = path.shown();
         match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),

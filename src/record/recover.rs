@@ -55,7 +55,7 @@ impl Recovery<File> {
     /// # Errors
     /// Where it can't be opened, or as [`Recovery::new`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = path.shown().to_string();
+        let file = path.shown();
         match regular::open(path, ROWS) {
             Ok(input) => Self::new(file, input),
             Err(error) => Err(ReadError::of_file(file, format!("can't be opened: {error}"))),

@@ -17,7 +17,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::compile::{CompileError, Compiled, Compiler, ModuleKey};
-use super::{Invalid, Library, Module, Reflection, validate, validate_within};
+use super::validator::{STACK, validate};
+use super::{Invalid, Library, Module, Reflection, validate_within};
 use crate::platform;
 use crate::process::messages::write;
 use crate::process::{Child, Listener, Silence, listen, this_program};
@@ -33,11 +34,8 @@ const COMPILING: Duration = Duration::from_secs(60);
 /// How long it may take to validate one; large ones take a tenth of a second.
 const CHECKING: Duration = Duration::from_secs(20);
 
-/// The memory of the process: the validator takes 30 bytes for each of the largest modules.
+/// The memory of the process: the validator takes 30 bytes for each byte of the largest modules.
 const MEMORY: u64 = 3 << 30;
-
-/// The stack on which libraries work: a sum takes some 400 bytes a term.
-const STACK: usize = 256 << 20;
 
 /// The least stack on which this program reads what they made, whichever of its threads does.
 const OWN_STACK: usize = 2 << 20;
@@ -166,7 +164,7 @@ pub fn serve() -> io::Result<()> {
     for task in listen::<Task>(LONGEST)? {
         let done = match task {
             Task::Compile { library, subject } => Done::Compiled(compiled(library, subject, memory)?),
-            Task::Check(words) => Done::Checked(on_stack(STACK, move || validate(&words))?),
+            Task::Check(words) => Done::Checked(validate(&words)),
         };
         write(&mut io::stdout().lock(), &done)?;
     }

@@ -11,8 +11,7 @@ use thiserror::Error;
 use super::compile::shortened;
 use super::localize::{HEADER_WORDS, instructions, opcode};
 use super::{CompileError, Invalid, Library, Module, ModuleKey, ReflectError, Reflection, apart};
-use crate::model::Shown;
-use crate::model::{SpirvTarget, path_text, readable, system_name};
+use crate::model::{Shown, SpirvTarget, path_text, readable, system_name};
 use crate::regular::{self, Kind, SHADER};
 use crate::units::Bytes;
 
@@ -24,7 +23,7 @@ const GODOTS_KIND: &str = "#[compute]";
 
 /// The most places in which includes are looked for, and the most bytes that they have together.
 const MOST_PLACES: usize = 10_000;
-const MOST_BYTES: usize = 256 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 /// How a shader is read.
 #[derive(Clone, Debug, Default)]

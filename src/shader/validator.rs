@@ -32,6 +32,9 @@ const ENVIRONMENT: &CStr = c"vulkan1.4";
 /// The newest version of SPIR-V among them, as a module's second word has it.
 const NEWEST: u32 = 0x0001_0600;
 
+/// The place of a fault that is not the module's.
+const UNTOLD: &str = "which can't be told";
+
 /// Words in front of the first instruction.
 const HEADER: usize = 5;
 
@@ -39,8 +42,8 @@ const HEADER: usize = 5;
 /// double with every instruction.
 const LONGEST_NAMES: usize = 64 << 20;
 
-/// What the library may take of the stack, on a thread of its own.
-const STACK: usize = 64 << 20;
+/// What a library may take of the stack, on a thread of its own: a sum of 25,000 terms takes more than the 8 MiB that a process begins with.
+pub(super) const STACK: usize = 256 << 20;
 
 /// How freely blocks may be laid out. Features of a device allow the freer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +72,7 @@ pub fn validate_within(words: &[u32], limit: Duration) -> Option<Result<(), Inva
     let (words, (sender, verdict)) = (words.to_vec(), mpsc::channel());
     // Nobody hears what comes too late.
     let judge = move || drop(sender.send(validate(&words)));
-    thread::Builder::new().stack_size(STACK).spawn(judge).ok()?;
+    thread::Builder::new().spawn(judge).ok()?;
     verdict.recv_timeout(limit).ok()
 }
 
@@ -91,10 +94,17 @@ fn validate_for(words: &[u32], layouts: BlockLayouts) -> Result<(), Invalid> {
         return Err(Invalid { place: at_instruction(words, 0), what: what.to_owned() });
     }
     // Names take as long as the rules do, and only messages have them.
-    let fault = match fault(words, layouts, false)? {
-        Some(_) => fault(words, layouts, true)?,
-        None => None,
+    let judge = || match fault(words, layouts, false)? {
+        Some(_) => fault(words, layouts, true),
+        None => Ok(None),
     };
+    // The caller's stack may be small.
+    let judged = thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, judge).ok()?;
+        thread.join().ok()
+    });
+    let untold = || Invalid { place: UNTOLD.to_owned(), what: "there is no thread to validate it on".to_owned() };
+    let fault = judged.ok_or_else(untold)??;
     let Some((place, what)) = fault else { return Ok(()) };
     // The first line is the rule; the others show the instruction, indented.
     let lines: Vec<&str> = what.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -103,10 +113,8 @@ fn validate_for(words: &[u32], layouts: BlockLayouts) -> Result<(), Invalid> {
 
 /// Where the first fault is, and what the validator says of it.
 fn fault(words: &[u32], layouts: BlockLayouts, has_names: bool) -> Result<Option<(String, String)>, Invalid> {
-    let validator = Validator::new(layouts, has_names).ok_or_else(|| Invalid {
-        place: "which can't be told".to_owned(),
-        what: "the validator knows no rules for Vulkan 1.4".to_owned(),
-    })?;
+    let validator = Validator::new(layouts, has_names)
+        .ok_or_else(|| Invalid { place: UNTOLD.to_owned(), what: "the validator knows no rules for Vulkan 1.4".to_owned() })?;
     // What parses words counts them, what checks rules counts instructions.
     let unparsed = validator.unparsed(words).map(|(word, what)| (at_word(word), what));
     Ok(unparsed.or_else(|| validator.fault(words).map(|(instruction, what)| (at_instruction(words, instruction), what))))

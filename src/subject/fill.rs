@@ -9,8 +9,7 @@ use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::scalars;
-use crate::model::Shown;
-use crate::model::{FilePath, Sequence, Skip, path_text};
+use crate::model::{FilePath, Sequence, Shown, Skip, path_text};
 use crate::regular::{self, DATA};
 use crate::shader::{ScalarType, StructLayout};
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::spec::Subject;
 use crate::error::nearest;
-use crate::model::Shown;
-use crate::model::{Failure, Status};
+use crate::model::{Failure, Shown, Status};
 use crate::shader::{
     EntryPoint, Extent, LocalSizeIds, Module, Noting, Reading, Reflection, ScalarType, SpecConstant, SpecValues, from_file,
     specializable, with_lengths,

@@ -8,8 +8,7 @@ use super::super::settings::{DEFAULT_TIME, STUDY_PROCESSES};
 use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
-use crate::model::Shown;
-use crate::model::{DeviceInfo, DeviceKind, Repeatability};
+use crate::model::{DeviceInfo, DeviceKind, Repeatability, Shown};
 
 /// Columns that tell devices and drivers apart.
 const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
@@ -26,7 +25,7 @@ enum Way<'c> {
 
 /// The lines: how many suspects there are, how long they take, and the commands.
 pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
-    let cases = quoted(&file.shown().to_string());
+    let cases = quoted(&file.to_string_lossy());
     let cold = if suspects.are_cold() { " --cold" } else { "" };
     let run = format!("lanescope run --cases {cases} --preset study{cold}");
     let way = way(sides, comparisons);

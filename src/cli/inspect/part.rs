@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 
 use super::facts::Facts;
 use super::sizes;
-use crate::model::Shown;
-use crate::model::{FilePath, Status, Uuid};
+use crate::model::{FilePath, Shown, Status, Uuid};
 use crate::output::{Page, Tone, in_a_line, paragraph};
 use crate::record::statistics_object;
 use crate::shader::{Lack, Needs, WorkgroupFit};
@@ -97,7 +96,7 @@ impl DevicePart {
             (status, _) => facts.say_toned(Tone::Bad, "FAILED", &format!("{status}: {}", self.reason)),
         }
         match &self.isa {
-            Some(path) => facts.say("code", &path.shown().to_string()),
+            Some(path) => facts.say("code", &path.shown()),
             None if self.is_code_asked && self.status == Status::Ok => facts.say("code", "its driver shows none"),
             None => {}
         }

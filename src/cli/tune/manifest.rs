@@ -8,8 +8,7 @@ use toml::{Table, Value};
 
 use crate::cli::args::tune::Tune;
 use crate::error::Error;
-use crate::model::Shown;
-use crate::model::{path_text, system_name};
+use crate::model::{Shown, path_text, system_name};
 use crate::regular::{self, MANIFEST};
 
 /// The command line once more, for flags of which a manifest has a part.

@@ -1,8 +1,7 @@
 //! What the configurations' results are compared with.
 
 use super::{Made, UserKernel, said};
-use crate::model::Shown;
-use crate::model::{Case, Failure, FilePath, Point};
+use crate::model::{Case, Failure, FilePath, Point, Shown};
 use crate::regular::{self, DATA};
 use crate::shader::{Noting, Prepared};
 use crate::subject::compare::{Compared, Comparison, compare, unwritten};
@@ -11,7 +10,7 @@ use crate::subject::resources::Output;
 use crate::subject::samplers::SamplerSpec;
 use crate::subject::spec::{BufferSpec, Reference, Subject};
 use crate::subject::written::Written;
-use crate::subject::{buffers, names};
+use crate::subject::{buffers, fill, names};
 use crate::validate::{Learned, Mismatch, Outputs, Position, Verdict};
 
 /// First passes of cases that are kept: no fewer than cases are loaded at a time.
@@ -229,13 +228,10 @@ fn expected_in(files: &[(String, FilePath)], made: &Made) -> Result<Vec<Vec<u8>>
         let file = files.iter().find(|(place, _)| is_it(place, output)).ok_or_else(|| {
             said(format!("no reference file for `{name}`: name one for each of {}, as in NAME=FILE", names()))
         })?;
-        let bytes = regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.shown())))?;
-        let needed = output.sized.bytes();
-        let is_free = matches!(output.comparison, Comparison::Sum | Comparison::Set);
-        if bytes.len() as u64 == needed || is_free {
-            return Ok(bytes);
+        if matches!(output.comparison, Comparison::Sum | Comparison::Set) {
+            return regular::read(&file.1, DATA).map_err(|error| said(format!("can't read {}: {error}", file.1.shown())));
         }
-        Err(said(format!("{} has {} bytes, `{name}` has {needed}", file.1.shown(), bytes.len())))
+        fill::file(&file.1, output.sized.bytes(), &format!("`{name}` has")).map_err(|skip| said(skip.reason))
     };
     let is_output = |place: &str| place.is_empty() || made.outputs.iter().any(|output| is_it(place, output));
     if let Some((place, _)) = files.iter().find(|(place, _)| !is_output(place)) {
