@@ -46,16 +46,20 @@ fn a_plan_without_end_is_refused_before_anything_is_written() {
     let rows = format!("-o={}", file.display());
     let axes = ["-a=n=1..10000", "-a=local_size_x=1..10000"];
     let run = [&["run", "workgroup/linear", "-d", "mock", "-q", &rows][..], &axes].concat();
-    let begin = std::time::Instant::now();
     let dry = ran(&[&run[..], &["--dry-run"]].concat());
-    assert!(dry.code == Some(2) && dry.err.contains("the plan has 100000000 cases (its rows take 51.2 GiB)"), "{}", dry.err);
+    assert!(
+        dry.code == Some(2)
+            && dry.err.contains("the plan has 100000000 cases, whose rows take 51.2 GiB, and --max-cases allows 1000000"),
+        "{}",
+        dry.err
+    );
     let wet = ran(&run);
     assert!(
-        wet.code == Some(2) && wet.err.contains("cases (measuring one takes") && wet.err.contains("--max-cases"),
+        wet.code == Some(2) && wet.err.contains("the plan has 100000000 cases and --max-cases allows 1000000"),
         "{}",
         wet.err
     );
-    assert!(!file.exists() && begin.elapsed() < std::time::Duration::from_secs(20));
+    assert!(!file.exists());
     let few = ["run", "workgroup/linear", "-d", "mock", "--dry-run", "--format=csv", "-a=n=4096", "-a=local_size_x=32,64,128"];
     let refused = ran(&[&few[..], &["--max-cases=2"]].concat());
     assert!(refused.code == Some(2) && refused.err.contains("has 3 cases"), "{}", refused.err);
