@@ -139,7 +139,7 @@ pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
 fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let check = |metadata: &Metadata| match platform::kind(metadata) {
         FileKind::Regular => Ok(()),
-        _ => Err(refused("what bears its name is no regular file, and may be somebody else's trap: remove it")),
+        _ => Err(refused("it is no regular file, and somebody else may have put it there: remove it")),
     };
     check(&std::fs::symlink_metadata(path)?)?;
     let file = options.open(path)?;

@@ -59,7 +59,7 @@ pub struct Run {
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
 
-    /// The most cases that a plan may have on a device: one of more is refused before anything is written
+    /// The most cases that a run may have on a device: a larger run is refused before anything is written
     #[arg(long, value_name = "NUMBER", value_parser = count, default_value = "10^6")]
     pub max_cases: u64,
 
