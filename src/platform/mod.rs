@@ -1,14 +1,14 @@
 //! What differs by operating system, in one place: a file for each kind of system, with the same functions.
 
-#[cfg(not(unix))]
-mod other;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
-#[cfg(not(unix))]
-use other as system;
 #[cfg(unix)]
 use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use system::{after_opening, end_at_once, is_own_stream, kind, limit_memory, without_following, without_waiting};
 

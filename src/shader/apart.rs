@@ -138,19 +138,28 @@ fn start() -> io::Result<Child<Done>> {
 }
 
 fn what_was_exceeded(child: &mut Child<Done>, silence: &Silence, deadline: Duration) -> String {
-    let failure = child.failure(silence, deadline);
-    let says = |words: &str| failure.reason.contains(words);
     match silence {
         Silence::Late => late(deadline),
-        // The runtime's own words, of Rust and of C++.
-        Silence::Dead if says("overflowed its stack") => {
-            format!("takes more than {} of stack: something nests too deeply", Bytes(STACK as u64))
-        }
-        Silence::Dead if says("bad_alloc") || says("memory allocation of") => {
-            format!("takes more than {} of memory", Bytes(MEMORY))
-        }
-        _ => format!("failed: {}", failure.reason),
+        Silence::Dead => what_killed(&child.failure(silence, deadline).reason),
+        Silence::Untold(_) => failed(&child.failure(silence, deadline).reason),
     }
+}
+
+/// What ended the process, of which this is told. The words are the runtime's own, of Rust and of C++; the numbers are those by which
+/// Windows ends a process without a word: no more stack, no more memory, none of what the limit leaves.
+fn what_killed(told: &str) -> String {
+    let says = |words: &[&str]| words.iter().any(|words| told.contains(words));
+    if says(&["overflowed its stack", "0xc00000fd"]) {
+        format!("takes more than {} of stack: something nests too deeply", Bytes(STACK as u64))
+    } else if says(&["bad_alloc", "memory allocation of", "0xc0000017", "0xc000012d"]) {
+        format!("takes more than {} of memory", Bytes(MEMORY))
+    } else {
+        failed(told)
+    }
+}
+
+fn failed(told: &str) -> String {
+    format!("failed: {told}")
 }
 
 // ---- the one that does it -------------------------------------------------------------------------------------------------
@@ -195,4 +204,26 @@ fn compiled(library: Library, subject: ModuleKey, memory: u64) -> io::Result<Res
 fn on_stack<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let done = thread::Builder::new().stack_size(bytes).spawn(work)?;
     done.join().map_err(|_| io::Error::other("it panicked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_the_process_is_known_by_its_words_and_by_windows_numbers() {
+        let (stack, memory) = ("takes more than 256 MiB of stack", "takes more than 3 GiB of memory");
+        for (told, expected) in [
+            ("its process died: signal: 6 (SIGABRT); its last words: thread '<unnamed>' (7) has overflowed its stack", stack),
+            ("its process died: exit code: 0xc00000fd", stack),
+            ("its process died: exit code: 3; its last words: terminate called after throwing 'std::bad_alloc'", memory),
+            ("its process died: exit code: 0xc0000409; its last words: memory allocation of 8 bytes failed", memory),
+            ("its process died: exit code: 0xc0000017", memory),
+            ("its process died: exit code: 0xc000012d", memory),
+            ("its process died: exit code: 0xc0000005", "failed: its process died: exit code: 0xc0000005"),
+        ] {
+            let words = what_killed(told);
+            assert!(words.starts_with(expected), "{told}: {words}");
+        }
+    }
 }

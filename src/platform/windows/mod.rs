@@ -1,9 +1,13 @@
-//! Systems that aren't Unix: Windows.
+//! Windows.
+
+mod job;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
+use self::job::Job;
 use super::FileKind;
 
 /// What something is. Pipes and devices have names of their own there, which no file can bear, and tell no metadata.
@@ -22,16 +26,9 @@ pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// A link is opened itself, and not what it leads to.
-#[cfg(windows)]
 pub fn without_following(options: &mut OpenOptions) -> &mut OpenOptions {
     const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
-    std::os::windows::fs::OpenOptionsExt::custom_flags(options, FILE_FLAG_OPEN_REPARSE_POINT)
-}
-
-/// As above, where nothing is known of links.
-#[cfg(not(windows))]
-pub fn without_following(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
+    options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT)
 }
 
 /// There is nothing to take back.
@@ -52,10 +49,14 @@ pub fn end_at_once() -> ! {
     std::process::abort()
 }
 
-/// Nothing: a job object would do it there. Gives the limit that is asked for.
+/// From now on this process can have so many bytes of memory and no more; fewer, where it could not have so many before. Gives the limit.
 ///
 /// # Errors
-/// None.
+/// What the system says.
 pub fn limit_memory(bytes: u64) -> io::Result<u64> {
-    Ok(bytes)
+    let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
+    // That job holds it as well.
+    let limit = job::memory_of_this_job()?.map_or(asked, |around| around.min(asked));
+    Job::of_memory(limit)?.take_this_process()?;
+    Ok(limit as u64)
 }

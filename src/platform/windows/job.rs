@@ -1,0 +1,91 @@
+//! Job objects, which hold processes to limits.
+//!
+//! The crates that wrap them in safe functions know none for memory.
+
+#![allow(unsafe_code, reason = "job objects are the system's; this file is the one place that calls it")]
+
+use std::ffi::c_void;
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::ptr;
+
+use windows_sys::Win32::Foundation::FALSE;
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_PROCESS_MEMORY,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, QueryInformationJobObject,
+    SetInformationJobObject,
+};
+use windows_sys::Win32::System::Threading::GetCurrentProcess;
+use windows_sys::core::BOOL;
+
+/// The limits of a job, and the bytes that the system is told they have.
+type Limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION;
+#[expect(clippy::cast_possible_truncation, reason = "a structure of 144 bytes")]
+const LIMITS: u32 = size_of::<Limits>() as u32;
+
+/// A job. It holds its processes to its limits also once this is dropped.
+#[derive(Debug)]
+pub(super) struct Job(OwnedHandle);
+
+impl Job {
+    /// A job whose processes can have so many bytes of memory each.
+    pub(super) fn of_memory(bytes: usize) -> io::Result<Self> {
+        let mut limits = Limits { ProcessMemoryLimit: bytes, ..Limits::default() };
+        limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_PROCESS_MEMORY;
+        Self::with(&limits)
+    }
+
+    fn with(limits: &Limits) -> io::Result<Self> {
+        // SAFETY: both pointers may be null: the job has no name, and the rights that processes have by default.
+        let job = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };
+        if job.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is a handle that was just made, and nobody else closes it.
+        let job = unsafe { OwnedHandle::from_raw_handle(job) };
+        // SAFETY: the pointer is to a structure of the kind and of the size that are named with it, and is read during the call.
+        succeeded(unsafe {
+            SetInformationJobObject(
+                job.as_raw_handle(),
+                JobObjectExtendedLimitInformation,
+                ptr::from_ref(limits).cast::<c_void>(),
+                LIMITS,
+            )
+        })?;
+        Ok(Self(job))
+    }
+
+    /// This process belongs to the job from now on, and what it starts.
+    pub(super) fn take_this_process(&self) -> io::Result<()> {
+        // SAFETY: the job's handle is open; the process's is a constant that needs no closing.
+        succeeded(unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), GetCurrentProcess()) })
+    }
+}
+
+/// The memory that the job gives to which this process belongs, where that limits it.
+pub(super) fn memory_of_this_job() -> io::Result<Option<usize>> {
+    let mut is_in_job = FALSE;
+    // SAFETY: the process's handle is a constant; null asks for any job; the answer is written to a variable of its type.
+    succeeded(unsafe { IsProcessInJob(GetCurrentProcess(), ptr::null_mut(), &mut is_in_job) })?;
+    if is_in_job == FALSE {
+        return Ok(None);
+    }
+    let mut limits = Limits::default();
+    // SAFETY: null is the job of this process; the pointer is to a structure of the kind and of the size that are named with it, all of
+    // whose bits may be anything; how much was written needs no place.
+    succeeded(unsafe {
+        QueryInformationJobObject(
+            ptr::null_mut(),
+            JobObjectExtendedLimitInformation,
+            ptr::from_mut(&mut limits).cast::<c_void>(),
+            LIMITS,
+            ptr::null_mut(),
+        )
+    })?;
+    let is_limited = limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_PROCESS_MEMORY != 0;
+    Ok(is_limited.then_some(limits.ProcessMemoryLimit))
+}
+
+fn succeeded(answer: BOOL) -> io::Result<()> {
+    if answer == FALSE { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
