@@ -15,6 +15,7 @@
 //!   -> record  (one row)
 //!   -> analysis (which rows belong together, and what follows from them)
 //!   -> output  (CSV, JSON lines, table, markdown)
+//!   -> report  (pictures, and a page that shows them)
 //! ```
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`platform`], [`process`], [`regular`], [`staged`], [`stats`], [`validate`]) and the stages before
@@ -41,6 +42,7 @@ pub mod measure;
 pub mod output;
 pub mod plan;
 pub mod record;
+pub mod report;
 pub mod shader;
 pub mod subject;
 pub mod tuning;

@@ -18,8 +18,8 @@ use lanescope::shader::Library;
 const LEAVES: [&str; 11] =
     ["model", "units", "error", "digest", "globs", "platform", "process", "regular", "staged", "stats", "validate"];
 /// The stages, in the order in which data flows: each may import those to its left.
-const STAGES: [&str; 10] =
-    ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output"];
+const STAGES: [&str; 11] =
+    ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output", "report"];
 /// What composes the stages, and may import them all.
 const ROOTS: [&str; 4] = ["cli", "worker", "main", "lib"];
 
