@@ -1,0 +1,128 @@
+//! Figures side by side.
+
+use super::super::chart::{Bar, Bars};
+use super::axis::{Axis, BESIDE, Room, can_hold};
+use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::legend::{self, Swatch};
+use super::palette::{INK, PAPER, SERIES};
+use super::text;
+
+/// Draws it from a height on, and says where it ends.
+pub fn draw(canvas: &mut Canvas<'_>, bars: &Bars, top: f64) -> f64 {
+    let count = bars.groups.iter().map(|group| group.bars.len()).max().unwrap_or(0).max(1) as f64;
+    let (thick, gap) = if count > 1.0 { (12.0, 9.0) } else { (15.0, 7.0) };
+    let pitch = thick * count + gap;
+    let plot = axes(canvas, bars, pitch, top);
+    for (row, group) in bars.groups.iter().enumerate() {
+        let upper = plot.frame.top + row as f64 * pitch + gap / 2.0;
+        let name = text::fit(&group.name, plot.frame.left - 8.0, TEXT);
+        canvas.text(&name, (plot.frame.left - 6.0, upper + thick * count / 2.0), Writing::new(TEXT, Side::End));
+        for (series, bar) in group.bars.iter().enumerate() {
+            if let Some(bar) = bar {
+                draw_bar(canvas, &plot, bar, series, upper + series as f64 * thick, thick);
+            }
+        }
+    }
+    zero(canvas, &plot);
+    legend::draw(canvas, &entries(bars), 10.0, plot.frame.bottom() + BELOW + 4.0)
+}
+
+fn all(bars: &Bars) -> impl Iterator<Item = &Bar> {
+    bars.groups.iter().flat_map(|group| group.bars.iter().flatten())
+}
+
+fn axes(canvas: &mut Canvas<'_>, bars: &Bars, pitch: f64, top: f64) -> Plot {
+    let names = bars.groups.iter().map(|group| text::width(&text::one_line(&group.name), TEXT)).fold(0.0, f64::max);
+    let left = (names + 10.0).clamp(24.0, WIDTH * 0.45);
+    let words = all(bars).map(|bar| text::width(&shown(bar), SMALL)).fold(0.0, f64::max);
+    let width = WIDTH - left - (words + 14.0).max(BESIDE);
+    let values = all(bars).flat_map(|bar| {
+        let (low, high) = bar.interval.unwrap_or((bar.value, bar.value));
+        // An end that is far off would leave the bars no room.
+        let reach = bar.value.abs() * 3.0;
+        [bar.value, low.max(-reach), high.min(reach)]
+    });
+    let x = Axis::from_zero(&bars.scale, values, Room::Across(width, TEXT));
+    let frame = Frame { left, top: top + 4.0, width, height: pitch * bars.groups.len().max(1) as f64 };
+    canvas.plot(frame, x, Axis::bare(), &Around { x: &bars.scale.label, y: "", left: left.min(20.0) })
+}
+
+fn shown(bar: &Bar) -> String {
+    text::fit(&bar.text, 130.0, SMALL)
+}
+
+fn draw_bar(canvas: &mut Canvas<'_>, plot: &Plot, bar: &Bar, series: usize, top: f64, thick: f64) {
+    if !can_hold(bar.value, false) {
+        let at = (plot.x(0.0) + 4.0, top + thick / 2.0);
+        canvas.text(&shown(bar), at, Writing::new(SMALL, Side::Start));
+        let frame = Frame { left: at.0, top, width: text::width(&shown(bar), SMALL).max(8.0), height: thick };
+        canvas.hit_rectangle(frame, bar.is_doubted, &bar.tip);
+        return;
+    }
+    let (zero, end) = (plot.x(0.0), plot.x(bar.value));
+    let frame = Frame { left: zero.min(end), top: top + 1.0, width: (end - zero).abs(), height: thick - 2.0 };
+    let whisker = bar.interval.filter(|(low, high)| !low.is_nan() && !high.is_nan());
+    let whisker = whisker.map(|(low, high)| (plot.x(low), plot.x(high)));
+    let y = top + thick / 2.0;
+    let behind = (whisker.map_or(end, |(_, high)| high.max(end)).max(zero) + 5.0, y);
+    let writing = Writing::new(SMALL, Side::Start);
+    if bar.is_doubted {
+        canvas.begin_doubted();
+        canvas.own_rectangle(frame, PAPER, Some(SERIES[series % SERIES.len()]));
+        whiskers(whisker, y, |path| canvas.own_line(path, INK, 1.0, None));
+        canvas.own_text(&shown(bar), behind, writing);
+        canvas.end_doubted();
+    } else {
+        fill(canvas, frame, series);
+        whiskers(whisker, y, |path| canvas.line(path, INK, 1.0));
+        canvas.text(&shown(bar), behind, writing);
+    }
+    let whole = Frame { left: frame.left, top, width: frame.width.max(behind.0 - frame.left).max(8.0), height: thick };
+    canvas.hit_rectangle(whole, bar.is_doubted, &bar.tip);
+}
+
+/// The filled bar of a series: those after the first bear a pattern, for who sees no colours.
+pub fn fill(canvas: &mut Canvas<'_>, frame: Frame, series: usize) {
+    canvas.rectangle(frame, SERIES[series % SERIES.len()]);
+    let steps = |step: f64| (1..).map(move |i| f64::from(i) * step).take_while(|x| *x < frame.width);
+    let zigzag = |step: f64| {
+        let ends = [frame.bottom(), frame.top];
+        steps(step).zip(ends.into_iter().cycle()).map(|(x, y)| (frame.left + x, y)).collect::<Vec<_>>()
+    };
+    let path = match series % 4 {
+        1 => zigzag(6.0),
+        2 => vec![(frame.left, frame.middle().1), (frame.right(), frame.middle().1)],
+        3 => zigzag(3.0),
+        _ => return,
+    };
+    if path.len() > 1 {
+        canvas.line(&path, PAPER, 1.0);
+    }
+}
+
+/// The lines of an interval on a row.
+pub fn whiskers(ends: Option<(f64, f64)>, y: f64, mut line: impl FnMut(&[(f64, f64)])) {
+    let Some((low, high)) = ends else { return };
+    // Less than a pixel is no interval that one could see.
+    if high - low < 1.0 {
+        return;
+    }
+    line(&[(low, y), (high, y)]);
+    line(&[(low, y - 3.0), (low, y + 3.0)]);
+    line(&[(high, y - 3.0), (high, y + 3.0)]);
+}
+
+/// The line from which bars begin, above them.
+fn zero(canvas: &mut Canvas<'_>, plot: &Plot) {
+    let x = plot.x(0.0);
+    canvas.line(&[(x, plot.frame.top), (x, plot.frame.bottom())], INK, 1.0);
+}
+
+fn entries(bars: &Bars) -> Vec<(Swatch, String)> {
+    let named = bars.series.iter().enumerate().filter(|(_, name)| !name.is_empty());
+    let mut entries: Vec<_> = named.map(|(index, name)| (Swatch::Bar(index), name.clone())).collect();
+    if all(bars).any(|bar| bar.is_doubted) {
+        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
+    }
+    entries
+}

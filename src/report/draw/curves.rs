@@ -1,0 +1,174 @@
+//! A figure over an axis of numbers.
+
+use plotters::style::RGBColor;
+
+use super::super::chart::{Curves, Datum, Line, Mark};
+use super::axis::{Axis, BESIDE, Room, can_hold};
+use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::legend::{self, Swatch};
+use super::look::{Dash, Point, Shape};
+use super::palette::{MARK, SERIES};
+use super::text;
+
+const HEIGHT: f64 = 270.0;
+/// The height of a line of marks' texts.
+const MARK_LINE: f64 = 14.0;
+
+/// Draws it from a height on, and says where it ends.
+pub fn draw(canvas: &mut Canvas<'_>, curves: &Curves, top: f64) -> f64 {
+    let lines: Vec<Line> = curves.lines.iter().map(|line| drawable(line, curves)).collect();
+    let plot = axes(canvas, curves, &lines, top);
+    marks(canvas, &plot, &curves.marks, top);
+    expected(canvas, &plot, curves);
+    for (index, line) in lines.iter().enumerate() {
+        series(canvas, &plot, line, index);
+    }
+    legend::draw(canvas, &entries(curves, &lines), plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
+}
+
+/// What of a line can be drawn.
+fn drawable(line: &Line, curves: &Curves) -> Line {
+    let points = line.points.iter().filter(|datum| can_hold(datum.x, curves.x.is_log) && can_hold(datum.y, curves.y.is_log));
+    Line { name: line.name.clone(), points: points.cloned().collect() }
+}
+
+fn axes(canvas: &mut Canvas<'_>, curves: &Curves, lines: &[Line], top: f64) -> Plot {
+    let data = || lines.iter().flat_map(|line| &line.points);
+    let expected = || curves.expected.iter().flat_map(|expected| &expected.points);
+    let is_log = curves.y.is_log;
+    let ys = data().flat_map(|datum| [Some(datum.y), end(datum, false, is_log), end(datum, true, is_log)]).flatten();
+    let y = Axis::around(&curves.y, ys.chain(expected().map(|point| point.1)), Room::Upright(HEIGHT));
+    let left = y.widest(TEXT) + 34.0;
+    let width = WIDTH - left - BESIDE;
+    let xs = data().map(|datum| datum.x).chain(expected().map(|point| point.0));
+    let xs = xs.chain(curves.marks.iter().map(|mark| mark.at));
+    let x = Axis::around(&curves.x, xs, Room::Across(width, TEXT));
+    // The marks' lines are known once their places are.
+    let mark_lines = places(&curves.marks, |at| left + x.share(at) * width, left + width + BESIDE, curves.x.is_log);
+    let above = mark_lines.iter().map(|(_, _, line)| (line + 1) as f64).fold(0.0, f64::max) * MARK_LINE + 6.0;
+    let frame = Frame { left, top: top + above, width, height: HEIGHT };
+    canvas.plot(frame, x, y, &Around { x: &curves.x.label, y: &curves.y.label, left: left - 4.0 })
+}
+
+/// An end of an interval for the ends of the axis: one that is far off would leave the figures no room.
+fn end(datum: &Datum, is_upper: bool, is_log: bool) -> Option<f64> {
+    let (low, high) = datum.interval?;
+    let end = if is_upper { high } else { low };
+    let reach = |by: f64| if is_log { datum.y * by } else { datum.y + datum.y.abs() * (by - 1.0) };
+    if !can_hold(end, is_log) {
+        return None;
+    }
+    Some(if is_upper { end.min(reach(3.0)) } else { end.max(if is_log { reach(1.0 / 3.0) } else { -reach(3.0).abs() }) })
+}
+
+/// The text of each mark that has a place, where it begins and its line, counted from the plot upwards. A mark's rule ends below its own
+/// text, so that texts are crossed by no rule where enough lines are free.
+fn places(marks: &[Mark], place: impl Fn(f64) -> f64, right: f64, is_log: bool) -> Vec<(usize, f64, usize)> {
+    let mut order: Vec<usize> = (0..marks.len()).filter(|mark| can_hold(marks[*mark].at, is_log)).collect();
+    order.sort_by(|a, b| marks[*b].at.total_cmp(&marks[*a].at));
+    let mut placed: Vec<(usize, f64, f64, usize)> = Vec::new();
+    for mark in order {
+        let rule = place(marks[mark].at);
+        let width = text::width(&mark_text(&marks[mark]), SMALL);
+        let start = (rule + 3.0).min(right - width);
+        let is_free = |line: usize| {
+            placed.iter().all(|(other, from, to, its)| {
+                let overlaps = start < to + 6.0 && *from < start + width + 6.0;
+                let its_rule = place(marks[*other].at);
+                let is_crossed = *its > line && start < its_rule && its_rule < start + width;
+                let crosses = line > *its && *from < rule && rule < *to;
+                !(overlaps && *its == line || is_crossed || crosses)
+            })
+        };
+        let line = (0..8).find(|line| is_free(*line)).unwrap_or(8);
+        placed.push((mark, start, start + width, line));
+    }
+    placed.into_iter().map(|(mark, from, _, line)| (mark, from, line)).collect()
+}
+
+fn mark_text(mark: &Mark) -> String {
+    text::fit(&mark.text, 170.0, SMALL)
+}
+
+fn marks(canvas: &mut Canvas<'_>, plot: &Plot, all: &[Mark], top: f64) {
+    let frame = plot.frame;
+    for (mark, start, line) in places(all, |at| plot.x(at), frame.right() + BESIDE, plot.x.is_log()) {
+        let mark = &all[mark];
+        let x = plot.x(mark.at);
+        let y = frame.top - 6.0 - (line as f64 + 0.5) * MARK_LINE;
+        canvas.dashed(&[(x, frame.bottom()), (x, (y + MARK_LINE / 2.0).max(top))], MARK, Dash::MARK);
+        canvas.text(&mark_text(mark), (start, y.max(top + 5.0)), Writing::new(SMALL, Side::Start).coloured(MARK));
+    }
+}
+
+fn expected(canvas: &mut Canvas<'_>, plot: &Plot, curves: &Curves) {
+    for expected in &curves.expected {
+        let points = expected.points.iter().filter(|(x, y)| can_hold(*x, curves.x.is_log) && can_hold(*y, curves.y.is_log));
+        let path: Vec<Point> = points.map(|(x, y)| plot.at(*x, *y)).collect();
+        if path.len() > 1 {
+            canvas.dashed(&path, MARK, Dash::EXPECTED);
+        }
+    }
+}
+
+fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
+    let colour = SERIES[index % SERIES.len()];
+    band(canvas, plot, line, colour);
+    let path: Vec<Point> = line.points.iter().map(|datum| plot.at(datum.x, datum.y)).collect();
+    if path.len() > 1 {
+        canvas.dashed(&path, colour, Dash::of_series(index));
+    }
+    // Markers that touch each other tell nothing.
+    let mut last = f64::NEG_INFINITY;
+    for (datum, at) in line.points.iter().zip(&path) {
+        let is_shown = datum.is_doubted || (at.0 - last).abs() >= 9.0;
+        if is_shown {
+            last = at.0;
+            mark_datum(canvas, Shape::of_series(index), *at, 3.0, colour, datum.is_doubted);
+        }
+        canvas.hit(*at, if path.len() > 60 { 4.0 } else { 7.0 }, datum.is_doubted, &datum.tip);
+    }
+}
+
+/// The marker of a datum: hollow, and in the layer that can be hidden, where it is flagged.
+pub fn mark_datum(canvas: &mut Canvas<'_>, shape: Shape, at: Point, r: f64, colour: RGBColor, is_doubted: bool) {
+    if is_doubted {
+        canvas.begin_doubted();
+        canvas.hollow(shape, at, r + 0.3, colour);
+        canvas.end_doubted();
+    } else {
+        canvas.marker(shape, at, r, colour);
+    }
+}
+
+/// The band of intervals, in parts where some points have none; a point alone has a whisker.
+fn band(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, colour: RGBColor) {
+    let ends = |datum: &Datum| datum.interval.filter(|(low, high)| !low.is_nan() && !high.is_nan());
+    for part in line.points.chunk_by(|a, b| ends(a).is_some() == ends(b).is_some()) {
+        let edges: Vec<(Point, Point)> = part
+            .iter()
+            .filter_map(|datum| ends(datum).map(|(low, high)| (plot.at(datum.x, low), plot.at(datum.x, high))))
+            .collect();
+        match edges.as_slice() {
+            [] => {}
+            [(low, high)] => canvas.line(&[*low, *high], colour, 1.0),
+            _ => {
+                let outline: Vec<Point> =
+                    edges.iter().map(|edge| edge.1).chain(edges.iter().rev().map(|edge| edge.0)).collect();
+                canvas.polygon(&outline, colour, 0.2);
+            }
+        }
+    }
+}
+
+fn entries(curves: &Curves, lines: &[Line]) -> Vec<(Swatch, String)> {
+    let series = lines.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
+    let swatch = |index| Swatch::Line(SERIES[index % SERIES.len()], Dash::of_series(index), Some(Shape::of_series(index)));
+    let mut entries: Vec<_> = series.map(|(index, line)| (swatch(index), line.name.clone())).collect();
+    let expected = curves.expected.iter().filter(|expected| !expected.name.is_empty());
+    entries.extend(expected.map(|expected| (Swatch::Line(MARK, Dash::EXPECTED, None), expected.name.clone())));
+    if lines.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
+        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
+    }
+    entries
+}

@@ -1,0 +1,137 @@
+//! Ratios with their intervals.
+
+use plotters::style::RGBColor;
+
+use super::super::chart::{Ratio, Ratios, Scale, Ticks, Verdict};
+use super::axis::{Axis, Room, can_hold};
+use super::bars::whiskers;
+use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::legend::{self, Swatch};
+use super::look::Shape;
+use super::palette::{BAD, GOOD, INK, MARGIN, SAME, UNCLEAR};
+use super::text;
+
+const ROW: f64 = 17.0;
+/// The room for the numbers on the right.
+const NUMBERS: f64 = 48.0;
+
+/// Draws it from a height on, and says where it ends.
+pub fn draw(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> f64 {
+    let plot = axes(canvas, ratios, top);
+    for (row, item) in ratios.items.iter().enumerate() {
+        let y = plot.frame.top + (row as f64 + 0.5) * ROW;
+        let name = text::fit(&item.name, plot.frame.left - 10.0, TEXT);
+        canvas.text(&name, (plot.frame.left - 8.0, y), Writing::new(TEXT, Side::End));
+        draw_item(canvas, &plot, item, y);
+    }
+    legend::draw(canvas, &entries(ratios), 10.0, plot.frame.bottom() + BELOW + 4.0)
+}
+
+fn axes(canvas: &mut Canvas<'_>, ratios: &Ratios, top: f64) -> Plot {
+    let names = ratios.items.iter().map(|item| text::width(&text::one_line(&item.name), TEXT)).fold(0.0, f64::max);
+    let left = (names + 14.0).clamp(24.0, WIDTH * 0.45);
+    let width = WIDTH - left - NUMBERS - 8.0;
+    let margin = if ratios.margin.is_finite() { ratios.margin.clamp(0.0, 10.0) } else { 0.0 };
+    // An interval that is far wider than its ratio would leave the others no room.
+    let reach = ratios.items.iter().filter(|item| can_hold(item.value, true)).flat_map(|item| {
+        let (low, high) = item.interval;
+        [item.value, low.max(item.value / 2.0), high.min(item.value * 2.0)]
+    });
+    let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
+    // A hair's breadth of the axis is a difference of 2 % at least: noise isn't blown up to a landscape.
+    let values = reach.chain([low / 1.01, high * 1.01]);
+    let room = Room::Across(width, TEXT);
+    let scale = Scale { label: ratios.label.clone(), is_log: true, ticks: Ticks::Plain };
+    let x = Axis::around(&scale, values, room).with_best(ticks(), room);
+    let x = if x.ticks().len() < 2 { Axis::new(&scale, x.ends().0, x.ends().1, room) } else { x };
+    let frame = Frame { left, top: top + 4.0, width, height: ROW * ratios.items.len().max(1) as f64 };
+    let band = |x: &Axis, at: f64| left + x.share(at) * width;
+    let (from, to) = (band(&x, low), band(&x, high));
+    canvas.rectangle(Frame { left: from, width: to - from, ..frame }, MARGIN);
+    let plot = canvas.plot(frame, x, Axis::bare(), &Around { x: &ratios.label, y: "", left: left.min(20.0) });
+    let one = plot.x(1.0);
+    canvas.line(&[(one, frame.top), (one, frame.bottom())], INK, 1.0);
+    plot
+}
+
+/// Numbers around 1, from near to far.
+fn ticks() -> Vec<Vec<(f64, String)>> {
+    const SETS: [&[f64]; 7] = [
+        &[0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03, 1.04],
+        &[0.9, 0.92, 0.94, 0.96, 0.98, 1.0, 1.02, 1.04, 1.06, 1.08, 1.1],
+        &[0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25],
+        &[0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0],
+        &[0.1, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 2.0, 3.0, 5.0, 10.0],
+        &[0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0],
+        &[0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0],
+    ];
+    let named = |set: &&[f64]| set.iter().map(|at| (*at, text::plain(*at))).collect::<Vec<_>>();
+    let mut sets: Vec<Vec<(f64, String)>> = SETS.iter().map(named).collect();
+    // A set that holds only the middle of the axis would tell nothing of what lies beyond.
+    sets.iter_mut().for_each(|set| set.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    sets
+}
+
+/// The colour and shape of a verdict, and whether it is hollow.
+fn look(verdict: Verdict) -> (RGBColor, Shape, bool) {
+    match verdict {
+        Verdict::Faster => (GOOD, Shape::Up, false),
+        Verdict::Slower => (BAD, Shape::Down, false),
+        Verdict::Same => (SAME, Shape::Circle, false),
+        Verdict::Unclear => (UNCLEAR, Shape::Circle, true),
+    }
+}
+
+fn draw_item(canvas: &mut Canvas<'_>, plot: &Plot, item: &Ratio, y: f64) {
+    if !can_hold(item.value, true) {
+        let at = (plot.x(1.0), y);
+        return canvas.hit(at, 8.0, item.is_doubted, &item.tip);
+    }
+    let (colour, shape, is_hollow) = look(item.verdict);
+    let at = (plot.x(item.value), y);
+    let (low, high) = item.interval;
+    let ends = (!low.is_nan() && !high.is_nan()).then(|| (plot.x(low), plot.x(high)));
+    let number = (WIDTH - 4.0, y);
+    let writing = Writing::new(SMALL, Side::End);
+    let text = number_text(item.value);
+    if item.is_doubted {
+        canvas.begin_doubted();
+        whiskers(ends, y, |path| canvas.own_line(path, colour, 1.3, Some("3 2")));
+        canvas.hollow(shape, at, 4.0, colour);
+        canvas.own_text(&text, number, writing);
+        canvas.end_doubted();
+    } else {
+        whiskers(ends, y, |path| canvas.line(path, colour, 1.3));
+        if is_hollow {
+            canvas.hollow(shape, at, 4.0, colour);
+        } else {
+            canvas.marker(shape, at, 4.0, colour);
+        }
+        canvas.text(&text, number, writing);
+    }
+    canvas.hit(at, 8.0, item.is_doubted, &item.tip);
+}
+
+fn number_text(value: f64) -> String {
+    if (0.001..1000.0).contains(&value) { format!("{value:.3}") } else { text::plain(value) }
+}
+
+fn entries(ratios: &Ratios) -> Vec<(Swatch, String)> {
+    let all =
+        [(Verdict::Faster, "faster"), (Verdict::Slower, "slower"), (Verdict::Same, "the same"), (Verdict::Unclear, "unclear")];
+    let present = all.into_iter().filter(|(verdict, _)| ratios.items.iter().any(|item| item.verdict == *verdict));
+    let mut entries: Vec<_> = present
+        .map(|(verdict, name)| {
+            let (colour, shape, is_hollow) = look(verdict);
+            let swatch = if is_hollow { Swatch::Hollow(colour, shape) } else { Swatch::Marker(colour, shape) };
+            (swatch, name.to_owned())
+        })
+        .collect();
+    if ratios.margin > 0.0 && ratios.margin.is_finite() {
+        entries.push((Swatch::Band(MARGIN), format!("within {} %", text::plain(ratios.margin * 100.0))));
+    }
+    if ratios.items.iter().any(|item| item.is_doubted) {
+        entries.push((Swatch::Broken, "flagged".to_owned()));
+    }
+    entries
+}

@@ -1,0 +1,149 @@
+//! What kernels reach beside what the device allows.
+
+use super::super::chart::{Line, Roof, Roofline, Scale};
+use super::axis::{Axis, BESIDE, Room, can_hold};
+use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::curves::mark_datum;
+use super::legend::{self, Swatch};
+use super::look::{Point, Shape};
+use super::palette::{ROOF, SERIES};
+use super::text;
+
+const HEIGHT: f64 = 320.0;
+
+/// A roof that can be drawn: from where to where on x, and y at both.
+struct Edge<'a> {
+    name: &'a str,
+    from: Point,
+    to: Point,
+}
+
+/// Draws it from a height on, and says where it ends.
+pub fn draw(canvas: &mut Canvas<'_>, roofline: &Roofline, top: f64) -> f64 {
+    let plot = axes(canvas, roofline, top);
+    let edges = edges(roofline, &plot);
+    for edge in &edges {
+        canvas.line(&[plot.at(edge.from.0, edge.from.1), plot.at(edge.to.0, edge.to.1)], ROOF, 1.6);
+    }
+    names(canvas, &plot, &edges);
+    for (index, line) in roofline.kernels.iter().enumerate() {
+        for datum in line.points.iter().filter(|datum| can_hold(datum.x, true) && can_hold(datum.y, true)) {
+            let at = plot.at(datum.x, datum.y);
+            mark_datum(canvas, Shape::of_series(index), at, 3.8, SERIES[index % SERIES.len()], datum.is_doubted);
+            canvas.hit(at, 6.0, datum.is_doubted, &datum.tip);
+        }
+    }
+    legend::draw(canvas, &entries(&roofline.kernels), plot.frame.left, plot.frame.bottom() + BELOW + 4.0)
+}
+
+fn rates(roofline: &Roofline, is_memory: bool) -> impl Iterator<Item = f64> + Clone {
+    let rate = move |roof: &Roof| match roof {
+        Roof::Memory { rate, .. } if is_memory => Some(*rate),
+        Roof::Compute { rate, .. } if !is_memory => Some(*rate),
+        _ => None,
+    };
+    roofline.roofs.iter().filter_map(rate).filter(|rate| can_hold(*rate, true))
+}
+
+fn axes(canvas: &mut Canvas<'_>, roofline: &Roofline, top: f64) -> Plot {
+    let points = || roofline.kernels.iter().flat_map(|line: &Line| &line.points).map(|datum| (datum.x, datum.y));
+    let (memory, compute) = (rates(roofline, true), rates(roofline, false));
+    let ridges: Vec<f64> = compute.clone().flat_map(|flat| memory.clone().map(move |slope| flat / slope)).collect();
+    let wide = |x: f64| [x / 4.0, x * 4.0];
+    let xs: Vec<f64> =
+        points().map(|point| point.0).chain(ridges.into_iter().flat_map(wide)).filter(|x| can_hold(*x, true)).collect();
+    let leftmost = xs.iter().copied().reduce(f64::min).unwrap_or(1.0);
+    // The best memory roof meets the left end within the picture.
+    let lowest = memory.clone().reduce(f64::max).map(|rate| rate * leftmost);
+    let highest = compute.clone().reduce(f64::max).map(|rate| rate * 1.5);
+    let ys = points().map(|point| point.1).chain(compute).chain(lowest).chain(highest);
+    let log = |scale: &Scale| Scale { is_log: true, ..scale.clone() };
+    let y = Axis::around(&log(&roofline.y), ys, Room::Upright(HEIGHT));
+    let left = y.widest(TEXT) + 34.0;
+    let width = WIDTH - left - BESIDE;
+    let x = Axis::around(&log(&roofline.x), xs, Room::Across(width, TEXT));
+    let frame = Frame { left, top: top + 6.0, width, height: HEIGHT };
+    canvas.plot(frame, x, y, &Around { x: &roofline.x.label, y: &roofline.y.label, left: left - 4.0 })
+}
+
+/// The parts of the roofs that bound something and lie within the plot.
+fn edges<'a>(roofline: &'a Roofline, plot: &Plot) -> Vec<Edge<'a>> {
+    let ((x_low, x_high), (y_low, y_high)) = (plot.x.ends(), plot.y.ends());
+    let flat = rates(roofline, false).reduce(f64::max).unwrap_or(f64::INFINITY);
+    let slope = rates(roofline, true).reduce(f64::max).unwrap_or(f64::INFINITY);
+    let edge = |roof: &'a Roof| -> Option<Edge<'a>> {
+        let (name, from, to) = match roof {
+            Roof::Memory { name, rate } => {
+                let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
+                let (from, to) = (x_low.max(y_low / rate), x_high.min(flat.min(y_high) / rate));
+                (name, (from, from * rate), (to, to * rate))
+            }
+            Roof::Compute { name, rate } => {
+                let rate = Some(*rate).filter(|rate| can_hold(*rate, true))?;
+                (name, (x_low.max(rate / slope), rate), (x_high, rate))
+            }
+        };
+        (from.0 < to.0).then_some(Edge { name, from, to })
+    };
+    roofline.roofs.iter().filter_map(edge).collect()
+}
+
+/// A name beside a line: from where to where.
+type Stretch = (Point, Point);
+
+/// The names of roofs along their lines: above them or below, and where other lines and names are far enough.
+fn names(canvas: &mut Canvas<'_>, plot: &Plot, edges: &[Edge<'_>]) {
+    let lines: Vec<Stretch> =
+        edges.iter().map(|edge| (plot.at(edge.from.0, edge.from.1), plot.at(edge.to.0, edge.to.1))).collect();
+    let mut taken: Vec<Stretch> = Vec::new();
+    for (index, (edge, line)) in edges.iter().zip(&lines).enumerate() {
+        let ((from, to), others) = (*line, [&lines[..index], &lines[index + 1..]].concat());
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let name = text::fit(edge.name, (length - 24.0).min(230.0), SMALL);
+        let places = places(*line, text::width(&name, SMALL));
+        let is_free = |place: &&Stretch| taken.iter().all(|other| apart(**place, *other) >= 13.0);
+        let is_clear = |place: &&Stretch| others.iter().all(|other| apart(**place, *other) >= 6.0);
+        let best = places.iter().filter(is_clear).find(is_free).or(places.iter().find(is_free)).or(places.first());
+        let Some(best) = best.copied().filter(|_| !name.is_empty()) else { continue };
+        taken.push(best);
+        let degrees = (to.1 - from.1).atan2(to.0 - from.0).to_degrees();
+        canvas.sloping_text(&name, best.0, Writing::new(SMALL, Side::Start).coloured(ROOF), degrees);
+    }
+}
+
+/// Where a name may stand along a line: from its outer end on, above it before below it.
+fn places((from, to): Stretch, width: f64) -> Vec<Stretch> {
+    let length = (to.0 - from.0).hypot(to.1 - from.1);
+    let unit = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+    let is_flat = unit.1.abs() < 0.01;
+    let starts = (0..30).map(|i| 14.0 + f64::from(i) * 15.0).take_while(|start| start + width + 4.0 <= length);
+    let starts: Vec<f64> = starts.map(|start| if is_flat { length - width - start } else { start }).collect();
+    let on_side = |side: f64| {
+        let at = move |along: f64| (from.0 + unit.0 * along + unit.1 * side, from.1 + unit.1 * along - unit.0 * side);
+        starts.iter().map(move |start| (at(*start), at(start + width)))
+    };
+    on_side(8.0).chain(on_side(-8.0)).collect()
+}
+
+/// How far two stretches are apart, about: by the places along them.
+fn apart(first: Stretch, second: Stretch) -> f64 {
+    let along = |(from, to): Stretch, share: f64| (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
+    let distance = |a: Point, b: Point| (a.0 - b.0).hypot(a.1 - b.1);
+    let of_place = |place: Point| {
+        let length = distance(second.0, second.1);
+        let (dx, dy) = (second.1.0 - second.0.0, second.1.1 - second.0.1);
+        let share = ((place.0 - second.0.0) * dx + (place.1 - second.0.1) * dy) / (length * length);
+        distance(place, along(second, if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }))
+    };
+    (0..=40).map(|i| of_place(along(first, f64::from(i) / 40.0))).fold(f64::INFINITY, f64::min)
+}
+
+fn entries(kernels: &[Line]) -> Vec<(Swatch, String)> {
+    let named = kernels.iter().enumerate().filter(|(_, line)| !line.name.is_empty());
+    let swatch = |index| Swatch::Marker(SERIES[index % SERIES.len()], Shape::of_series(index));
+    let mut entries: Vec<_> = named.map(|(index, line)| (swatch(index), line.name.clone())).collect();
+    if kernels.iter().flat_map(|line| &line.points).any(|datum| datum.is_doubted) {
+        entries.push((Swatch::Flagged, super::FLAGGED.to_owned()));
+    }
+    entries
+}

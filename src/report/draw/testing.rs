@@ -1,0 +1,606 @@
+//! Pictures of every kind, from small, large and hostile data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::super::chart::{
+    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Ratio, Ratios, Roof,
+    Roofline, Scale, Ticks, Verdict,
+};
+use super::{Place, svg};
+
+/// A text of a stranger's file: it ends a script, a stylesheet and a comment, turns the direction of reading, and is long.
+const HOSTILE: &str = "<script>alert(1)</script></style>--> ${x} \"'&\u{202e}\u{1b}[31m\0\u{ffff}";
+
+fn scale(label: &str, is_log: bool, ticks: Ticks) -> Scale {
+    Scale { label: label.to_owned(), is_log, ticks }
+}
+
+fn datum(x: f64, y: f64, spread: f64) -> Datum {
+    Datum {
+        x,
+        y,
+        interval: Some((y * (1.0 - spread), y * (1.0 + spread))),
+        is_doubted: false,
+        tip: format!("tip of {x}\n{y} ns"),
+    }
+}
+
+fn chart(title: &str, body: Body) -> Chart {
+    Chart { title: title.to_owned(), body }
+}
+
+fn curves(names: &[&str], count: i32) -> Curves {
+    let point = |line: usize, i: i32| {
+        let x = 1024.0 * 2_f64.powf(f64::from(i) * 20.0 / f64::from(count));
+        let level = if x < 262_144.0 {
+            30.0
+        } else if x < 5e7 {
+            200.0
+        } else {
+            480.0
+        };
+        datum(x, level * (1.0 + line as f64 * 0.4) * (1.0 + f64::from(i) / f64::from(count)), 0.05)
+    };
+    let line = |(index, name): (usize, &&str)| {
+        let mut points: Vec<Datum> = (0..count).map(|i| point(index, i)).collect();
+        points.iter_mut().skip(index).step_by(4).for_each(|datum| datum.is_doubted = true);
+        Line { name: (*name).to_owned(), points }
+    };
+    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned() };
+    Curves {
+        x: scale("working set", true, Ticks::Bytes),
+        y: scale("time for a load, ns", true, Ticks::Plain),
+        lines: names.iter().enumerate().map(line).collect(),
+        marks: vec![
+            mark(262_144.0, "L1, 256 KiB"),
+            mark(300_000.0, "half of L1"),
+            mark(5e7, "L2, 50 MiB"),
+            mark(1e9, "TLB, 1 GiB"),
+        ],
+        expected: vec![Expected {
+            name: "by inferred banks".to_owned(),
+            points: vec![(2048.0, 20.0), (1e6, 300.0), (1e8, 700.0)],
+        }],
+    }
+}
+
+fn bars(series: &[&str], groups: usize) -> Bars {
+    let bar = |group: usize, series: usize| {
+        let value = 2700.0 / (1.0 + group as f64 * 0.6 + series as f64 * 0.2);
+        Some(Bar {
+            value,
+            interval: Some((value * 0.95, value * 1.04)),
+            text: format!("{value:.0} GB/s"),
+            is_doubted: (group + series) % 4 == 2,
+            tip: format!("{group} {series}"),
+        })
+    };
+    let names =
+        ["atomic", "tree", "tree_unrolled", "subgroup", "subgroup_two_stages", "vec4_subgroup", "persistent", "one_pass"];
+    let group = |group: usize| BarGroup {
+        name: names[group % names.len()].to_owned(),
+        bars: (0..series.len()).map(|index| if group == 3 && index == 1 { None } else { bar(group, index) }).collect(),
+    };
+    Bars {
+        scale: scale("bandwidth, GB/s", false, Ticks::Plain),
+        series: series.iter().map(|name| (*name).to_owned()).collect(),
+        groups: (0..groups).map(group).collect(),
+    }
+}
+
+fn heat_map(columns: usize, rows: usize, better: Better) -> Grid {
+    let cell = |row: usize, column: usize| {
+        let value = 40.0 * (1.0 + (row as f64 - 4.0).powi(2) * 0.2 + (column as f64 - 5.0).powi(2) * 0.1);
+        match (row + column, row * column) {
+            (sum, _) if columns == rows && sum > columns + 5 => GridCell::Empty,
+            (_, 6) => GridCell::Without { text: "skipped".to_owned(), tip: "skipped: too many invocations".to_owned() },
+            (sum, _) => {
+                GridCell::Value { value, text: format!("{value:.1}"), is_doubted: sum % 7 == 3, tip: format!("{row} {column}") }
+            }
+        }
+    };
+    Grid {
+        column_label: "local_size_x".to_owned(),
+        columns: (0..columns).map(|i| format!("{}", 1_u64 << (i % 20))).collect(),
+        row_label: "local_size_y".to_owned(),
+        rows: (0..rows).map(|i| format!("{}", 1_u64 << (i % 20))).collect(),
+        scale: scale("time, µs", true, Ticks::Plain),
+        better,
+        cells: (0..rows).map(|row| (0..columns).map(|column| cell(row, column)).collect()).collect(),
+    }
+}
+
+/// Operations by type.
+fn matrix(rows: usize, columns: &[&str]) -> Grid {
+    let names = ["inclusive_add", "exclusive_min", "clustered_or", "shuffle_xor", "ballot", "broadcast_first"];
+    Grid {
+        column_label: String::new(),
+        columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+        row_label: "operation".to_owned(),
+        rows: (0..rows).map(|i| format!("{}_{}", names[i % names.len()], ["u32", "f32", "f16", "i64"][i / 6 % 4])).collect(),
+        ..heat_map(columns.len(), rows, Better::Higher)
+    }
+}
+
+fn ratios(count: usize) -> Ratios {
+    let verdicts = [Verdict::Same, Verdict::Faster, Verdict::Slower, Verdict::Unclear];
+    let item = |i: usize| {
+        let value = match i % 4 {
+            0 => 1.001,
+            1 => 1.1 + i as f64 * 0.01,
+            2 => 0.92 - i as f64 * 0.004,
+            _ => 1.02,
+        };
+        let spread = if i % 4 == 3 { 0.09 } else { 0.015 };
+        Ratio {
+            name: format!("memory/stream:{} elements=2^{}", ["copy", "triad", "a_very_long_name_of_a_variant"][i % 3], 10 + i),
+            value,
+            interval: (value * (1.0 - spread), value * (1.0 + spread)),
+            verdict: verdicts[i % 4],
+            is_doubted: i % 9 == 4,
+            tip: format!("item {i}"),
+        }
+    };
+    Ratios { label: "times as fast as before".to_owned(), margin: 0.02, items: (0..count).map(item).collect() }
+}
+
+fn roofline() -> Roofline {
+    let point = |x: f64, y: f64| datum(x, y, 0.01);
+    let line = |name: &str, points: Vec<Datum>| Line { name: name.to_owned(), points };
+    let mut doubted = point(0.25, 300.0);
+    doubted.is_doubted = true;
+    Roofline {
+        x: scale("operations for each byte", true, Ticks::Plain),
+        y: scale("GFLOP/s", true, Ticks::Plain),
+        roofs: vec![
+            Roof::Memory { name: "memory, 3.0 TB/s".to_owned(), rate: 3000.0 },
+            Roof::Memory { name: "L2, 5.5 TB/s".to_owned(), rate: 5500.0 },
+            Roof::Memory { name: "L1, 24 TB/s".to_owned(), rate: 24000.0 },
+            Roof::Compute { name: "f32, 60 TFLOP/s".to_owned(), rate: 60000.0 },
+            Roof::Compute { name: "f32 nominal, 67 TFLOP/s".to_owned(), rate: 67000.0 },
+            Roof::Compute { name: "f16 matrices, 700 TFLOP/s".to_owned(), rate: 700_000.0 },
+        ],
+        kernels: vec![
+            line("memory/stream", vec![point(0.08, 230.0), doubted, point(0.17, 500.0)]),
+            line("algo/matmul", vec![point(20.0, 12000.0), point(60.0, 45000.0), point(200.0, 380_000.0)]),
+            line("algo/nbody", vec![point(900.0, 38000.0)]),
+        ],
+    }
+}
+
+fn small() -> Vec<Chart> {
+    vec![
+        chart("Curves", Body::Curves(curves(&["copy", "triad"], 9))),
+        chart("Bars", Body::Bars(bars(&[""], 8))),
+        chart("Groups", Body::Bars(bars(&["device A", "device B", "device C", "device D"], 5))),
+        chart("Heat map", Body::Grid(heat_map(11, 11, Better::Lower))),
+        chart("Matrix", Body::Grid(matrix(55, &["u32", "f32"]))),
+        chart("Ratios", Body::Ratios(ratios(40))),
+        chart("Roofline", Body::Roofline(roofline())),
+    ]
+}
+
+// ---- what every picture has to be ------------------------------------------------------------------------------------------
+
+/// The data of a picture that has a place.
+fn datum_count(chart: &Chart) -> usize {
+    let of_lines = |lines: &[Line], are_log: (bool, bool)| {
+        let can_be = |value: f64, is_log| super::axis::can_hold(value, is_log);
+        lines.iter().flat_map(|line| &line.points).filter(|d| can_be(d.x, are_log.0) && can_be(d.y, are_log.1)).count()
+    };
+    match &chart.body {
+        Body::Curves(curves) => of_lines(&curves.lines, (curves.x.is_log, curves.y.is_log)),
+        Body::Bars(bars) => bars.groups.iter().flat_map(|group| group.bars.iter().flatten()).count(),
+        Body::Grid(grid) => grid.cells.iter().flatten().filter(|cell| **cell != GridCell::Empty).count(),
+        Body::Ratios(ratios) => ratios.items.len(),
+        Body::Roofline(roofline) => of_lines(&roofline.kernels, (true, true)),
+    }
+}
+
+/// What is wrong with a picture.
+fn faults(chart: &Chart, text: &str) -> Vec<String> {
+    let document = match roxmltree::Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut faults = Vec::new();
+    let hits = document.descendants().filter(|node| node.attribute("class").is_some_and(|class| class.starts_with("hit")));
+    let (hits, data) = (hits.count(), datum_count(chart));
+    if hits != data {
+        faults.push(format!("{hits} hits for {data} data"));
+    }
+    let root = document.root_element();
+    let view: Vec<f64> = root.attribute("viewBox").unwrap().split(' ').map(|number| number.parse().unwrap()).collect();
+    for node in document.descendants().filter(roxmltree::Node::is_element) {
+        let is_scaled = node.ancestors().any(|above| above.attribute("transform").is_some_and(|by| by.starts_with("scale")));
+        let unit = if is_scaled { 0.1 } else { 1.0 };
+        let allowed = ["svg", "g", "title", "rect", "circle", "line", "polyline", "polygon", "text"];
+        if !allowed.contains(&node.tag_name().name()) {
+            faults.push(format!("an element {}", node.tag_name().name()));
+        }
+        for (x, y) in places(node) {
+            let (x, y) = (x * unit, y * unit);
+            if !(-1.0..=view[2] + 1.0).contains(&x) || !(-1.0..=view[3] + 1.0).contains(&y) {
+                faults.push(format!("{} at {x}, {y} is outside of {view:?}", node.tag_name().name()));
+            }
+        }
+        faults.extend(cut(node, unit, view[2]));
+    }
+    let is_number = |node: roxmltree::Node<'_, '_>| {
+        node.attributes().all(|attribute| {
+            attribute.name() == "aria-label"
+                || !attribute.value().contains(['N', 'i'])
+                || !["NaN", "inf"].iter().any(|word| attribute.value().contains(word))
+        })
+    };
+    faults.extend(document.descendants().filter(|node| !is_number(*node)).map(|node| format!("{node:?} has no numbers")));
+    faults
+}
+
+/// The places of an element, in its own units.
+fn places(node: roxmltree::Node<'_, '_>) -> Vec<(f64, f64)> {
+    let number = |name: &str| node.attribute(name).and_then(|number| number.parse::<f64>().ok());
+    let pair = |x: &str, y: &str| number(x).zip(number(y));
+    let corner = pair("x", "y").zip(pair("width", "height")).map(|((x, y), (width, height))| (x + width, y + height));
+    let mut places: Vec<(f64, f64)> =
+        [pair("x", "y"), pair("cx", "cy"), pair("x1", "y1"), pair("x2", "y2"), corner].into_iter().flatten().collect();
+    let points = node.attribute("points").unwrap_or_default().split_whitespace();
+    places.extend(points.map(|point| {
+        let (x, y) = point.split_once(',').unwrap();
+        (x.parse::<f64>().unwrap(), y.parse::<f64>().unwrap())
+    }));
+    places
+}
+
+/// A level text that goes beyond the left or right edge.
+fn cut(node: roxmltree::Node<'_, '_>, unit: f64, right: f64) -> Option<String> {
+    if node.tag_name().name() != "text" || node.attribute("transform").is_some() {
+        return None;
+    }
+    let text = node.text().unwrap_or_default().trim();
+    let size: f64 = node.attribute("font-size")?.parse().ok()?;
+    let width = super::text::width(text, size * unit);
+    let x = node.attribute("x")?.parse::<f64>().ok()? * unit;
+    let start = match node.attribute("text-anchor")? {
+        "end" => x - width,
+        "middle" => x - width / 2.0,
+        _ => x,
+    };
+    (start < -1.0 || start + width > right + 1.0).then(|| format!("`{text}` lies at {start} to {}", start + width))
+}
+
+fn check(chart: &Chart) {
+    for place in [Place::Page, Place::File] {
+        let text = svg(chart, place);
+        let faults = faults(chart, &text);
+        assert!(faults.is_empty(), "{}: {:#?}\n{text}", chart.title, &faults[..faults.len().min(5)]);
+    }
+}
+
+#[test]
+fn every_kind_is_a_picture_that_holds_its_data() {
+    small().iter().for_each(check);
+}
+
+#[test]
+fn a_fault_is_found() {
+    let chart = &small()[1];
+    let text = svg(chart, Place::Page);
+    for (from, to, word) in [
+        ("<title>", "<title><b>", "expected 'b' tag"),
+        ("class=\"hit\"", "class=\"\"", "hits for"),
+        ("height=\"15.0\"><title>", "height=\"9999\"><title>", "outside"),
+        ("y1=", "y3=\"NaN\" y1=", "no numbers"),
+        ("fill=\"transparent\"", "fill=\"inf\"", "no numbers"),
+        ("<g ", "<script/><g ", "an element script"),
+        ("\natomic", "\natomic, whose name is longer than the room for names at the left of bars", "lies at"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let found = faults(chart, &text.replacen(from, to, 1));
+        assert!(found.iter().any(|fault| fault.contains(word)), "{from}: {found:?}");
+    }
+}
+
+#[test]
+fn texts_of_strangers_stay_texts() {
+    let mut bars = bars(&[HOSTILE], 1);
+    bars.groups[0].name = format!("tree{HOSTILE}");
+    for bar in bars.groups[0].bars.iter_mut().flatten() {
+        (bar.text, bar.tip) = (format!("1{HOSTILE}"), format!("{HOSTILE}\nsecond line"));
+    }
+    let text = svg(&chart(HOSTILE, Body::Bars(bars)), Place::File);
+    let document = roxmltree::Document::parse(&text).unwrap();
+    let is_shown = |c: &char| !c.is_control() && !matches!(c, '\u{202e}' | '\u{ffff}');
+    let plain: String = HOSTILE.chars().filter(is_shown).collect();
+    let all = |tag: &str| -> Vec<String> {
+        let nodes = document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", tag)));
+        nodes.map(|node| node.text().unwrap_or_default().trim().to_owned()).collect()
+    };
+    assert_eq!(all("title"), [plain.clone(), format!("{plain}\nsecond line")]);
+    assert_eq!(document.root_element().attribute("aria-label"), Some(plain.as_str()));
+    assert!(all("text").contains(&plain), "the title: {:?}", all("text"));
+    // What is too long has lost its middle.
+    assert!(all("text").iter().any(|text| text.starts_with("tree<script>") && text.contains('…')), "{:?}", all("text"));
+    assert!(!text.contains("<script") && !text.contains("</style"), "{text}");
+}
+
+#[test]
+fn a_page_tells_the_title_itself() {
+    let chart = chart("The title", Body::Bars(bars(&[""], 2)));
+    let (page, file) = (svg(&chart, Place::Page), svg(&chart, Place::File));
+    let is_drawn = |text: &str| text.contains("\nThe title\n</text>");
+    assert!(!is_drawn(&page) && is_drawn(&file));
+    assert!(!page.contains("fill=\"white\"") && file.contains("fill=\"white\""));
+    assert!([page, file].iter().all(|text| text.contains("role=\"img\"") && text.contains("aria-label=\"The title\"")));
+}
+
+/// Hidden by its class, a flagged datum leaves nothing behind: there is as much as where it never was.
+#[test]
+fn what_is_flagged_can_be_hidden() {
+    let visible = |text: &str| {
+        let document = roxmltree::Document::parse(text).unwrap();
+        let is_doubted =
+            |node: &roxmltree::Node<'_, '_>| node.attribute("class").is_some_and(|class| class.contains("doubted"));
+        let shapes =
+            document.descendants().filter(|node| ["circle", "polygon", "rect", "text"].contains(&node.tag_name().name()));
+        shapes.filter(|node| !node.ancestors().any(|above| is_doubted(&above))).count()
+    };
+    let plain = |mut bars: Bars| {
+        bars.groups.iter_mut().flat_map(|group| group.bars.iter_mut().flatten()).for_each(|bar| bar.is_doubted = false);
+        bars
+    };
+    let without = |mut bars: Bars| {
+        for bar in bars.groups.iter_mut().flat_map(|group| &mut group.bars) {
+            *bar = bar.take().filter(|bar| !bar.is_doubted);
+        }
+        bars
+    };
+    let count = |bars: Bars| visible(&svg(&chart("", Body::Bars(bars)), Place::Page));
+    let flagged = || bars(&["a"], 8);
+    assert_eq!(count(flagged()), count(without(flagged())));
+    assert!(count(plain(flagged())) > count(flagged()));
+}
+
+// ---- by numbers and texts of any kind ---------------------------------------------------------------------------------------
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        -1e6..1e6_f64,
+        (-9..16_i32).prop_map(|exponent| 10_f64.powi(exponent)),
+        Just(0.0),
+        Just(1.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+    ]
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), Just(HOSTILE.to_owned()), "\\PC{0,30}", any::<String>(), Just("long ".repeat(60))]
+}
+
+fn any_scale() -> impl Strategy<Value = Scale> {
+    let ticks = prop_oneof![Just(Ticks::Plain), Just(Ticks::Binary), Just(Ticks::Bytes)];
+    (words(), any::<bool>(), ticks).prop_map(|(label, is_log, ticks)| Scale { label, is_log, ticks })
+}
+
+fn interval() -> impl Strategy<Value = Option<(f64, f64)>> {
+    prop::option::of((number(), number()))
+}
+
+fn any_line() -> impl Strategy<Value = Line> {
+    let datum = (number(), number(), interval(), any::<bool>(), words()).prop_map(|(x, y, interval, is_doubted, tip)| Datum {
+        x,
+        y,
+        interval,
+        is_doubted,
+        tip,
+    });
+    (words(), prop::collection::vec(datum, 0..6)).prop_map(|(name, points)| Line { name, points })
+}
+
+fn any_curves() -> impl Strategy<Value = Body> {
+    let mark = (number(), words()).prop_map(|(at, text)| Mark { at, text });
+    let expected = (words(), prop::collection::vec((number(), number()), 0..4));
+    let expected = expected.prop_map(|(name, points)| Expected { name, points });
+    let (marks, expected) = (prop::collection::vec(mark, 0..12), prop::collection::vec(expected, 0..3));
+    (any_scale(), any_scale(), prop::collection::vec(any_line(), 0..10), marks, expected)
+        .prop_map(|(x, y, lines, marks, expected)| Body::Curves(Curves { x, y, lines, marks, expected }))
+}
+
+fn any_bars() -> impl Strategy<Value = Body> {
+    let bar = (number(), interval(), words(), any::<bool>(), words())
+        .prop_map(|(value, interval, text, is_doubted, tip)| Bar { value, interval, text, is_doubted, tip });
+    let group = (words(), prop::collection::vec(prop::option::of(bar), 0..5));
+    let group = group.prop_map(|(name, bars)| BarGroup { name, bars });
+    (any_scale(), prop::collection::vec(words(), 0..5), prop::collection::vec(group, 0..6))
+        .prop_map(|(scale, series, groups)| Body::Bars(Bars { scale, series, groups }))
+}
+
+fn any_grid() -> impl Strategy<Value = Body> {
+    let value = (number(), words(), any::<bool>(), words()).prop_map(|(value, text, is_doubted, tip)| GridCell::Value {
+        value,
+        text,
+        is_doubted,
+        tip,
+    });
+    let without = (words(), words()).prop_map(|(text, tip)| GridCell::Without { text, tip });
+    let cell = prop_oneof![Just(GridCell::Empty), without, value];
+    let better = prop_oneof![Just(Better::Higher), Just(Better::Lower), Just(Better::Neither)];
+    let names = || prop::collection::vec(words(), 0..8);
+    let cells = prop::collection::vec(prop::collection::vec(cell, 0..8), 0..8);
+    (words(), names(), words(), names(), any_scale(), better, cells).prop_map(
+        |(column_label, columns, row_label, rows, scale, better, cells)| {
+            Body::Grid(Grid { column_label, columns, row_label, rows, scale, better, cells })
+        },
+    )
+}
+
+fn any_ratios() -> impl Strategy<Value = Body> {
+    let verdict = prop_oneof![Just(Verdict::Faster), Just(Verdict::Slower), Just(Verdict::Same), Just(Verdict::Unclear)];
+    let item = (words(), number(), (number(), number()), verdict, any::<bool>(), words()).prop_map(
+        |(name, value, interval, verdict, is_doubted, tip)| Ratio { name, value, interval, verdict, is_doubted, tip },
+    );
+    (words(), number(), prop::collection::vec(item, 0..8))
+        .prop_map(|(label, margin, items)| Body::Ratios(Ratios { label, margin, items }))
+}
+
+fn any_roofline() -> impl Strategy<Value = Body> {
+    let roof = (any::<bool>(), words(), number())
+        .prop_map(|(is_memory, name, rate)| if is_memory { Roof::Memory { name, rate } } else { Roof::Compute { name, rate } });
+    (any_scale(), any_scale(), prop::collection::vec(roof, 0..6), prop::collection::vec(any_line(), 0..10))
+        .prop_map(|(x, y, roofs, kernels)| Body::Roofline(Roofline { x, y, roofs, kernels }))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn curves_hold_whatever_comes(title in words(), body in any_curves()) {
+        check(&Chart { title, body });
+    }
+
+    #[test]
+    fn bars_hold_whatever_comes(title in words(), body in any_bars()) {
+        check(&Chart { title, body });
+    }
+
+    #[test]
+    fn grids_hold_whatever_comes(title in words(), body in any_grid()) {
+        check(&Chart { title, body });
+    }
+
+    #[test]
+    fn ratios_hold_whatever_comes(title in words(), body in any_ratios()) {
+        check(&Chart { title, body });
+    }
+
+    #[test]
+    fn rooflines_hold_whatever_comes(title in words(), body in any_roofline()) {
+        check(&Chart { title, body });
+    }
+}
+
+// ---- for eyes ---------------------------------------------------------------------------------------------------------------
+
+/// Latency by working set, as an H100 has it.
+fn measured() -> Chart {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/nvidia-h100-memory.csv");
+    let mut rows = csv::Reader::from_path(path).unwrap();
+    let headers = rows.headers().unwrap().clone();
+    let column = |name: &str| headers.iter().position(|header| header == name).unwrap();
+    let number = |row: &csv::StringRecord, name: &str| row[column(name)].parse::<f64>().unwrap();
+    let rows = rows.records().map(Result::unwrap).filter(|row| &row[0] == "cache/latency" && &row[column("status")] == "ok");
+    let points: Vec<Datum> = rows
+        .map(|row| Datum {
+            x: number(&row, "working_set_bytes"),
+            y: number(&row, "value"),
+            interval: Some((number(&row, "value_ci_low"), number(&row, "value_ci_high"))),
+            is_doubted: !row[column("quality_flags")].is_empty(),
+            tip: row[column("axis_values")].to_owned(),
+        })
+        .collect();
+    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned() };
+    chart(
+        "cache/latency, hops 65536, line 64 B, NVIDIA H100 80GB HBM3: time of a load by the working set",
+        Body::Curves(Curves {
+            x: scale("working_set_bytes", true, Ticks::Bytes),
+            y: scale("latency, ns", true, Ticks::Plain),
+            lines: vec![Line { name: String::new(), points }],
+            marks: vec![mark(262_144.0, "level 1, 224 KiB"), mark(3e7, "level 2, 26.6 MiB")],
+            expected: Vec::new(),
+        }),
+    )
+}
+
+/// What holds the limits of each kind, by the name of its file.
+fn extremes() -> Vec<(&'static str, Chart)> {
+    let point = |x, y, interval, is_doubted| Datum { x, y, interval, is_doubted, tip: HOSTILE.to_owned() };
+    let line = |points: Vec<Datum>| Line { name: HOSTILE.repeat(5), points };
+    let of_lines = |is_log: bool, points: Vec<Datum>| {
+        let (x, y) = (scale("x", is_log, Ticks::Plain), scale(HOSTILE, is_log, Ticks::Plain));
+        Body::Curves(Curves { x, y, lines: vec![line(points)], marks: Vec::new(), expected: Vec::new() })
+    };
+    let wide = vec![
+        point(1.0, 1e-9, Some((-1.0, 1e-8)), false),
+        point(1e3, 1.0, Some((0.0, f64::INFINITY)), false),
+        point(1e6, 1e15, None, true),
+        point(f64::NAN, 1.0, None, false),
+    ];
+    let eight = [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "a name that is longer than what a legend has room for, by far",
+    ];
+    let mut negative = bars(&["a", "b"], 3);
+    for bar in negative.groups.iter_mut().flat_map(|group| group.bars.iter_mut().flatten()).step_by(2) {
+        (bar.value, bar.interval) = (-bar.value / 2.0, Some((-bar.value / 1.8, -bar.value / 2.2)));
+    }
+    let mut hostile = bars(&["a", "b"], 2);
+    hostile.groups.iter_mut().for_each(|group| group.name = HOSTILE.repeat(4));
+    vec![
+        ("wide", chart(&HOSTILE.repeat(4), of_lines(true, wide))),
+        ("alone", chart("One point", of_lines(true, vec![point(64.0, 5.0, Some((4.0, 6.0)), false)]))),
+        ("zero", chart("Zeros", of_lines(false, (0..5).map(|x| point(f64::from(x), 0.0, None, false)).collect()))),
+        ("same", chart("The same", of_lines(false, (0..5).map(|x| point(f64::from(x), 7e9, None, x == 2)).collect()))),
+        ("eight", chart("Eight series", Body::Curves(curves(&eight, 12)))),
+        ("negative", chart("Negative", Body::Bars(negative))),
+        ("hostile", chart(HOSTILE, Body::Bars(hostile))),
+        ("large", chart("64 x 64", Body::Grid(heat_map(64, 64, Better::Higher)))),
+        (
+            "turned",
+            chart(
+                "Turned names",
+                Body::Grid(matrix(
+                    12,
+                    &[
+                        "texel_buffer_rgba8",
+                        "ssbo_vec4",
+                        "ubo",
+                        "image2d_linear",
+                        "image2d_optimal",
+                        "push",
+                        "a",
+                        "b",
+                        "c",
+                        "d",
+                        "e",
+                        "f",
+                        "g",
+                        "h",
+                    ],
+                )),
+            ),
+        ),
+        ("few", chart("Few ratios", Body::Ratios(ratios(4)))),
+        ("flat", chart("No memory", Body::Roofline(Roofline { roofs: roofline().roofs.split_off(3), ..roofline() }))),
+        ("bare", chart("No roofs", Body::Roofline(Roofline { roofs: Vec::new(), ..roofline() }))),
+    ]
+}
+
+#[test]
+fn extremes_are_pictures() {
+    check(&measured());
+    extremes().iter().for_each(|(_, chart)| check(chart));
+}
+
+/// Writes every kind of picture to the folder that `LANESCOPE_PICTURES` names, for people to look at.
+#[test]
+fn pictures_for_eyes() {
+    let Some(folder) = std::env::var_os("LANESCOPE_PICTURES").map(PathBuf::from) else { return };
+    let small = small();
+    let named = small.iter().map(|chart| (chart.title.replace(' ', "_").to_lowercase(), chart.clone()));
+    let all = named.chain([("measured".to_owned(), measured())]);
+    for (name, chart) in all.chain(extremes().into_iter().map(|(name, chart)| (name.to_owned(), chart))) {
+        fs::write(folder.join(format!("{name}.svg")), svg(&chart, Place::File)).unwrap();
+    }
+}
