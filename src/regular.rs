@@ -44,12 +44,15 @@ pub const DATA: Kind = Kind { what: "data", largest: 4 << 30, may_stream: false 
 /// What the system says; and for what is no regular file, or larger than it can be, that it is.
 pub fn open(path: &Path, kind: Kind) -> io::Result<File> {
     // Before it is opened: with some devices that has effects.
-    allowed_to_read(path, platform::kind(&std::fs::metadata(path)?), kind)?;
+    allowed_to_read(path, platform::kind_at(path)?, kind)?;
     let file = platform::without_waiting(OpenOptions::new().read(true)).open(path)?;
-    let metadata = file.metadata()?;
-    allowed_to_read(path, platform::kind(&metadata), kind)?;
-    if metadata.is_file() && metadata.len() > kind.largest {
-        return Err(too_large(metadata.len(), kind));
+    let found = platform::kind_of(&file, path)?;
+    allowed_to_read(path, found, kind)?;
+    if found == FileKind::Regular {
+        let bytes = file.metadata()?.len();
+        if bytes > kind.largest {
+            return Err(too_large(bytes, kind));
+        }
     }
     platform::after_opening(&file)?;
     Ok(file)
@@ -165,11 +168,14 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// What the system says, and what can't be written to.
 pub fn output(path: &Path) -> io::Result<(File, bool)> {
     let writing = || platform::without_waiting(OpenOptions::new().write(true)).clone();
-    match writing().read(true).create_new(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        made => return Ok((made?, true)),
+    let kind = || platform::kind_at(path).ok();
+    if kind().is_none() {
+        match writing().read(true).create_new(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, true)),
+        }
     }
-    let found = std::fs::metadata(path).ok().map(|metadata| platform::kind(&metadata));
+    let found = kind();
     match found {
         Some(FileKind::Disk) => return Err(refused("it is a disk: name a file")),
         Some(FileKind::Socket) => return Err(refused("it is a socket: name a file")),
@@ -177,7 +183,7 @@ pub fn output(path: &Path) -> io::Result<(File, bool)> {
     }
     // Created nevertheless where a link leads nowhere yet. What is read is only what was written, and only to save it.
     let mut options = writing();
-    options.create(!matches!(found, Some(FileKind::Pipe))).truncate(false);
+    options.create(matches!(found, None | Some(FileKind::Regular))).truncate(false);
     let opened = options.clone().read(matches!(found, Some(FileKind::Regular))).open(path).or_else(|_| options.open(path));
     let file = opened.map_err(|error| match found {
         Some(FileKind::Pipe) if error.raw_os_error().is_some() => {

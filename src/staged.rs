@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::platform::{self, FileKind};
 use crate::regular;
 
 /// What follows the name of a file that isn't whole yet.
@@ -26,7 +27,7 @@ impl Staged {
     /// `/dev/null`, can't be replaced, and has only its own name.
     pub fn new(path: &Path) -> Self {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let is_replaceable = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
+        let is_replaceable = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
         let name = target.file_name().filter(|_| is_replaceable);
         let temporary = name.map(|name| target.with_file_name([name, ENDING.as_ref()].into_iter().collect::<OsString>()));
         Self { target, temporary }

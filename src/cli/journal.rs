@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::measure::{Earlier, Outcome, Sizes, VisitMade, Visited};
 use crate::model::{Quirk, Shown};
 use crate::output::{Format, Target, is_at};
+use crate::platform::{self, FileKind};
 use crate::regular;
 
 /// What follows the name of the file of rows.
@@ -134,7 +135,7 @@ fn beside(file: &Path) -> Option<PathBuf> {
         return None;
     }
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let is_file = fs::metadata(&target).map_or(true, |metadata| metadata.is_file());
+    let is_file = platform::kind_at(&target).map_or(true, |kind| kind == FileKind::Regular);
     let mut name = target.file_name().filter(|_| is_file)?.to_owned();
     name.push(ENDING);
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -14,7 +14,7 @@ use super::target::Targets;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::model::{DeviceInfo, DeviceKind, Shown};
-use crate::regular;
+use crate::{platform, regular};
 
 /// How often to look whether a device that another run has is free.
 const LOOKING_AGAIN: Duration = Duration::from_millis(100);
@@ -124,21 +124,10 @@ fn path(device: &DeviceInfo) -> PathBuf {
 fn open(path: &Path) -> io::Result<File> {
     let (file, is_new) = regular::shared_lock(path)?;
     if is_new {
-        let_others_read(&file);
+        // Where this can't be had, the others are told that they can't lock the device.
+        platform::let_others_read(&file);
     }
     Ok(file)
-}
-
-/// Other users have to open it, whatever this one's mask for new files says.
-fn let_others_read(file: &File) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Where this can't be had, the others are told that they can't lock the device.
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    #[cfg(not(unix))]
-    let _ = file;
 }
 
 /// Keeps other runs off the devices, where that is asked for. Software devices share the processor, and with it one lock. Nothing where

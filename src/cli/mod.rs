@@ -42,6 +42,7 @@ use clap::Parser;
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::name_text;
 use crate::output::{in_a_line, say};
+use crate::platform;
 use crate::shader::apart;
 use crate::worker::serve;
 use args::colours::Colours;
@@ -50,7 +51,7 @@ use args::{Arguments, Command};
 /// Parses the command line, runs the command, prints what went wrong, and gives the exit code.
 pub fn main() -> u8 {
     do_without_threads_where_there_are_none();
-    outlive_full_files();
+    platform::outlive_full_files();
     let arguments = match parsed(std::env::args_os().collect()) {
         Ok(arguments) => arguments,
         Err(answer) => return answered(&answer),
@@ -89,13 +90,6 @@ fn do_without_threads_where_there_are_none() {
         // What fails here has been set up already.
         let _ = pool().num_threads(1).use_current_thread().build_global();
     }
-}
-
-/// A file that reaches the size that the system allows (`ulimit -f`) is an error of the write, and no signal that ends the process.
-fn outlive_full_files() {
-    #[cfg(unix)]
-    // Where it can't be had, nothing changes.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {

@@ -92,7 +92,8 @@ fn advice(result: vk::Result) -> &'static str {
         }
         vk::Result::TIMEOUT => "the device didn't finish in time: try fewer iterations or a smaller case",
         vk::Result::ERROR_INCOMPATIBLE_DRIVER => {
-            "no driver answers: install one (mesa-vulkan-drivers has lavapipe), or set VK_DRIVER_FILES to a driver's .json file"
+            "no driver answers: install one (on Windows the GPU's; elsewhere mesa-vulkan-drivers has lavapipe as well), or set \
+             VK_DRIVER_FILES to a driver's .json file"
         }
         vk::Result::ERROR_INITIALIZATION_FAILED => {
             "the driver can't start: check the permissions of /dev/dri or /dev/nvidia*, and that the driver's user and kernel \

@@ -16,8 +16,8 @@ use super::error::{Context, Error};
 use super::statistics;
 
 /// What to say where no device is found.
-pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on Debian and Ubuntu mesa-vulkan-drivers, which \
-     brings lavapipe for the processor), or set VK_DRIVER_FILES (VK_ICD_FILENAMES for loaders before 1.3.207) to a driver's .json \
+pub const NO_DEVICE_ADVICE: &str = "no Vulkan device found: install a driver (on Windows the GPU's; on Debian and Ubuntu \
+     mesa-vulkan-drivers, which brings lavapipe for the processor), or set VK_DRIVER_FILES (VK_ICD_FILENAMES for loaders before 1.3.207) to a driver's .json \
      file";
 
 /// The version that is asked of the loader: what is newer is reached through extensions. Drivers may be older (1.1) or newer.

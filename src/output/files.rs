@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::model::Shown;
+use crate::platform::{self, FileKind};
 use crate::regular;
 use crate::staged::is_temporary;
 
 /// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let is_special = std::fs::metadata(one).is_ok_and(|metadata| !metadata.is_file());
+    let is_special = platform::kind_at(one).is_ok_and(|kind| kind != FileKind::Regular);
     !is_special && place(one) == place(other)
 }
 
@@ -93,7 +94,7 @@ impl WholeLines {
 
     /// Goes on at the end of a file.
     pub fn at_end(mut file: File) -> io::Result<Self> {
-        if file.metadata()?.is_file() {
+        if is_regular(&file) {
             file.seek(SeekFrom::End(0))?;
         }
         Ok(Self::new(file))
@@ -218,26 +219,20 @@ impl Write for Shared {
     }
 }
 
+/// Devices of Windows have no metadata.
+fn is_regular(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
 /// Pipes and devices such as `/dev/null` can't be truncated, and needn't be.
 pub fn empty(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
+    if is_regular(file) { file.set_len(0) } else { Ok(()) }
 }
 
 /// Whether a file still bears this name.
 pub fn is_at(path: &Path, file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let place = |metadata: Metadata| (metadata.dev(), metadata.ino());
-        let (named, own) = (std::fs::metadata(path).ok().map(place), file.metadata().ok().map(place));
-        named.is_some() && named == own
-    }
-    #[cfg(not(unix))]
-    {
-        // What is open keeps its name there, unless it was opened to be deleted.
-        let length = |metadata: Metadata| metadata.len();
-        std::fs::metadata(path).ok().map(length) == file.metadata().ok().map(length)
-    }
+    let (named, own) = (std::fs::metadata(path).ok(), file.metadata().ok());
+    named.zip(own).is_some_and(|(named, own)| platform::is_same_file(&named, &own))
 }
 
 /// Whether what bears this name now holds what an open file does.
@@ -270,21 +265,4 @@ pub fn free_name(file: &Path, ending: &str) -> PathBuf {
         PathBuf::from(name)
     };
     (1..=u32::MAX).map(named).find(|path| std::fs::symlink_metadata(path).is_err()).unwrap_or_else(|| named(1))
-}
-
-/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
-/// well, as nobody does who means it.
-pub fn is_stdout_closed() -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
-        let stdout = io::stdout();
-        let is_null = fstat(&stdout)
-            .ok()
-            .zip(stat("/dev/null").ok())
-            .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
-        is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
-    }
-    #[cfg(not(unix))]
-    false
 }

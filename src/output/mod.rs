@@ -10,8 +10,9 @@ use std::sync::PoisonError;
 
 use crate::error::Error;
 use crate::model::{Published, Shown};
+use crate::platform;
 use crate::record::{Header, Record};
-use files::{Shared, WHOLE, WholeLines, empty, is_stdout_closed, open_file};
+use files::{Shared, WHOLE, WholeLines, empty, open_file};
 
 mod answer;
 mod card;
@@ -226,7 +227,7 @@ impl<'t> Reserved<'t> {
         }
         let mut reserved = Self { targets, files: Vec::new(), made: Vec::new(), limits: None };
         for (target, _) in targets {
-            if *target == Target::Stdout && is_stdout_closed() {
+            if *target == Target::Stdout && platform::is_stdout_closed() {
                 let source = io::Error::other("it is closed; name a file with --output");
                 return Err(Error::Output { path: target.name(), source });
             }

@@ -5,6 +5,8 @@ use std::io::{stderr, stdout};
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 
+use crate::platform::columns;
+
 /// What a mail, a file and a side-by-side diff can show.
 const WIDTH: u16 = 100;
 /// Below this, tables are a heap of letters.
@@ -43,17 +45,6 @@ pub fn choose_colours(are_shown: bool) {
 /// The terminal's width, or else one that fits everywhere.
 fn fitting(terminal: Option<u16>) -> u16 {
     terminal.map_or(WIDTH, |columns| columns.max(LEAST))
-}
-
-/// The columns of a terminal; it needn't know its rows.
-#[cfg(unix)]
-fn columns(stream: impl std::os::fd::AsFd) -> Option<u16> {
-    rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
-}
-
-#[cfg(windows)]
-fn columns(stream: impl std::os::windows::io::AsHandle) -> Option<u16> {
-    terminal_size::terminal_size_of(stream).map(|(width, _)| width.0)
 }
 
 /// Whether a stream shows colours: as `--color` says, else on a terminal that can, unless `NO_COLOR` is set. On Windows, this makes its

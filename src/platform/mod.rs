@@ -10,7 +10,16 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub use system::{after_opening, end_at_once, is_own_stream, kind, limit_memory, without_following, without_waiting};
+// Files.
+pub use system::{
+    after_opening, is_own_stream, is_same_file, kind, kind_at, kind_of, let_others_read, without_following, without_waiting,
+};
+// The terminal, or the console.
+pub use system::{columns, is_stdout_closed};
+// Processes.
+pub use system::{
+    crash_quietly, end_at_once, end_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
+};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

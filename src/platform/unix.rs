@@ -2,12 +2,31 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, stat};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat, stat};
 
 use super::FileKind;
+
+/// What a path leads to.
+///
+/// # Errors
+/// What the system says, also where there is nothing.
+pub fn kind_at(path: &Path) -> io::Result<FileKind> {
+    std::fs::metadata(path).map(|metadata| kind(&metadata))
+}
+
+/// What an open file is, which was found by this path.
+///
+/// # Errors
+/// What the system says.
+pub fn kind_of(file: &File, _path: &Path) -> io::Result<FileKind> {
+    file.metadata().map(|metadata| kind(&metadata))
+}
 
 /// What something is.
 pub fn kind(metadata: &Metadata) -> FileKind {
@@ -53,6 +72,63 @@ pub fn is_own_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
         || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
 }
+
+/// Whether two open files are one.
+pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Other users can read this file, whatever this one's mask for new files says, where the system allows that.
+pub fn let_others_read(file: &File) {
+    let _ = file.set_permissions(std::fs::Permissions::from_mode(0o644));
+}
+
+/// A file that reaches the size that the system allows (`ulimit -f`) is an error of the write, and no signal that ends the process.
+pub fn outlive_full_files() {
+    // Where it can't be had, nothing changes.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+}
+
+/// Whether nothing can be written to standard output: then the standard library has put `/dev/null` in its place, open for reading as
+/// well, as nobody does who means it.
+pub fn is_stdout_closed() -> bool {
+    let stdout = io::stdout();
+    let is_null = fstat(&stdout)
+        .ok()
+        .zip(stat("/dev/null").ok())
+        .is_some_and(|(own, null)| own.st_rdev == null.st_rdev && own.st_rdev != 0);
+    is_null && fcntl_getfl(&stdout).is_ok_and(|flags| flags.contains(OFlags::RDWR))
+}
+
+/// How many columns a terminal has; it needn't know its rows.
+pub fn columns(stream: impl AsFd) -> Option<u16> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// This program, also where its file was replaced since it started.
+///
+/// # Errors
+/// What the system says.
+pub fn this_program() -> io::Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && running.exists() { Ok(running) } else { std::env::current_exe() }
+}
+
+/// Ctrl-C is for the process that the user started: it ends the others when it is done.
+pub fn keep_interrupts_from(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// A process of this program ends with the one that started it by itself: its input ends.
+///
+/// # Errors
+/// None.
+pub fn end_with_this(_process: &mut Child) -> io::Result<()> {
+    Ok(())
+}
+
+/// A crash is a signal that nobody is asked about.
+pub fn crash_quietly() {}
 
 /// Ends this process without giving a driver or another library a chance to interfere.
 pub fn end_at_once() -> ! {

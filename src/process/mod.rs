@@ -5,7 +5,6 @@ pub mod messages;
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::PathBuf;
 use std::process::{self, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use self::messages::Line;
 use crate::model::{Failure, Status};
-use crate::platform::end_at_once;
+use crate::platform::{self, end_at_once};
 
 /// A process's last words, in lines, and the longest line that is kept.
 const LAST_WORDS: usize = 20;
@@ -71,8 +70,12 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
     /// # Errors
     /// What the system says.
     pub fn start(command: &mut Command, longest: u64, listener: &Arc<dyn Listener>) -> io::Result<Self> {
-        alone(command);
+        platform::keep_interrupts_from(command);
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        if let Err(error) = platform::end_with_this(&mut process) {
+            let _ = process.kill().and_then(|()| process.wait());
+            return Err(error);
+        }
         let gone = || io::Error::other("a pipe is missing");
         let to = process.stdin.take().ok_or_else(gone)?;
         let from = process.stdout.take().ok_or_else(gone)?;
@@ -246,28 +249,6 @@ fn keeper(words: &Words, listener: &Arc<dyn Listener>) -> impl Fn(String) + Send
         }
         words.push_back(line);
     }
-}
-
-/// This program, also where its file was replaced since it started.
-///
-/// # Errors
-/// What the system says.
-pub fn this_program() -> io::Result<PathBuf> {
-    let running = PathBuf::from("/proc/self/exe");
-    if cfg!(target_os = "linux") && running.exists() { Ok(running) } else { std::env::current_exe() }
-}
-
-/// Ctrl-C is for the process that the user started: it ends the others when it is done.
-#[cfg(unix)]
-fn alone(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
-}
-
-/// As above.
-#[cfg(windows)]
-fn alone(command: &mut Command) {
-    const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
-    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::validator::{STACK, validate};
 use super::{Invalid, Library, Module, Reflection, validate_within};
 use crate::platform;
 use crate::process::messages::write;
-use crate::process::{Child, Listener, Silence, listen, this_program};
+use crate::process::{Child, Listener, Silence, listen};
 use crate::regular::SHADER;
 use crate::units::Bytes;
 
@@ -134,7 +134,7 @@ fn ask(task: &Task, deadline: Duration) -> Result<Done, String> {
 
 fn start() -> io::Result<Child<Done>> {
     let listener: Arc<dyn Listener> = Arc::new(Quiet);
-    Child::start(Command::new(this_program()?).arg(COMMAND), LONGEST, &listener)
+    Child::start(Command::new(platform::this_program()?).arg(COMMAND), LONGEST, &listener)
 }
 
 fn what_was_exceeded(child: &mut Child<Done>, silence: &Silence, deadline: Duration) -> String {
@@ -169,6 +169,7 @@ fn failed(told: &str) -> String {
 /// # Errors
 /// Where nobody reads what it answers, and where the system has no thread left.
 pub fn serve() -> io::Result<()> {
+    platform::crash_quietly();
     let memory = platform::limit_memory(MEMORY)?;
     for task in listen::<Task>(LONGEST)? {
         let done = match task {

@@ -283,7 +283,7 @@ mod tests {
     fn a_clock_that_was_never_set_does_no_harm() {
         let early = T4Session { began: SystemTime::UNIX_EPOCH - Duration::from_secs(1), ..session() };
         assert_eq!(t4(&early, &[])["metadata"]["timestamp"], "1970-01-01T00:00:00.000Z");
-        let late = T4Session { began: SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 40), ..session() };
+        let late = T4Session { began: SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 38), ..session() };
         assert_eq!(t4(&late, &[])["metadata"]["timestamp"], "9999-12-31T23:59:59.000Z");
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::protocol::{LONGEST_REPLY, Reply};
-use crate::process::{Child, Listener, this_program};
+use crate::platform::this_program;
+use crate::process::{Child, Listener};
 
 /// A worker process.
 pub(super) type Worker = Child<Reply>;

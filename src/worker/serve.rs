@@ -12,13 +12,14 @@ use super::host::Host;
 use super::protocol::{self, Line, Reply, Request};
 use super::questions::Kept;
 use crate::measure::{Bench, LocalBench, Loss, Order};
-use crate::platform::end_at_once;
+use crate::platform::{crash_quietly, end_at_once};
 
 /// Serves until the supervisor closes, or is gone. Gives the exit code.
 ///
 /// # Errors
 /// Where nobody reads what it says.
 pub fn serve(platform: &Platform) -> anyhow::Result<u8> {
+    crash_quietly();
     let say = |reply: &Reply| protocol::write(&mut io::stdout().lock(), reply);
     let (requests, halted) = match listen() {
         Ok(listening) => listening,

@@ -523,10 +523,12 @@ fn suspects_are_cases_and_the_commands_that_decide_them() {
     let Ran { code, out, err } = compared(&[&sides[0], &sides[1], "--suspects", &file]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     let commands = out.split_once(&format!("\n{file}: ")).unwrap().1;
+    // A shell may take a path of Windows apart.
+    let quoted = if cfg!(windows) { format!("'{file}'") } else { file.clone() };
     for told in [
         "8 controls",
         " for each side:\n",
-        &format!("lanescope run --cases {file} --preset study -d 'NVIDIA H100 80GB HBM3' -o before-study.csv"),
+        &format!("lanescope run --cases {quoted} --preset study -d 'NVIDIA H100 80GB HBM3' -o before-study.csv"),
         "lanescope compare before=before-study.csv after=after-study.csv",
     ] {
         assert!(commands.contains(told), "no {told} in {commands}");

@@ -1,9 +1,6 @@
 //! Isolation on the mock device: what happens to the process that measures costs the case that it was at, and a device that can't be
 //! used costs the others nothing. `tests/devices/isolation.rs` has drivers with faults.
 
-// Signals, by which processes are seen to crash, are Unix's.
-#![cfg(unix)]
-
 use crate::support::{Ran, lanescope_as_it_is, ran, rows, succeeded};
 
 const SOME: [&str; 9] =
@@ -63,7 +60,9 @@ fn isolation_changes_no_row() {
 
 #[test]
 fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
-    for (fault, status, reason) in [("crash", "crashed", "SIGABRT"), ("hang", "timeout", "its process was killed")] {
+    // How a process ended that called abort().
+    let aborted = if cfg!(windows) { "its process died: exit code: 0xc0000409" } else { "SIGABRT" };
+    for (fault, status, reason) in [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed")] {
         for processes in ["1", "3"] {
             let device = format!("mock:{fault}=workgroup/linear local_size_x=64*");
             let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat());

@@ -59,3 +59,4 @@ mod tune_images;
 mod tune_resume;
 mod turns;
 mod version;
+mod windows;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 pub mod blocks;
+pub mod console;
 pub mod faults;
 pub mod inspected;
 pub mod mutants;
@@ -11,6 +12,7 @@ pub mod passes;
 pub mod processes;
 pub mod shapes;
 pub mod tunings;
+pub mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -1,22 +1,57 @@
 //! Windows.
 
-mod job;
+mod calls;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::windows::io::{AsHandle, AsRawHandle};
+use std::os::windows::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::OnceLock;
 
-use self::job::Job;
+use self::calls::Job;
 use super::FileKind;
 
-/// What something is. Pipes and devices have names of their own there, which no file can bear, and tell no metadata.
+/// What a path leads to.
+///
+/// # Errors
+/// What the system says, also where there is nothing.
+pub fn kind_at(path: &Path) -> io::Result<FileKind> {
+    device(path).map_or_else(|| std::fs::metadata(path).map(|metadata| kind(&metadata)), Ok)
+}
+
+/// What an open file is, which was found by this path.
+///
+/// # Errors
+/// What the system says.
+pub fn kind_of(file: &File, path: &Path) -> io::Result<FileKind> {
+    device(path).map_or_else(|| file.metadata().map(|metadata| kind(&metadata)), Ok)
+}
+
+/// What something is that has metadata.
 pub fn kind(metadata: &Metadata) -> FileKind {
     match () {
         () if metadata.is_file() => FileKind::Regular,
         () if metadata.is_dir() => FileKind::Folder,
         () if metadata.is_symlink() => FileKind::Link,
         () => FileKind::Device,
+    }
+}
+
+/// Devices and pipes, which have no metadata. Names of devices are reserved in every folder; a pipe's begins like no file's.
+fn device(path: &Path) -> Option<FileKind> {
+    const DEVICES: [&str; 5] = ["AUX", "CON", "CONIN$", "CONOUT$", "PRN"];
+    let text = path.to_string_lossy().to_ascii_uppercase().replace('/', "\\");
+    if text.starts_with(r"\\.\PIPE\") {
+        return Some(FileKind::Pipe);
+    }
+    let name = text.rsplit('\\').next()?.trim_end_matches(':');
+    let is_port = || name.strip_suffix(|c: char| matches!(c, '1'..='9')).is_some_and(|port| ["COM", "LPT"].contains(&port));
+    match name {
+        "NUL" => Some(FileKind::Null),
+        _ => (DEVICES.contains(&name) || is_port()).then_some(FileKind::Device),
     }
 }
 
@@ -44,9 +79,72 @@ pub fn is_own_stream(_path: &Path) -> bool {
     false
 }
 
+/// Whether two open files, of which the first was found by a name, are one. What is open keeps its name there, unless it was opened to be
+/// deleted; so the name alone tells, and a file of another length that bears it now is another one.
+pub fn is_same_file(named: &Metadata, own: &Metadata) -> bool {
+    named.len() == own.len()
+}
+
+/// The folder for temporary files is the user's own there.
+pub fn let_others_read(_file: &File) {}
+
+/// There is no limit to a file's size.
+pub fn outlive_full_files() {}
+
+/// Whether this process was given no standard output: the standard library then takes what is written to it as written.
+pub fn is_stdout_closed() -> bool {
+    io::stdout().as_raw_handle().is_null()
+}
+
+/// How many columns a terminal has.
+pub fn columns(stream: impl AsHandle) -> Option<u16> {
+    terminal_size::terminal_size_of(stream).map(|(width, _)| width.0)
+}
+
+/// This program. Its file can't be replaced while it runs.
+///
+/// # Errors
+/// What the system says.
+pub fn this_program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// Ctrl-C, Ctrl-Break and the end of a console are for the process that the user started: it ends the others when it is done. So these have
+/// a console of their own, which nobody sees. A group of their own would keep only Ctrl-C from them.
+pub fn keep_interrupts_from(command: &mut Command) {
+    const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+    command.creation_flags(CREATE_NO_WINDOW);
+}
+
+/// From now on a process that this one has started ends with it, and what it starts itself.
+///
+/// # Errors
+/// What the system says.
+pub fn end_with_this(process: &mut Child) -> io::Result<()> {
+    static JOB: OnceLock<Job> = OnceLock::new();
+    let job = match JOB.get() {
+        Some(job) => job,
+        // Where two threads make one at a time, one of the two is dropped before it has a process.
+        None => {
+            let job = Job::of_this_life()?;
+            JOB.get_or_init(|| job)
+        }
+    };
+    match job.take(process) {
+        // One that is gone can't be taken any more.
+        Err(error) => process.try_wait()?.map(drop).ok_or(error),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A crash of this process is told to the one that started it, and to nobody else: no window waits for somebody to close it.
+pub fn crash_quietly() {
+    calls::crash_quietly();
+}
+
 /// Ends this process without giving a driver or another library a chance to interfere.
 pub fn end_at_once() -> ! {
-    std::process::abort()
+    calls::end(1)
 }
 
 /// From now on this process can have so many bytes of memory and no more; fewer, where it could not have so many before. Gives the limit.
@@ -56,7 +154,21 @@ pub fn end_at_once() -> ! {
 pub fn limit_memory(bytes: u64) -> io::Result<u64> {
     let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
     // That job holds it as well.
-    let limit = job::memory_of_this_job()?.map_or(asked, |around| around.min(asked));
+    let limit = calls::memory_of_this_job()?.map_or(asked, |around| around.min(asked));
     Job::of_memory(limit)?.take_this_process()?;
     Ok(limit as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_known_by_their_names() {
+        let of = |name: &str| device(Path::new(name));
+        assert_eq!(["NUL", "nul", "nul:", r"C:\rows\NUL", "rows/nul", r"\\.\NUL"].map(of), [Some(FileKind::Null); 6]);
+        assert_eq!(["con", "CONOUT$", "com1", r"C:\lpt9:"].map(of), [Some(FileKind::Device); 4]);
+        assert_eq!([r"\\.\pipe\rows", "//./pipe/rows"].map(of), [Some(FileKind::Pipe); 2]);
+        assert_eq!(["com", "com0", "lpt", "null", "nul.csv", "console", "rows.csv", "."].map(of), [None; 8]);
+    }
 }

@@ -1,8 +1,7 @@
-//! Job objects, which hold processes to limits.
-//!
-//! The crates that wrap them in safe functions know none for memory.
+//! What Windows offers and no crate wraps in safe functions as it is needed here: job objects, which hold processes to limits, and how a
+//! process ends.
 
-#![allow(unsafe_code, reason = "job objects are the system's; this file is the one place that calls it")]
+#![allow(unsafe_code, reason = "the system is no Rust; this file is the one place that calls it")]
 
 use std::ffi::c_void;
 use std::io;
@@ -10,12 +9,13 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
 
 use windows_sys::Win32::Foundation::FALSE;
+use windows_sys::Win32::System::Diagnostics::Debug::{SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode};
 use windows_sys::Win32::System::JobObjects::{
-    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_PROCESS_MEMORY,
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, QueryInformationJobObject,
-    SetInformationJobObject,
+    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOB_OBJECT_LIMIT_PROCESS_MEMORY, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
+    QueryInformationJobObject, SetInformationJobObject,
 };
-use windows_sys::Win32::System::Threading::GetCurrentProcess;
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, TerminateProcess};
 use windows_sys::core::BOOL;
 
 /// The limits of a job, and the bytes that the system is told they have.
@@ -23,7 +23,7 @@ type Limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION;
 #[expect(clippy::cast_possible_truncation, reason = "a structure of 144 bytes")]
 const LIMITS: u32 = size_of::<Limits>() as u32;
 
-/// A job. It holds its processes to its limits also once this is dropped.
+/// A job. It holds its processes to its limits of memory also once this is dropped.
 #[derive(Debug)]
 pub(super) struct Job(OwnedHandle);
 
@@ -32,6 +32,13 @@ impl Job {
     pub(super) fn of_memory(bytes: usize) -> io::Result<Self> {
         let mut limits = Limits { ProcessMemoryLimit: bytes, ..Limits::default() };
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_PROCESS_MEMORY;
+        Self::with(&limits)
+    }
+
+    /// A job whose processes end with this one, however it ends: the system closes what it held open.
+    pub(super) fn of_this_life() -> io::Result<Self> {
+        let mut limits = Limits::default();
+        limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
         Self::with(&limits)
     }
 
@@ -53,6 +60,12 @@ impl Job {
             )
         })?;
         Ok(Self(job))
+    }
+
+    /// Another process belongs to the job from now on, and what it starts.
+    pub(super) fn take(&self, process: &impl AsRawHandle) -> io::Result<()> {
+        // SAFETY: both handles are open: their owners are borrowed.
+        succeeded(unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process.as_raw_handle()) })
     }
 
     /// This process belongs to the job from now on, and what it starts.
@@ -84,6 +97,19 @@ pub(super) fn memory_of_this_job() -> io::Result<Option<usize>> {
     })?;
     let is_limited = limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_PROCESS_MEMORY != 0;
     Ok(is_limited.then_some(limits.ProcessMemoryLimit))
+}
+
+/// Ends this process; nothing that was loaded into it is asked.
+pub(super) fn end(code: u32) -> ! {
+    // SAFETY: the handle is a constant, and this process may end itself.
+    unsafe { TerminateProcess(GetCurrentProcess(), code) };
+    std::process::abort()
+}
+
+/// A crash of this process opens no window that waits for somebody to close it.
+pub(super) fn crash_quietly() {
+    // SAFETY: it takes any flags, and changes no memory.
+    unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
 }
 
 fn succeeded(answer: BOOL) -> io::Result<()> {
