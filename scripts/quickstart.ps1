@@ -1,8 +1,9 @@
 # UNTESTED: written from the documentation of the tools it calls, and never yet run on a Windows machine. If a step of it
 # fails, please open an issue with its output; the steps are few enough to be done by hand.
 #
-# From a fresh clone to a first measurement on Windows: installs what is missing with winget, builds, measures, and shows
-# the table. Arguments go to lanescope run:
+# To a first measurement on Windows: with the lanescope.exe of a release, which lies beside this script's folder, at once;
+# from a fresh clone by installing what is missing with winget and building. Then it measures, and shows the table. Arguments
+# go to lanescope run:
 #
 #   powershell -ExecutionPolicy Bypass -File scripts\quickstart.ps1 --device 1
 #
@@ -57,42 +58,50 @@ function Test-CppTools {
     return [bool] (& $vswhere -products '*' -requires Microsoft.VisualStudio.Component.VC.Tools.x86.x64 -property installationPath)
 }
 
-Say 'this script is untested on Windows so far: please report what happens'
-$minimumRust = (Select-String -Path Cargo.toml -Pattern '^rust-version = "(.*)"').Matches[0].Groups[1].Value
-Update-Path
+# Builds lanescope with what is there or gets installed. What a function gives is all that its commands print, so the path of
+# the exe is kept instead.
+function Build-Lanescope {
+    $minimumRust = (Select-String -Path Cargo.toml -Pattern '^rust-version = "(.*)"').Matches[0].Groups[1].Value
+    Update-Path
 
-if (-not (Test-CppTools)) {
-    Install-Missing 'Microsoft.VisualStudio.2022.BuildTools' @(
-        '--override', '--wait --passive --norestart --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended')
-}
-if (-not (Test-CppTools)) { Stop-With 'the C++ build tools are still missing: install "Desktop development with C++"' }
-
-if (-not (Test-Answer 'git')) { Install-Missing 'Git.Git' }
-if (-not (Test-Answer 'cmake')) { Install-Missing 'Kitware.CMake' }
-if (-not (Test-Answer 'ninja')) { Install-Missing 'Ninja-build.Ninja' }
-if (-not ((Test-Answer 'python3') -or (Test-Answer 'python'))) { Install-Missing 'Python.Python.3.12' }
-
-if (-not (Test-Rust)) {
-    if (-not (Test-Answer 'rustup')) { Install-Missing 'Rustlang.Rustup' }
-    if (-not (Test-Rust)) {
-        Say "installing: Rust's stable toolchain, through rustup (your default toolchain stays as it is)"
-        rustup toolchain install stable --profile minimal
-        $env:RUSTUP_TOOLCHAIN = 'stable'
+    if (-not (Test-CppTools)) {
+        Install-Missing 'Microsoft.VisualStudio.2022.BuildTools' @(
+            '--override', '--wait --passive --norestart --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended')
     }
-}
-if (-not (Test-Rust)) { Stop-With "Rust $minimumRust or newer is needed, and does not answer: open a new terminal and try again" }
+    if (-not (Test-CppTools)) { Stop-With 'the C++ build tools are still missing: install "Desktop development with C++"' }
 
+    if (-not (Test-Answer 'git')) { Install-Missing 'Git.Git' }
+    if (-not (Test-Answer 'cmake')) { Install-Missing 'Kitware.CMake' }
+    if (-not (Test-Answer 'ninja')) { Install-Missing 'Ninja-build.Ninja' }
+    if (-not ((Test-Answer 'python3') -or (Test-Answer 'python'))) { Install-Missing 'Python.Python.3.12' }
+
+    if (-not (Test-Rust)) {
+        if (-not (Test-Answer 'rustup')) { Install-Missing 'Rustlang.Rustup' }
+        if (-not (Test-Rust)) {
+            Say "installing: Rust's stable toolchain, through rustup (your default toolchain stays as it is)"
+            rustup toolchain install stable --profile minimal
+            $env:RUSTUP_TOOLCHAIN = 'stable'
+        }
+    }
+    if (-not (Test-Rust)) { Stop-With "Rust $minimumRust or newer is needed, and does not answer: open a new terminal and try again" }
+
+    Say 'building lanescope, and with it the shader compiler from source: 10 to 30 minutes the first time'
+    cargo build --release --locked
+    if ($LASTEXITCODE -ne 0) {
+        Stop-With 'the build failed (above). If it speaks of paths that are too long, set $env:CARGO_TARGET_DIR = "C:\t" and try again'
+    }
+    $target = if ($env:CARGO_TARGET_DIR) { $env:CARGO_TARGET_DIR } else { '.\target' }
+    $script:lanescope = "$target\release\lanescope.exe"
+}
+
+Say 'this script is untested on Windows so far: please report what happens'
 if (-not (Test-Path "$env:SystemRoot\System32\vulkan-1.dll")) {
     Say 'there is no Vulkan loader on this machine: it comes with the graphics driver, so install or update that'
 }
 
-Say 'building lanescope, and with it the shader compiler from source: 10 to 30 minutes the first time'
-cargo build --release --locked
-if ($LASTEXITCODE -ne 0) {
-    Stop-With 'the build failed (above). If it speaks of paths that are too long, set $env:CARGO_TARGET_DIR = "C:\t" and try again'
-}
-$target = if ($env:CARGO_TARGET_DIR) { $env:CARGO_TARGET_DIR } else { '.\target' }
-$lanescope = "$target\release\lanescope.exe"
+# Shipped where a release was unpacked.
+$lanescope = '.\lanescope.exe'
+if (-not (Test-Path $lanescope)) { Build-Lanescope }
 
 # On a terminal the command shows the table beside the file by itself.
 $table = if ([Console]::IsOutputRedirected) { @('-o', '-', '--format', 'table') } else { @() }

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Runs the tests that cargo has built, several at a time, and says how long each part took, slowest first.
 
-    cargo test --no-run --message-format=json-render-diagnostics | scripts/run_tests.py [--doc]
+    cargo test --no-run --message-format=json-render-diagnostics | scripts/run_tests.py [--doc] [--through COMMAND] [--only TEXT]
 
 A part is a test binary, or one file of a test binary that has several (tests/host, tests/devices). Every part is a process of its
 own and runs its tests one after the other; as many parts run at a time as the machine has processors. `--doc` adds the examples in
-the documentation, which cargo builds and runs by itself.
+the documentation, which cargo builds and runs by itself. `--through wine` has a command run the binaries. `--only` leaves out the parts
+whose names hold none of these texts, between commas.
 
 The last line sums libtest's own counts up. Exit code 1: something failed, or was not counted.
 """
 
+import argparse
 import json
 import os
 import re
@@ -67,28 +69,32 @@ class Part:
         return f"{self.seconds:7.1f} s  {self.name}: {counted}" + (f" (exit code {self.status})" if self.status else "")
 
 
-def built(lines) -> list[Part]:
-    """The parts of the test binaries that cargo's messages name."""
+def built(lines, through: list[str]) -> list[Part]:
+    """The parts of the test binaries that cargo's messages name, run through a command."""
     parts = []
     for line in lines:
         message = json.loads(line) if line.startswith("{") else {}
         if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message.get("executable"):
             source = Path(message["target"]["src_path"]).relative_to(Path.cwd())
-            parts += parts_of(message["executable"], source)
+            parts += parts_of([*through, message["executable"]], source)
     return parts
 
 
-def parts_of(binary: str, source: Path) -> list[Part]:
+def parts_of(binary: list[str], source: Path) -> list[Part]:
     one_at_a_time = {"RUST_TEST_THREADS": "1"}
     if source.name != "main.rs" or source.parts[0] != "tests":
-        return [Part(str(source), [binary], one_at_a_time)]
-    listed = subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        return [Part(str(source), binary, one_at_a_time)]
+    listed = subprocess.run([*binary, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
     files: dict[str, list[str]] = {}
     for test in TEST.findall(listed):
         files.setdefault(test.split("::")[0], []).append(test)
     return [
-        Part(str(source.with_name(f"{file}.rs")), [binary, "--exact", *tests], one_at_a_time) for file, tests in files.items()
+        Part(str(source.with_name(f"{file}.rs")), [*binary, "--exact", *tests], one_at_a_time) for file, tests in files.items()
     ]
+
+
+def is_chosen(name: str, only: str) -> bool:
+    return any(text in name for text in only.split(","))
 
 
 def urgency(part: Part) -> int:
@@ -96,9 +102,16 @@ def urgency(part: Part) -> int:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--doc", action="store_true")
+    parser.add_argument("--through", default="")
+    parser.add_argument("--only", default="")
+    chosen = parser.parse_args()
     os.chdir(Path(__file__).resolve().parent.parent)
-    parts = built(sys.stdin)
-    if "--doc" in sys.argv[1:]:
+    parts = [part for part in built(sys.stdin, chosen.through.split()) if is_chosen(part.name, chosen.only)]
+    if not parts:
+        sys.exit(f"no part's name holds any of {chosen.only}")
+    if chosen.doc:
         parts.append(Part("examples in the documentation", ["cargo", "test", "--locked", "--quiet", "--doc"]))
     started = time.monotonic()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -5,12 +5,18 @@
 #
 # Why not leave it to the crate: its own build takes 27 minutes of processor time, once per cargo profile. This one leaves
 # out what is never linked and precompiles headers; it takes about 6 minutes on two cores and is paid once.
+#
+#   scripts/shaderc.sh            this machine's library
+#   scripts/shaderc.sh --windows  that of x86_64-pc-windows-gnu, by MinGW; prints its folder, and links nothing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
 use_rust || die "Rust $MINIMUM_RUST or newer is needed: scripts/setup.sh installs it"
 
-if [ -n "${SHADERC_LIB_DIR:-}" ]; then
+target=${1:-}
+case $target in '' | --windows) ;; *) die "unknown option $target: --windows" ;; esac
+
+if [ -z "$target" ] && [ -n "${SHADERC_LIB_DIR:-}" ]; then
   say "shaderc: using SHADERC_LIB_DIR=$SHADERC_LIB_DIR, as you asked"
   exit 0
 fi
@@ -21,9 +27,16 @@ version=$(sed -n '/^name = "shaderc-sys"$/{n;s/^version = "\(.*\)"$/\1/p;}' Carg
 options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPIRV_SKIP_EXECUTABLES=ON -DSPIRV_WERROR=OFF
   -DSHADERC_SKIP_TESTS=ON -DSHADERC_SKIP_EXAMPLES=ON -DSHADERC_SKIP_COPYRIGHT_CHECK=ON)
+architecture=$(uname -m)
+if [ "$target" = --windows ]; then
+  architecture=x86_64-pc-windows-gnu
+  # The variant whose standard library has threads.
+  options+=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64
+    -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc-posix -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix)
+fi
 # The recipe is part of the key, so that a changed recipe never links a stale library.
 recipe=$({ printf '%s\n' "${options[@]}"; cat scripts/shaderc-pch.cmake; } | sha256sum | cut -c1-8)
-folder="$LANESCOPE_CACHE/shaderc-$version-$(uname -m)-$recipe"
+folder="$LANESCOPE_CACHE/shaderc-$version-$architecture-$recipe"
 
 compile() { # SOURCES WORK
   cmake -S "$1/build" -B "$2/build" "${options[@]}" \
@@ -48,8 +61,8 @@ build() {
 import json, os, sys
 packages = json.load(sys.stdin)["packages"]
 print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] == "shaderc-sys"))')
-  rm -rf "$LANESCOPE_CACHE"/shaderc-build.* # a killed build's; whoever holds the lock is alone
-  work=$(mktemp -d "$LANESCOPE_CACHE/shaderc-build.XXXXXX")
+  rm -rf "$LANESCOPE_CACHE/shaderc-build-$architecture".* # a killed build's; whoever holds the lock is alone
+  work=$(mktemp -d "$LANESCOPE_CACHE/shaderc-build-$architecture.XXXXXX")
   # shellcheck disable=SC2064 # the folder of now is meant
   trap "rm -rf '$work'" EXIT
   compile "$sources" "$work" || { tail -n 40 "$work/log" >&2; die "shaderc did not build (the end of its log is above)"; }
@@ -60,9 +73,13 @@ print(next(os.path.dirname(p["manifest_path"]) for p in packages if p["name"] ==
 }
 
 mkdir -p "$LANESCOPE_CACHE"
-exec 9>"$LANESCOPE_CACHE/shaderc.lock"
+exec 9>"$LANESCOPE_CACHE/shaderc-$architecture.lock"
 flock 9 # two clones that build at once share one library
 [ -f "$folder/libshaderc_combined.a" ] || build
+if [ "$target" = --windows ]; then
+  echo "$folder"
+  exit 0
+fi
 
 if [ "$(readlink .shaderc 2>/dev/null || true)" != "$folder" ]; then
   ln -sfn "$folder" .shaderc
