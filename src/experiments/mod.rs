@@ -8,7 +8,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Point, Preset, Repeatability, Skip, Traffic};
+use crate::model::{Axis, Case, Derived, DeviceInfo, Finished, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
 pub use common::builder::{Built, CaseBuilder, Handle, KernelHandle, Left};
 pub use common::config::Config;
@@ -114,6 +114,11 @@ pub trait Experiment: Sync {
     fn repeatability(&self, point: &Point) -> Repeatability {
         let _ = point;
         Repeatability::Core
+    }
+
+    /// How its rows are best drawn, where that doesn't follow from their axes.
+    fn plot(&self) -> Option<Plot> {
+        None
     }
 
     /// Its axes with the values that are measured by default.

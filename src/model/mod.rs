@@ -16,6 +16,7 @@ mod path;
 mod pci;
 mod peaks;
 mod permutation;
+mod plot;
 mod preset;
 pub(crate) mod real;
 mod repeatability;
@@ -45,6 +46,7 @@ pub use path::{FilePath, Shown, name_text, path_part, path_text, readable, syste
 pub use pci::PciAddress;
 pub use peaks::{Peak, Peaks, Published};
 pub use permutation::Permutation;
+pub use plot::{DerivedFigures, Expectation, Marks, Plot, Plotted};
 pub use preset::Preset;
 pub use repeatability::Repeatability;
 pub use sequence::{Chain, Contents, Sequence, Shuffled};

@@ -7,8 +7,8 @@ use crate::experiments::{
     workgroups,
 };
 use crate::model::{
-    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Moved, Point, Preset, Repeatability, Scalar, Sequence, Skip,
-    Traffic, Work,
+    Axis, AxisKind, Case, Derived, Finished, Headline, Kernel, Marks, Moved, Plot, Point, Preset, Repeatability, Scalar,
+    Sequence, Skip, Traffic, Work,
 };
 use crate::validate::Expected;
 
@@ -148,6 +148,11 @@ impl Experiment for Bandwidth {
         let cost = |(bytes, rate): &(u64, f64)| (*bytes, 1.0 / rate);
         let costs = |curve: &Vec<(u64, f64)>| curve.iter().map(cost).collect::<Vec<_>>();
         sweeps.iter().flat_map(|(point, curve)| levels::derived(&LEVELS, point, &levels::infer(&costs(curve)))).collect()
+    }
+
+    fn plot(&self) -> Option<Plot> {
+        let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
+        Some(Plot { marks: Some(marks), ..Plot::over("working_set_bytes") })
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

@@ -4,7 +4,7 @@ use crate::experiments::common::chase::{self, HOPS_PER_ITERATION, Link, MOST_HOP
 use crate::experiments::common::levels::{self, Names};
 use crate::experiments::common::sweep::sweeps;
 use crate::experiments::{Built, Config, Experiment, Setting};
-use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Point, Preset, Repeatability, Skip, Traffic};
+use crate::model::{Axis, AxisKind, Case, Chain, Derived, Finished, Marks, Plot, Point, Preset, Repeatability, Skip, Traffic};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &Latency;
@@ -56,6 +56,11 @@ impl Experiment for Latency {
             levels::derived(&LEVELS, &point, &levels::infer(curve))
         };
         sweeps.iter().flat_map(derived).collect()
+    }
+
+    fn plot(&self) -> Option<Plot> {
+        let marks = Marks { experiment: LEVELS.experiment, variants: &LEVELS.capacities };
+        Some(Plot { marks: Some(marks), ..Plot::over("working_set_bytes") })
     }
 
     fn axes(&self, setting: &Setting) -> Vec<Axis> {

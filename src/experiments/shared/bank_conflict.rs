@@ -8,11 +8,11 @@ use crate::experiments::{
     Built, CaseBuilder, Config, Experiment, Setting, lanes, local_size_axis, product, scramble, size_to_require, u32_of,
 };
 use crate::model::{
-    Axis, AxisKind, Bound, Case, Derived, DeviceKind, Figure, Finished, Headline, Kernel, Moved, Point, Preset, Scalar,
-    Sequence, Skip, Traffic, Untold, Work,
+    Axis, AxisKind, AxisValue, Bound, Case, Derived, DerivedFigures, DeviceKind, Expectation, Figure, Finished, Headline,
+    Kernel, MOST_NUMBER, Moved, Plot, Plotted, Point, Preset, Scalar, Sequence, Skip, Traffic, Untold, Work,
 };
 use crate::validate::Expected;
-use inference::{Finding, infer};
+use inference::{Candidate, Finding, infer};
 
 /// The experiment.
 pub const EXPERIMENT: &dyn Experiment = &BankConflict;
@@ -38,6 +38,9 @@ const SHIFT_STEP: u32 = 3;
 
 /// More would keep the twin busy for minutes.
 const MOST_ITERATIONS: u64 = 1 << 20;
+
+/// No device has larger subgroups.
+const MOST_LANES: u64 = 128;
 
 struct BankConflict;
 
@@ -141,6 +144,11 @@ impl Experiment for BankConflict {
         sweeps.into_iter().flat_map(|(point, rows)| banks(&point, &finding(&rows))).collect()
     }
 
+    fn plot(&self) -> Option<Plot> {
+        let expected = Expectation { experiment: BANKS, name: "the busiest bank's words", of: expected_slow_down };
+        Some(Plot { of: Plotted::SlowDown, expected: Some(expected), ..Plot::over("stride") })
+    }
+
     fn axes(&self, setting: &Setting) -> Vec<Axis> {
         let quick = setting.preset == Preset::Quick;
         let thorough = setting.preset == Preset::Thorough;
@@ -241,6 +249,20 @@ fn mix(words: &[u32]) -> u32 {
 /// Whether a row is one of those that banks are inferred from: lanes a stride of single words apart, and nothing else between them.
 fn tells_banks(point: &Point) -> bool {
     point.choice("pattern") == "strided" && point.integer("padding") == 0 && point.integer("width") == 1
+}
+
+/// How many times as long a stride takes as neighbours do, where the busiest bank alone decides: what the inference fits, without
+/// what a device hides of it. Rows may be anybody's: what no case of this experiment is has no expectation.
+fn expected_slow_down(point: &Point, lanes: u64, banks: DerivedFigures) -> Option<f64> {
+    let number = |axis: &str| match point.get(axis) {
+        Some(AxisValue::Integer(n)) => Some(*n),
+        _ => None,
+    };
+    let is_strided = point.get("pattern") == Some(&PATTERNS[0].into());
+    let is_alone = number("padding") == Some(0) && number("width") == Some(1);
+    let (stride, lanes) = (number("stride")?, lanes.min(number("local_size_x")?));
+    let candidate = Candidate::of(banks("count")?, banks("width")?)?;
+    (is_strided && is_alone && lanes <= MOST_LANES && stride <= MOST_NUMBER).then(|| candidate.slow_down(lanes, stride))
 }
 
 /// What remains of a point once all of it that the inference has fixed, or runs along, is left out.

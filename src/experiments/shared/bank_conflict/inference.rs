@@ -185,9 +185,8 @@ struct Level {
 
 impl Fit {
     fn new(candidate: Candidate, lanes: u64, points: &[(u64, f64)]) -> Self {
-        let least = candidate.conflict(lanes, 1);
         let mut predicted: Vec<(f64, f64)> =
-            points.iter().map(|(stride, y)| (candidate.conflict(lanes, *stride) / least, *y)).collect();
+            points.iter().map(|(stride, y)| (candidate.slow_down(lanes, *stride), *y)).collect();
         predicted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (mut levels, mut within) = (Vec::new(), 0.0);
         for level in predicted.chunk_by(|a, b| a.0 == b.0) {
@@ -222,6 +221,17 @@ fn fit(levels: &[Level]) -> (f64, f64) {
 }
 
 impl Candidate {
+    /// The candidate of so many banks of so many bytes, if it is one.
+    pub(super) fn of(banks: f64, width: f64) -> Option<Self> {
+        let known = |values: &[u64], value: f64| values.iter().copied().find(|known| count(*known) == value);
+        Some(Self { banks: known(&BANKS, banks)?, width: known(&WIDTHS, width)? })
+    }
+
+    /// How many times as many words the busiest bank gives as at stride 1.
+    pub(super) fn slow_down(self, lanes: u64, stride: u64) -> f64 {
+        self.conflict(lanes, stride) / self.conflict(lanes, 1)
+    }
+
     /// How many words the busiest bank gives for one read of all lanes, as a mean over how the lanes may lie on the banks' words.
     fn conflict(self, lanes: u64, stride: u64) -> f64 {
         let alignments = self.width / READ_BYTES;
