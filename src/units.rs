@@ -192,6 +192,29 @@ pub fn rate(value: f64, half: Option<f64>, unit: &str) -> String {
     }
 }
 
+/// A figure in a unit that suits it, with the digits that its interval allows, of which this is half: `2.713 TB/s`, `391.0 us`, `1.25`.
+pub fn figure(value: f64, half: Option<f64>, unit: &str) -> String {
+    match unit {
+        "ns" => time(value, half),
+        "" => rounded(value, half),
+        "ratio" => ratio(value, half),
+        unit => rate(value, half, unit),
+    }
+}
+
+/// The unit in which figures up to this one are told on an axis, and how many of the small one it is.
+pub fn scaled(unit: &str, largest: f64) -> (f64, &str) {
+    // From ten of a unit on, so that its ticks are mostly whole.
+    const TIMES: [(&str, f64, f64); 4] = [("s", 1e10, 1e9), ("ms", 1e7, 1e6), ("us", 1e4, 1e3), ("ns", 1.0, 1.0)];
+    match unit {
+        "ns" => TIMES.iter().find(|(_, from, _)| largest >= *from).map_or((1e-3, "ps"), |(unit, _, of)| (*of, *unit)),
+        _ => {
+            let of = SCALED.iter().find(|(small, _, _)| *small == unit && largest >= 1e4);
+            of.map_or((1.0, unit), |(_, large, _)| (1e3, *large))
+        }
+    }
+}
+
 /// Converts raw timestamps of one queue to durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TickScale {

@@ -67,13 +67,15 @@ pub enum Purpose {
     Merging,
     /// The same, whatever is missing.
     MergingPart,
-    /// To be looked at.
+    /// To be told in a few lines.
     Card,
+    /// To be shown on a page.
+    Report,
 }
 
 impl Purpose {
     fn needed(self) -> Vec<&'static str> {
-        let more: &[&str] = if self == Self::Card { &NEEDED_FOR_CARD } else { &[] };
+        let more: &[&str] = if matches!(self, Self::Card | Self::Report) { &NEEDED_FOR_CARD } else { &[] };
         NEEDED.iter().chain(more).copied().collect()
     }
 
@@ -81,6 +83,7 @@ impl Purpose {
     fn words(self) -> &'static str {
         match self {
             Self::Merging | Self::MergingPart => "rows can't be merged without; were they left out by --columns?",
+            Self::Report => "there is no page without; were they left out by --columns?",
             Self::Card => "there is no card without; were they left out by --columns?",
         }
     }
@@ -176,14 +179,27 @@ struct Fresh {
     line: u64,
     device: String,
     case: Box<str>,
+    is_derived: bool,
 }
 
-impl Rows {
-    /// Takes the rows of a file.
+/// The rows of one file, as they stand there.
+pub struct FileRows {
+    path: PathBuf,
+    fresh: Vec<Fresh>,
+    /// Devices that are paired with themselves in it.
+    paired_with_itself: BTreeSet<String>,
+    /// That its last row was cut.
+    torn: Option<String>,
+    /// The version of its columns, where that is newer than this program's.
+    newer: Option<String>,
+}
+
+impl FileRows {
+    /// Reads a file.
     ///
     /// # Errors
     /// A usage error where it can't be read, isn't a file of rows, or isn't whole.
-    pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
+    pub fn read(path: &Path, purpose: Purpose) -> Result<Self, Error> {
         let usage = |error: crate::record::ReadError| Error::Usage(error.to_string());
         let mut recovery = Recovery::open(path).map_err(usage)?;
         let missing = recovery.missing(&purpose.needed());
@@ -201,8 +217,10 @@ impl Rows {
                 paired_with_itself.insert(device.clone());
             }
             let case = record.case_id.as_str().into();
-            fresh.push(Fresh { packed: Packed::new(&record), line: recovery.line(), device, case });
+            let is_derived = record.is_derived();
+            fresh.push(Fresh { packed: Packed::new(&record), line: recovery.line(), device, case, is_derived });
         }
+        let mut torn = None;
         if let Some(cut) = recovery.cut() {
             let file = shown(path);
             if purpose == Purpose::Merging {
@@ -213,15 +231,41 @@ impl Rows {
                 };
                 return Err(Error::Usage(format!("{file}: {cut}: {mend}")));
             }
-            self.torn.push(format!("{file}: {cut} and is left out"));
+            torn = Some(format!("{file}: {cut} and is left out"));
         }
-        if let Some((major, minor)) = newest.filter(|newest| *newest > version(SCHEMA_VERSION)) {
-            self.newer.push((path.to_owned(), format!("v{major}.{minor}")));
-        }
-        self.files.push(path.to_owned());
+        let newer = newest.filter(|newest| *newest > version(SCHEMA_VERSION)).map(|(major, minor)| format!("v{major}.{minor}"));
+        Ok(Self { path: path.to_owned(), fresh, paired_with_itself, torn, newer })
+    }
+}
+
+impl Rows {
+    /// Takes the rows of a file.
+    ///
+    /// # Errors
+    /// As [`FileRows::read`].
+    pub fn read(&mut self, path: &Path, purpose: Purpose) -> Result<(), Error> {
+        self.take(FileRows::read(path, purpose)?);
+        Ok(())
+    }
+
+    /// Whether most of a file's cases have a row already: then it is another run of them, and not a part of the same.
+    pub fn has_most_of(&self, file: &FileRows) -> bool {
+        let measured = || file.fresh.iter().filter(|row| !row.is_derived);
+        let is_known = |row: &&Fresh| {
+            let block = self.block_of.get(&(row.device.clone(), 1));
+            block.is_some_and(|block| self.row_of.contains_key(&(*block, row.case.clone())))
+        };
+        2 * measured().filter(is_known).count() > measured().count()
+    }
+
+    /// Takes the rows of a file that was read.
+    pub fn take(&mut self, file: FileRows) {
+        self.torn.extend(file.torn);
+        self.newer.extend(file.newer.map(|version| (file.path.clone(), version)));
+        self.files.push(file.path);
         let mut turns: HashMap<(String, Box<str>), u64> = HashMap::new();
-        for row in fresh {
-            let turn = if paired_with_itself.contains(&row.device) {
+        for row in file.fresh {
+            let turn = if file.paired_with_itself.contains(&row.device) {
                 let turn = turns.entry((row.device.clone(), row.case.clone())).or_default();
                 *turn += 1;
                 *turn
@@ -230,7 +274,6 @@ impl Rows {
             };
             self.add(row, turn);
         }
-        Ok(())
     }
 
     fn add(&mut self, fresh: Fresh, turn: u64) {

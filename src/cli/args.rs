@@ -4,6 +4,7 @@ pub mod colours;
 pub mod compare;
 pub mod limits;
 pub mod measuring;
+pub mod report;
 pub mod run;
 pub mod tune;
 pub mod values;
@@ -22,6 +23,7 @@ use crate::worker::Platform;
 use colours::Colours;
 use compare::Compare;
 use limits::LimitsFile;
+use report::Report;
 use run::Run;
 use tune::Tune;
 use values::{TargetEnv, duration};
@@ -57,6 +59,8 @@ pub enum Command {
     Card(Card),
     /// Say what changed from one file of rows to another, by how much, and whether it is real
     Compare(Compare),
+    /// Show rows on a page with figures, or write the figures as SVG files
+    Report(Report),
     /// Show the columns of a row
     Schema(Schema),
     /// Print a completion script for a shell

@@ -18,9 +18,11 @@ mod lanes;
 mod limits;
 mod lock;
 mod merge;
+mod named;
 mod outputs;
 mod packaging;
 mod prose;
+mod report;
 mod resume;
 mod run;
 mod schema;
@@ -105,6 +107,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
         Command::Merge(merge) => merge::merge(&merge),
         Command::Card(card) => card::card(&card),
         Command::Compare(compare) => compare::compare(&compare),
+        Command::Report(report) => report::report(&report),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Completions { shell } => packaging::completions(shell),
         Command::Man { folder } => packaging::man(folder.as_deref()),

@@ -18,9 +18,9 @@ mod tests;
 
 use super::table::Style;
 use crate::analysis::compare::Comparison;
-use cases::Names;
 use sheet::Sheet;
 
+pub use cases::Names;
 pub use cells::{comparison_csv, comparison_jsonl};
 
 /// What is told of a comparison.

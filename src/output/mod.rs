@@ -39,7 +39,7 @@ pub use crate::staged::Staged;
 pub use answer::answer_text;
 pub use card::CardWriter;
 pub use code::CodeFolder;
-pub use comparison::{Report, comparison_csv, comparison_jsonl, comparison_text};
+pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
 pub use files::{free_name, is_at, is_same_file, stop_writing};
 pub use jsonl::Jsonl;
@@ -52,6 +52,7 @@ pub use samples::Samples;
 pub use table::{Style, Table};
 pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
 pub use tone::{Tone, in_a_line, legible};
+pub use view::row_table;
 
 /// Something that rows are written to.
 pub trait Writer {

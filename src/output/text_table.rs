@@ -130,6 +130,14 @@ impl TextTable {
         self
     }
 
+    /// Its columns with what stands in each, for what isn't text: titles, whether numbers are aligned there, and cells.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, bool, Vec<&str>)> {
+        self.columns.iter().map(|(column, cells)| {
+            let texts = cells.iter().map(|cell| cell.text.as_str()).collect();
+            (column.title.as_str(), column.align == Align::Right, texts)
+        })
+    }
+
     /// Lines that fit a page, for [`legible`](super::legible); below them stands which columns had no room.
     pub fn fitted(&self, page: Page) -> String {
         let demands: Vec<Demand> = self.columns.iter().map(|(column, cells)| demand(column, cells)).collect();

@@ -8,7 +8,7 @@ use super::tone::Tone;
 use crate::analysis::Doubt;
 use crate::model::Status;
 use crate::record::{self, Record};
-use crate::units::{percent, rate, ratio, ratio_between, rounded, time};
+use crate::units::{figure, percent, ratio, ratio_between, time};
 
 /// The rows of one experiment, for people.
 pub(super) struct View {
@@ -16,6 +16,13 @@ pub(super) struct View {
     pub constant: Vec<String>,
     /// What differs from row to row; no column is empty.
     pub table: TextTable,
+}
+
+/// The rows of one experiment as data: what people see of them, for what isn't a terminal. Axes that have one value in all rows are told
+/// apart from it, as `name=value`.
+pub fn row_table(records: &[Record]) -> (Vec<String>, TextTable) {
+    let View { constant, table } = view(records, &[]);
+    (constant, table)
 }
 
 /// What a column shows of a row.
@@ -117,12 +124,7 @@ fn has_headline(record: &Record) -> bool {
 fn headline(record: &Record) -> Option<String> {
     let value = record.value.filter(|_| has_headline(record))?;
     let half = record.value_half();
-    Some(match record.unit.as_str() {
-        "ns" => time(value, half),
-        "" => rounded(value, half),
-        "ratio" => ratio(value, half),
-        unit => rate(value, half, unit),
-    })
+    Some(figure(value, half, &record.unit))
 }
 
 /// What the base's interval adds isn't in the row: it has no more digits than its own allows. A base is 1 for sure.

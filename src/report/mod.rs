@@ -1,9 +1,84 @@
 //! Rows as pictures and as a page.
 //!
 //! ```text
-//! chart     what a picture shows
-//! draw      pictures as SVG
+//! sweep      what tells the rows of an experiment apart
+//! layout     which picture shows that: from the axes, not by hand
+//! figures    what is told of a row
+//! chart      what a picture shows
+//! charts     the pictures of an experiment's rows
+//! roofline   what kernels reach beside what the device allows
+//! tuned      what a search says of a shader
+//! ratios     what changed between sides
+//! sections   all of that, experiment by experiment
+//! draw       pictures as SVG
+//! page       all of it as one HTML file
 //! ```
 
 pub mod chart;
+mod charts;
 pub mod draw;
+mod figures;
+mod layout;
+mod page;
+mod ratios;
+mod roofline;
+mod sections;
+mod sweep;
+mod tuned;
+
+use crate::analysis::compare::Comparison;
+use crate::model::Published;
+use crate::record::Record;
+
+use draw::{Place, svg};
+use sections::{Slugs, sections};
+
+pub use page::page;
+
+/// Rows of one device by one driver, from files that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// What it is called where several stand side by side.
+    pub label: String,
+    /// Its rows: those that were measured in the order of their plan, and those that follow from them.
+    pub rows: Vec<Record>,
+}
+
+/// What is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'c> {
+    /// The rows.
+    pub sources: &'c [Source],
+    /// The files that they are from.
+    pub files: &'c [String],
+    /// What to know of them.
+    pub notes: &'c [String],
+    /// The user's own limits of devices.
+    pub limits: Option<&'c Published>,
+    /// What changed from the first side of them to the others, where that is asked for.
+    pub comparisons: &'c [Comparison],
+}
+
+/// Every figure of the rows: a name of letters, digits and hyphens that no other has, and the figure as SVG.
+pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
+    let sources = contents.sources;
+    let rooflines = roofline::rooflines(sources);
+    let compared = contents.comparisons.iter().filter_map(|comparison| ratios::ratios(comparison, sources.len()));
+    let mut pictures: Vec<charts::Picture> = compared.chain(rooflines).collect();
+    for section in sections(sources, usize::MAX) {
+        pictures.extend(section.shown().cloned());
+    }
+    let mut slugs = Slugs::default();
+    let figure = |mut picture: charts::Picture| {
+        let name = slugs.of(&picture.chart.title);
+        // A page says whose rows it shows; a file on its own has to.
+        let label = |place: &usize| sources.get(*place).map(|source| source.label.as_str());
+        if let (1, Some(label)) = (picture.sources.len(), picture.sources.first().and_then(label)) {
+            if !picture.chart.title.contains(label) {
+                picture.chart.title = format!("{}, {label}", picture.chart.title);
+            }
+        }
+        (name, svg(&picture.chart, Place::File))
+    };
+    pictures.into_iter().map(figure).collect()
+}

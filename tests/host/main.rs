@@ -40,6 +40,7 @@ mod readme;
 mod recorded;
 mod reflection;
 mod relations;
+mod report;
 mod resume;
 mod search;
 mod second_opinion;

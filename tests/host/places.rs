@@ -252,7 +252,7 @@ fn progress(kind: Kind) -> Outcome {
     }
 }
 
-const PLACES: [Place; 24] = [
+const PLACES: [Place; 27] = [
     Place { arguments: "inspect FILE", file: "file.comp", text: || SHADER.to_owned(), rule: read },
     Place {
         arguments: "inspect OTHER.comp --preamble FILE",
@@ -269,6 +269,7 @@ const PLACES: [Place; 24] = [
     },
     Place { arguments: "merge FILE -o out.csv", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "card FILE", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "report -q FILE -o out.html", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "compare FILE OTHER.csv", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "compare OTHER.csv FILE", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "RUN -q --cases FILE", file: "file.txt", text: || CASE.clone(), rule: read },
@@ -287,6 +288,8 @@ const PLACES: [Place; 24] = [
     Place { arguments: "merge OTHER.csv -o FILE", file: "file.csv", text: String::new, rule: replaced },
     Place { arguments: "merge OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
     Place { arguments: "card OTHER.csv -o out.txt", file: "out.txt.part", text: String::new, rule: own },
+    Place { arguments: "report OTHER.csv -o out.html", file: "out.html.part", text: String::new, rule: own },
+    Place { arguments: "report OTHER.csv -o FILE", file: "file.html", text: String::new, rule: replaced },
     Place { arguments: "compare OTHER.csv OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
     Place {
         arguments: "TUNE -q --manifest FILE",

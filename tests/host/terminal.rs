@@ -110,6 +110,7 @@ fn what_is_typed_is_no_command() {
         &["describe", &hostile],
         &["schema", &hostile],
         &["card", &hostile],
+        &["report", &hostile, "-o", "-"],
         &["compare", &hostile, &hostile],
         &["merge", &hostile],
         &["inspect", &hostile],

@@ -1,9 +1,9 @@
 //! What the arguments stand for: files of named sides, or the rows of files by a column.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::super::args::compare::Compare;
+use super::super::named::{named_files, once_from_standard_input};
 use crate::analysis::compare::Question;
 use crate::error::Error;
 
@@ -12,22 +12,10 @@ use crate::error::Error;
 /// # Errors
 /// A name without a file, and standard input for several.
 pub fn question(arguments: &Compare) -> Result<Question, Error> {
-    let question = match &arguments.by {
-        Some(column) => Question::By {
-            column: column.clone(),
-            base: arguments.base.clone(),
-            files: arguments.sides.iter().map(PathBuf::from).collect(),
-        },
-        None => {
-            let sides: Vec<Vec<(Option<String>, PathBuf)>> =
-                arguments.sides.iter().map(|argument| side(argument)).collect::<Result<_, _>>()?;
-            Question::Files(sides.concat())
-        }
-    };
-    if files(&question).iter().filter(|file| **file == Path::new("-")).count() > 1 {
-        return Err(Error::Usage("`-` is standard input, which can be read once: name files for the others".to_owned()));
-    }
-    Ok(question)
+    let Some(column) = &arguments.by else { return Ok(Question::Files(named_files(&arguments.sides)?)) };
+    let files: Vec<PathBuf> = arguments.sides.iter().map(PathBuf::from).collect();
+    once_from_standard_input(files.iter().map(PathBuf::as_path))?;
+    Ok(Question::By { column: column.clone(), base: arguments.base.clone(), files })
 }
 
 /// The files that are read.
@@ -35,57 +23,5 @@ pub fn files(question: &Question) -> Vec<&Path> {
     match question {
         Question::Files(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
         Question::By { files, .. } => files.iter().map(PathBuf::as_path).collect(),
-    }
-}
-
-/// `NAME=FILE,FILE` or `FILE`. A file that bears all of it as its name is meant before anything else.
-fn side(argument: &OsStr) -> Result<Vec<(Option<String>, PathBuf)>, Error> {
-    let alone = || Ok(vec![(None, PathBuf::from(argument))]);
-    if Path::new(argument).exists() {
-        return alone();
-    }
-    let Some((name, rest)) = argument.to_str().and_then(|text| text.split_once('=')) else { return alone() };
-    if name.is_empty() || name.contains(['/', '\\']) {
-        return alone();
-    }
-    let files: Vec<&str> = if Path::new(rest).exists() { vec![rest] } else { rest.split(',').collect() };
-    if files.contains(&"") {
-        return Err(Error::Usage(format!(
-            "`{name}={rest}`: a file is missing: {name}=FILE, or {name}=FILE,FILE for several runs"
-        )));
-    }
-    Ok(files.into_iter().map(|file| (Some(name.to_owned()), PathBuf::from(file))).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_side_may_have_a_name_and_several_files() {
-        let of = |text: &str| {
-            side(OsStr::new(text)).map(|files| {
-                files.into_iter().map(|(name, file)| (name.unwrap_or_default(), file.display().to_string())).collect::<Vec<_>>()
-            })
-        };
-        let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>();
-        assert_eq!(of("a.csv").unwrap(), pairs(&[("", "a.csv")]));
-        assert_eq!(of("old=a.csv").unwrap(), pairs(&[("old", "a.csv")]));
-        assert_eq!(of("old=a.csv,b.csv").unwrap(), pairs(&[("old", "a.csv"), ("old", "b.csv")]));
-        assert_eq!(of("old=a=1.csv").unwrap(), pairs(&[("old", "a=1.csv")]));
-        assert_eq!(of("n=4/a.csv").unwrap(), pairs(&[("n", "4/a.csv")]));
-        assert_eq!(of("runs/n=4.csv").unwrap(), pairs(&[("", "runs/n=4.csv")]));
-        assert_eq!(of("=a.csv").unwrap(), pairs(&[("", "=a.csv")]));
-        assert!(of("old=").is_err() && of("old=a.csv,").is_err());
-    }
-
-    #[test]
-    fn a_file_of_that_name_is_meant_first() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("old=a,b.csv");
-        std::fs::write(&file, "").unwrap();
-        assert_eq!(side(file.as_os_str()).unwrap(), [(None, file.clone())]);
-        let named = format!("new={}", file.display());
-        assert_eq!(side(OsStr::new(&named)).unwrap(), [(Some("new".to_owned()), file)]);
     }
 }

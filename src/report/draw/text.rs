@@ -118,8 +118,15 @@ pub fn bytes(value: f64) -> String {
     by_1024(value, &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"])
 }
 
-/// By powers of two: `64 Ki`.
+/// From so much on, a power of two is hard to read digit by digit.
+const LONG: f64 = 65_536.0;
+
+/// By powers of two: `1024`, `64 Ki`.
 pub fn binary(value: f64) -> String {
+    if value.abs() < LONG { plain(value) } else { in_binary_units(value) }
+}
+
+fn in_binary_units(value: f64) -> String {
     by_1024(value, &["", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"])
 }
 

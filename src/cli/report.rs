@@ -1,0 +1,100 @@
+//! `lanescope report`: rows as a page, and as figures.
+//!
+//! ```text
+//! sources    whose rows are shown side by side
+//! ```
+
+mod sources;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::args::report::Report;
+use super::limits;
+use super::named::named_files;
+use crate::analysis::compare::{Comparison, Question, Terms, compare as compared, read};
+use crate::error::{EXIT_OK, Error};
+use crate::model::Shown;
+use crate::output::{self, Mode, Progress, Staged, hand_over};
+use crate::regular;
+use crate::report::{Contents, drawn, page};
+
+/// Reads the rows, and writes the page and the figures.
+pub fn report(arguments: &Report) -> anyhow::Result<u8> {
+    let files = named_files(&arguments.files)?;
+    check(arguments, &files)?;
+    let limits = limits::read(&arguments.limits)?;
+    let (sources, mut notes) = sources::sources(&files)?;
+    let comparisons = if arguments.compare { comparisons(arguments, &files, &mut notes)? } else { Vec::new() };
+    let progress = Progress::new(if arguments.quiet { Mode::Quiet } else { Mode::Normal });
+    notes.iter().for_each(|note| progress.note(&format!("note: {note}")));
+    let names: Vec<String> = files.iter().map(|(_, file)| file.shown()).collect();
+    let contents =
+        Contents { sources: &sources, files: &names, notes: &notes, limits: limits.as_ref(), comparisons: &comparisons };
+    if let Some(folder) = &arguments.figures {
+        let count = figures(folder, &contents)?;
+        progress.note(&format!("{count} figures in {}", folder.shown()));
+    }
+    if let Some(file) = &arguments.output {
+        let text = page(&contents)?;
+        if file == Path::new("-") {
+            hand_over(&text)?;
+        } else {
+            whole(file, &text)?;
+        }
+    }
+    Ok(EXIT_OK)
+}
+
+/// Refuses to write over what is read, and to compare one side with nothing.
+fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), Error> {
+    if files.iter().any(|(_, file)| file == Path::new("-")) {
+        return Err(Error::Usage("`-` names no file of rows here: /dev/stdin is standard input".to_owned()));
+    }
+    let written = arguments.output.as_deref().filter(|file| *file != Path::new("-"));
+    let read = files.iter().map(|(_, file)| file.as_path()).chain(arguments.limits.limits.as_deref());
+    if let Some(taken) =
+        written.and_then(|file| read.into_iter().find(|read| *read == file || output::is_same_file(read, file)))
+    {
+        return Err(Error::Usage(format!("{} is read: name another file for the page", taken.shown())));
+    }
+    let sides = sources::sides(files);
+    if arguments.compare && sides.len() < 2 {
+        let advice = "name two files, or two sides: --compare before=a.csv after=b.csv";
+        return Err(Error::Usage(format!("there is one side, which has nothing to be compared with: {advice}")));
+    }
+    Ok(())
+}
+
+/// What changed from the first side to the others.
+fn comparisons(
+    arguments: &Report,
+    files: &[(Option<String>, PathBuf)],
+    notes: &mut Vec<String>,
+) -> Result<Vec<Comparison>, Error> {
+    let sides = read(&Question::Files(files.to_vec()))?;
+    notes.extend(sides.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
+    compared(&sides, &Terms { margin: arguments.margin, is_forced: false })
+}
+
+/// Writes every figure into a folder, and says how many there are. Other files of it are left.
+fn figures(folder: &Path, contents: &Contents) -> Result<usize, Error> {
+    let unwritable = |path: &Path| {
+        let path = path.shown();
+        move |source: io::Error| Error::Output { path, source }
+    };
+    fs::create_dir_all(folder).map_err(unwritable(folder))?;
+    let figures = drawn(contents);
+    for (name, svg) in &figures {
+        let path = folder.join(format!("{name}.svg"));
+        regular::overwrite(&path, svg.as_bytes()).map_err(unwritable(&path))?;
+    }
+    Ok(figures.len())
+}
+
+/// Writes a file, which has its name once it is whole.
+fn whole(path: &Path, text: &str) -> Result<(), Error> {
+    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.shown()));
+    Staged::new(path).write(text.as_bytes()).map_err(unwritable)
+}

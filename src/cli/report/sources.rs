@@ -1,0 +1,164 @@
+//! Whose rows stand side by side: those of each device, by each driver, on each side.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::analysis::{FileRows, Purpose, Rows, gaps, related};
+use crate::error::Error;
+use crate::model::Shown;
+use crate::record::Record;
+use crate::report::Source;
+
+/// A file, and the name of its side if it has one.
+type Named = (Option<String>, PathBuf);
+
+/// The sides as their arguments name them: files of one name are of one side, those without a name are each their own.
+pub fn sides(files: &[Named]) -> Vec<Vec<&Path>> {
+    let mut sides: Vec<(Option<&str>, Vec<&Path>)> = Vec::new();
+    for (name, file) in files {
+        match sides.iter_mut().find(|(own, _)| name.is_some() && *own == name.as_deref()) {
+            Some((_, of_side)) => of_side.push(file),
+            None => sides.push((name.as_deref(), vec![file])),
+        }
+    }
+    sides.into_iter().map(|(_, files)| files).collect()
+}
+
+/// Rows that belong together, and what they are called.
+struct Joined {
+    name: Option<String>,
+    files: Vec<PathBuf>,
+    rows: Rows,
+}
+
+/// The rows of files, a source for each device with its driver, and what to know of the files. Files without a name are joined, such as
+/// those of shards and of several families, unless one is another run of what is there already.
+///
+/// # Errors
+/// A file that can't be read, or isn't one of rows; none that has any.
+pub fn sources(files: &[Named]) -> Result<(Vec<Source>, Vec<String>), Error> {
+    let mut joined: Vec<Joined> = Vec::new();
+    for (name, path) in files {
+        let file = FileRows::read(path, Purpose::Report)?;
+        let place = match name {
+            Some(_) => joined.iter().position(|one| one.name == *name),
+            None => joined.iter().position(|one| one.name.is_none() && !one.rows.has_most_of(&file)),
+        };
+        let place = place.unwrap_or_else(|| {
+            joined.push(Joined { name: name.clone(), files: Vec::new(), rows: Rows::default() });
+            joined.len() - 1
+        });
+        joined[place].files.push(path.clone());
+        joined[place].rows.take(file);
+    }
+    let notes = joined.iter().flat_map(|one| notes(&one.rows)).collect();
+    let mut found: Vec<(usize, Vec<Record>)> = Vec::new();
+    for (place, one) in joined.iter().enumerate() {
+        found.extend(by_device(&one.rows)?.into_iter().map(|rows| (place, rows)));
+    }
+    if found.is_empty() {
+        return Err(Error::Usage("there is no row in these files: nothing to show".to_owned()));
+    }
+    let labels = labels(&joined, &found);
+    let sources = found.into_iter().zip(labels).map(|((_, rows), label)| Source { label, rows });
+    Ok((sources.collect(), notes))
+}
+
+/// What to know of rows.
+fn notes(rows: &Rows) -> Vec<String> {
+    let mut notes: Vec<String> = rows.notes().into_iter().chain(gaps::told(rows)).collect();
+    if let Some(fault) = rows.faults().first() {
+        notes.push(format!("{}. The rows of the first file are shown.", fault.trim_end_matches(':')));
+    }
+    notes
+}
+
+/// Rows with their relations renewed, device by device.
+fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
+    let mut devices: Vec<Vec<Record>> = Vec::new();
+    let key = |row: &Record| (row.device_uuid.clone(), row.driver_uuid.clone(), row.driver_info.clone());
+    related::each(rows, &mut |row| {
+        match devices.iter_mut().find(|rows| rows.first().is_some_and(|first| key(first) == key(&row))) {
+            Some(rows) => rows.push(row),
+            None => devices.push(vec![row]),
+        }
+        Ok::<_, Error>(true)
+    })?;
+    Ok(devices)
+}
+
+/// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
+/// driver, its UUID and its files; then a number.
+fn labels(joined: &[Joined], found: &[(usize, Vec<Record>)]) -> Vec<String> {
+    type Found = (usize, Vec<Record>);
+    let stem = |file: &PathBuf| file.file_stem().map(|stem| Path::new(stem).shown());
+    let of_files = |(place, _): &Found| joined[*place].files.iter().filter_map(stem).collect::<Vec<_>>().join("+");
+    let parts: [&dyn Fn(&Found) -> String; 4] = [
+        &|(_, rows)| rows[0].device_name.clone(),
+        &|(_, rows)| rows[0].driver_info.clone(),
+        &|(_, rows)| rows[0].device_uuid.chars().take(8).collect(),
+        &of_files,
+    ];
+    let name = |one: &Found| joined[one.0].name.clone().unwrap_or_else(|| parts[0](one));
+    let mut labels: Vec<String> = found.iter().map(name).collect();
+    for part in parts {
+        let mut told: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (label, one) in labels.iter().zip(found) {
+            told.entry(label).or_default().insert(part(one));
+        }
+        let longer = |(label, one): (&String, &Found)| match told[label.as_str()].len() {
+            1 => label.clone(),
+            _ => format!("{label}, {}", part(one)),
+        };
+        labels = labels.iter().zip(found).map(longer).collect();
+    }
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let numbered = |label| {
+        let number = numbers.entry(label).or_default();
+        *number += 1;
+        if *number > 1 { format!("{label} ({number})") } else { label.to_owned() }
+    };
+    labels.iter().map(String::as_str).map(numbered).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_told_apart_by_as_little_as_does_it() {
+        let of = |name: Option<&str>, file: &str| Joined {
+            name: name.map(str::to_owned),
+            files: vec![PathBuf::from(file)],
+            rows: Rows::default(),
+        };
+        let rows = |device: &str, driver: &str, uuid: &str| {
+            let text = str::to_owned;
+            vec![Record { device_name: text(device), driver_info: text(driver), device_uuid: text(uuid), ..Record::default() }]
+        };
+        let joined = [of(None, "runs/a.csv"), of(None, "runs/b.csv"), of(Some("after"), "c.csv")];
+        let found = [
+            (0, rows("one", "1.0", "0123456789")),
+            (1, rows("one", "1.0", "0123456789")),
+            (0, rows("one", "2.0", "0123456789")),
+            (0, rows("one", "2.0", "abcdefabcd")),
+            (0, rows("two", "", "")),
+            (2, rows("one", "1.0", "0123456789")),
+            (2, rows("two", "1.0", "0123456789")),
+        ];
+        assert_eq!(
+            labels(&joined, &found),
+            ["one, 1.0, a", "one, 1.0, b", "one, 2.0, 01234567", "one, 2.0, abcdefab", "two", "after, one", "after, two"]
+        );
+        let alike = [(0, rows("one", "1.0", "0")), (0, rows("one", "1.0", "0"))];
+        assert_eq!(labels(&joined, &alike), ["one", "one (2)"]);
+    }
+
+    #[test]
+    fn files_of_one_name_are_one_side() {
+        let named = |name: Option<&str>, file: &str| (name.map(str::to_owned), PathBuf::from(file));
+        let files = [named(Some("a"), "1"), named(None, "2"), named(Some("a"), "3"), named(None, "4")];
+        let sides = sides(&files);
+        assert_eq!(sides, [vec![Path::new("1"), Path::new("3")], vec![Path::new("2")], vec![Path::new("4")]]);
+    }
+}

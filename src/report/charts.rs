@@ -1,0 +1,505 @@
+//! The pictures of an experiment's rows.
+
+use std::collections::BTreeSet;
+
+use super::chart::{
+    Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Scale, Ticks,
+};
+use super::figures::{Figure, figure, is_doubted, tip};
+use super::layout::{Layout, Shape, layout};
+use super::sweep::{Dimension, Key, Row, dimensions};
+use crate::experiments::Experiment;
+use crate::model::{AxisValue, Plot, Plotted, Point};
+use crate::record::Record;
+use crate::units::{rounded, scaled};
+
+/// The most pictures of one experiment: more are noise, and a page that nobody can load.
+pub const MOST_PICTURES: usize = 16;
+
+/// From this ratio of the largest to the least number on, an axis is logarithmic.
+const WIDE: f64 = 20.0;
+
+/// A picture, and the sources whose rows it shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// The picture.
+    pub chart: Chart,
+    /// The places of its sources.
+    pub sources: BTreeSet<usize>,
+}
+
+/// The pictures of an experiment's rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pictures {
+    /// The pictures.
+    pub shown: Vec<Picture>,
+    /// How many more there would be.
+    pub left_out: usize,
+}
+
+/// The pictures of rows of one experiment. `experiment` is nothing where this version doesn't know it; `derived` are the rows that follow
+/// from its own. At most so many pictures.
+pub fn pictures(rows: &[Row], experiment: Option<&dyn Experiment>, derived: &[Row], most: usize) -> Pictures {
+    let mut kinds: Vec<(&str, &str)> = Vec::new();
+    for figure in rows.iter().filter_map(|row| figure(row.record)) {
+        let kind = (figure.metric, figure.unit);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let mut pictures = Pictures::default();
+    for kind in &kinds {
+        let is_of = |row: &&Row| match figure(row.record) {
+            Some(figure) => (figure.metric, figure.unit) == *kind,
+            None => kinds.len() == 1,
+        };
+        let of_kind: Vec<Row> = rows.iter().filter(is_of).copied().collect();
+        let drawer = Drawer::new(&of_kind, experiment, derived);
+        let panels = drawer.panels();
+        pictures.left_out += usize::from(drawer.layout.shape == Shape::TooMany);
+        let room = most.saturating_sub(pictures.shown.len());
+        pictures.left_out += panels.len().saturating_sub(room);
+        pictures.shown.extend(panels.iter().take(room).filter_map(|panel| drawer.picture(panel)));
+    }
+    pictures
+}
+
+/// What pictures of rows with figures of one kind have in common.
+struct Drawer<'r> {
+    name: &'r str,
+    rows: &'r [Row<'r>],
+    derived: &'r [Row<'r>],
+    plot: Option<Plot>,
+    dimensions: Vec<Dimension>,
+    layout: Layout,
+}
+
+impl<'r> Drawer<'r> {
+    fn new(rows: &'r [Row<'r>], experiment: Option<&dyn Experiment>, derived: &'r [Row<'r>]) -> Self {
+        let plot = experiment.and_then(Experiment::plot);
+        let with_figures: Vec<Row> = rows.iter().filter(|row| figure(row.record).is_some()).copied().collect();
+        let x = plot.map(|plot| plot.x);
+        let dimensions = dimensions(&with_figures, x);
+        let layout = layout(&dimensions, x, experiment.is_some_and(|one| one.ladder().is_some()));
+        let name = rows.first().map_or("", |row| &row.record.experiment);
+        Self { name, rows, derived, plot, dimensions, layout }
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        self.dimensions.iter().map(|dimension| dimension.key.clone()).collect()
+    }
+
+    /// What a row has on some dimensions.
+    fn at(&self, row: &Row, places: &[usize]) -> Vec<AxisValue> {
+        places.iter().map(|place| self.dimensions[*place].key.of(row)).collect()
+    }
+
+    /// The rows of each picture, those with a figure first looked at for the order.
+    fn panels(&self) -> Vec<Vec<Row<'r>>> {
+        if matches!(self.layout.shape, Shape::Single | Shape::TooMany) {
+            return Vec::new();
+        }
+        let mut places = std::collections::BTreeMap::new();
+        let mut panels: Vec<Vec<Row>> = Vec::new();
+        for row in self.rows.iter().filter(|row| figure(row.record).is_some()) {
+            let place = *places.entry(self.at(row, &self.layout.panels)).or_insert(panels.len());
+            if place == panels.len() {
+                panels.push(Vec::new());
+            }
+            panels[place].push(*row);
+        }
+        for row in self.rows.iter().filter(|row| figure(row.record).is_none()) {
+            if let Some(place) = places.get(&self.at(row, &self.layout.panels)) {
+                panels[*place].push(*row);
+            }
+        }
+        panels
+    }
+
+    fn picture(&self, rows: &[Row<'r>]) -> Option<Picture> {
+        let body = match &self.layout.shape {
+            Shape::Single | Shape::TooMany => return None,
+            Shape::Curves { x, series } => Body::Curves(self.curves(rows, *x, series)),
+            Shape::Bars { names, series } => Body::Bars(self.bars(rows, *names, *series)),
+            Shape::Grid { columns, rows: down } => Body::Grid(self.grid(rows, *columns, *down)),
+        };
+        let first = rows.first()?;
+        let of = self.layout.panels.iter().map(|place| &self.dimensions[*place].key);
+        let of: Vec<String> = of.map(|key| key.words(&key.of(first))).filter(|words| !words.is_empty()).collect();
+        let title = if of.is_empty() { self.name.to_owned() } else { format!("{}: {}", self.name, of.join(", ")) };
+        let sources = rows.iter().map(|row| row.source).collect();
+        Some(Picture { chart: Chart { title, body }, sources })
+    }
+
+    /// What a series of rows is called.
+    fn series_name(&self, row: &Row, series: &[usize]) -> String {
+        let words = series.iter().map(|place| &self.dimensions[*place].key).map(|key| key.words(&key.of(row)));
+        words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn curves(&self, rows: &[Row<'r>], x: usize, series: &[usize]) -> Curves {
+        let of = &self.dimensions[x];
+        let is_slow_down = self.plot.is_some_and(|plot| plot.of == Plotted::SlowDown && Key::Axis(plot.x.to_owned()) == of.key);
+        let mut lines: Vec<(Vec<AxisValue>, Vec<Row>)> = Vec::new();
+        for row in rows.iter().filter(|row| figure(row.record).is_some()) {
+            let at = self.at(row, series);
+            match lines.iter_mut().find(|(own, _)| *own == at) {
+                Some((_, own)) => own.push(*row),
+                None => lines.push((at, vec![*row])),
+            }
+        }
+        for (_, own) in &mut lines {
+            own.sort_by_key(|row| of.key.of(row));
+        }
+        let is_slow_down = is_slow_down && lines.iter().all(|(_, own)| slow_downs(own).is_some());
+        let (unit, label) = if is_slow_down { (1.0, "time over that of the first".to_owned()) } else { scale_of(rows) };
+        let keys = self.keys();
+        let drawn = lines.iter().map(|(_, own)| Line {
+            name: self.series_name(&own[0], series),
+            points: points(own, &of.key, &keys, unit, is_slow_down),
+        });
+        let drawn: Vec<Line> = drawn.collect();
+        let figures = drawn.iter().flat_map(|line| line.points.iter().map(|point| point.y));
+        let y = Scale { label, is_log: is_wide(figures) && !is_slow_down, ticks: Ticks::Plain };
+        let expected = if is_slow_down { self.expected(&lines) } else { Vec::new() };
+        Curves { x: axis_scale(of), y, marks: self.marks(rows, &of.key), lines: drawn, expected }
+    }
+
+    /// What a model expects of the lines that it says something of; the same for all of them.
+    fn expected(&self, lines: &[(Vec<AxisValue>, Vec<Row>)]) -> Vec<Expected> {
+        let Some(expectation) = self.plot.and_then(|plot| plot.expected) else { return Vec::new() };
+        let mut all: Vec<Expected> = Vec::new();
+        for (_, own) in lines {
+            let figures = |variant: &str| {
+                let is_it = |row: &&Row| {
+                    row.source == own[0].source
+                        && row.record.experiment == expectation.experiment
+                        && row.record.variant == variant
+                };
+                self.derived.iter().find(is_it).and_then(|row| row.record.value)
+            };
+            let point = |row: &Row| {
+                let (x, record) = (self.plot?.x, row.record);
+                let axes = record.by_axis.iter().map(|(name, value)| (name.clone().into(), value.clone()));
+                let of = (expectation.of)(&Point::new(axes), record.subgroup_size?, &figures)?;
+                Some((number(record.by_axis.get(x)?)?, of))
+            };
+            let points: Vec<(f64, f64)> = own.iter().filter_map(point).collect();
+            if points.len() > 1 && all.iter().all(|known| known.points != points) {
+                all.push(Expected { name: expectation.name.to_owned(), points });
+            }
+        }
+        all
+    }
+
+    /// Places on x that were derived, where all rows are of one source: those of several would be told apart by nothing.
+    fn marks(&self, rows: &[Row], x: &Key) -> Vec<Mark> {
+        let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
+        let Some(marks) = self.plot.filter(|plot| Key::Axis(plot.x.to_owned()) == *x).and_then(|plot| plot.marks) else {
+            return Vec::new();
+        };
+        // Of several sweeps, the one that has no axis of its own is the usual one.
+        let is_usual = |record: &Record| !record.by_axis.contains_key("link");
+        let place = |(level, variant): (usize, &&str)| {
+            let is_it = |row: &&Row| {
+                let record = row.record;
+                sources.contains(&row.source)
+                    && record.experiment == marks.experiment
+                    && record.variant == *variant
+                    && is_usual(record)
+            };
+            let record = self.derived.iter().find(is_it)?.record;
+            let at = record.value?;
+            Some(Mark { at, text: format!("level {}: {}", level + 1, bytes_words(at, record.value_half())) })
+        };
+        if sources.len() == 1 { marks.variants.iter().enumerate().filter_map(place).collect() } else { Vec::new() }
+    }
+
+    fn bars(&self, rows: &[Row], names: usize, series: Option<usize>) -> Bars {
+        let (unit, label) = scale_of(rows);
+        let of = &self.dimensions[names];
+        let side: Vec<Option<&AxisValue>> = match series {
+            Some(place) => self.dimensions[place].values.iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let keys = self.keys();
+        let at = |row: &Row, place: usize| self.dimensions[place].key.of(row);
+        let bar = |name: &AxisValue, value: Option<&AxisValue>| {
+            let is_it =
+                |row: &&Row| at(row, names) == *name && value.is_none_or(|value| at(row, series.unwrap_or(names)) == *value);
+            rows.iter().filter(|row| figure(row.record).is_some()).find(is_it).and_then(|row| bar(row, &keys, unit))
+        };
+        let group = |name: &AxisValue| BarGroup {
+            name: of.key.words(name),
+            bars: side.iter().map(|value| bar(name, *value)).collect(),
+        };
+        let groups = of.values.iter().map(group).filter(|group| group.bars.iter().any(Option::is_some)).collect();
+        let named = |value: &Option<&AxisValue>| match (value, series) {
+            (Some(value), Some(place)) => self.dimensions[place].key.words(value),
+            _ => String::new(),
+        };
+        let series = side.iter().map(named).collect();
+        Bars { scale: Scale { label, is_log: false, ticks: Ticks::Plain }, series, groups }
+    }
+
+    fn grid(&self, rows: &[Row], columns: usize, down: usize) -> Grid {
+        let (unit, label) = scale_of(rows);
+        let [across, down] = [columns, down].map(|place| &self.dimensions[place]);
+        let keys = self.keys();
+        let figures = rows.iter().filter_map(|row| figure(row.record));
+        let is_log = is_wide(figures.clone().map(|figure| figure.value));
+        let better = figures.clone().next().map_or(Better::Neither, |figure| better(figure.better));
+        // What no row of this picture has takes no room.
+        let present = |of: &Dimension| {
+            let own: BTreeSet<AxisValue> =
+                rows.iter().filter(|row| figure(row.record).is_some()).map(|row| of.key.of(row)).collect();
+            of.values.iter().filter(|value| own.contains(value)).cloned().collect::<Vec<_>>()
+        };
+        let (own_columns, own_rows) = (present(across), present(down));
+        let mut of_cell = std::collections::BTreeMap::new();
+        for row in rows {
+            let held = of_cell.entry((down.key.of(row), across.key.of(row))).or_insert(row);
+            if figure(held.record).is_none() {
+                *held = row;
+            }
+        }
+        let cell = |at: (AxisValue, AxisValue)| of_cell.get(&at).map_or(GridCell::Empty, |row| grid_cell(row, &keys, unit));
+        let line = |row: &AxisValue| own_columns.iter().map(|column| cell((row.clone(), column.clone()))).collect();
+        Grid {
+            column_label: across.key.title(),
+            columns: own_columns.iter().map(|value| across.key.value_words(value)).collect(),
+            row_label: down.key.title(),
+            rows: own_rows.iter().map(|value| down.key.value_words(value)).collect(),
+            scale: Scale { label, is_log, ticks: Ticks::Plain },
+            better,
+            cells: own_rows.iter().map(line).collect(),
+        }
+    }
+}
+
+/// The unit in which figures of one kind are told, as how many of their own it is, and what stands at their axis.
+pub fn scale_of(rows: &[Row]) -> (f64, String) {
+    let figures: Vec<Figure> = rows.iter().filter_map(|row| figure(row.record)).collect();
+    let largest = figures.iter().map(|figure| figure.value.abs()).fold(0.0, f64::max);
+    let Some(first) = figures.first() else { return (1.0, String::new()) };
+    let (of, unit) = scaled(first.unit, largest);
+    let metric = first.metric.replace('_', " ");
+    let parts = [metric.as_str(), unit].into_iter().filter(|part| !part.is_empty() && *part != "ratio");
+    (of, parts.collect::<Vec<_>>().join(", "))
+}
+
+fn better(word: &str) -> Better {
+    match word {
+        "higher" => Better::Higher,
+        "lower" => Better::Lower,
+        _ => Better::Neither,
+    }
+}
+
+/// Whether numbers spread so much that small ones would vanish.
+pub fn is_wide(numbers: impl Iterator<Item = f64>) -> bool {
+    let (least, most) = numbers.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), n| (least.min(n), most.max(n)));
+    least > 0.0 && most >= WIDE * least
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it becomes a place in a picture")]
+fn number(value: &AxisValue) -> Option<f64> {
+    match value {
+        AxisValue::Integer(n) => Some(*n as f64),
+        AxisValue::Choice(_) => None,
+    }
+}
+
+fn axis_scale(of: &Dimension) -> Scale {
+    let are_powers = of.values.iter().all(|value| matches!(value, AxisValue::Integer(n) if n.is_power_of_two()));
+    let ticks = match (of.key.is_of_bytes(), are_powers) {
+        (true, _) => Ticks::Bytes,
+        (false, true) => Ticks::Binary,
+        (false, false) => Ticks::Plain,
+    };
+    // What grows by steps is read off step by step; what grows by factors, by its factors.
+    let numbers: Vec<f64> = of.values.iter().filter_map(number).collect();
+    let mut steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_by(f64::total_cmp);
+    let usual = steps.chunk_by(|one, other| one == other).map(<[f64]>::len).max().unwrap_or(0);
+    let is_log = is_wide(numbers.iter().copied()) && 2 * usual <= steps.len();
+    Scale { label: of.key.title(), is_log, ticks }
+}
+
+/// Bytes that were inferred, with the digits that half their interval allows.
+fn bytes_words(bytes: f64, half: Option<f64>) -> String {
+    const UNITS: [(f64, &str); 3] = [(1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    let (of, unit) = UNITS.into_iter().find(|(of, _)| bytes >= *of).unwrap_or((1.0, "B"));
+    format!("{} {unit}", rounded(bytes / of, half.map(|half| half / of)))
+}
+
+fn points(rows: &[Row], x: &Key, keys: &[Key], unit: f64, is_slow_down: bool) -> Vec<Datum> {
+    let slow_downs = if is_slow_down { slow_downs(rows) } else { None };
+    let point = |(place, row): (usize, &Row)| {
+        let figure = figure(row.record)?;
+        let (y, interval) = match &slow_downs {
+            Some(slow_downs) => slow_downs[place],
+            None => (figure.value / unit, figure.interval.map(|(low, high)| (low / unit, high / unit))),
+        };
+        let tip = match &slow_downs {
+            Some(_) => format!("{}\n{} times as long as the first", tip(row, keys), rounded(y, None)),
+            None => tip(row, keys),
+        };
+        Some(Datum { x: number(&x.of(row))?, y, interval, is_doubted: is_doubted(row.record), tip })
+    };
+    rows.iter().enumerate().filter_map(point).collect()
+}
+
+/// How many times as long a row takes, and the ends of the interval.
+type SlowDown = (f64, Option<(f64, f64)>);
+
+/// How many times as long each row takes as the first, with its interval as far as it is the row's own.
+fn slow_downs(rows: &[Row]) -> Option<Vec<SlowDown>> {
+    let base = rows.first()?.record.time_ns.filter(|time| *time > 0.0)?;
+    let one = |row: &Row| {
+        let interval = row.record.ci_low_ns.zip(row.record.ci_high_ns);
+        Some((row.record.time_ns? / base, interval.map(|(low, high)| (low / base, high / base))))
+    };
+    rows.iter().map(one).collect()
+}
+
+fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
+    let figure = figure(row.record)?;
+    let half = figure.interval.map(|(low, high)| (high - low) / 2.0);
+    Some(Bar {
+        value: figure.value / unit,
+        interval: figure.interval.map(|(low, high)| (low / unit, high / unit)),
+        text: crate::units::figure(figure.value, half, figure.unit),
+        is_doubted: is_doubted(row.record),
+        tip: tip(row, keys),
+    })
+}
+
+/// The cell of a row.
+pub fn grid_cell(row: &Row, keys: &[Key], unit: f64) -> GridCell {
+    match figure(row.record) {
+        None => GridCell::Without { text: row.record.status.replace('_', " "), tip: tip(row, keys) },
+        Some(figure) => GridCell::Value {
+            value: figure.value / unit,
+            text: rounded(figure.value / unit, figure.interval.map(|(low, high)| (high - low) / 2.0 / unit)),
+            is_doubted: is_doubted(row.record),
+            tip: tip(row, keys),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::find;
+
+    /// A measured row of `experiment`, with a figure in GB/s.
+    fn row(experiment: &str, axes: &[(&str, &str)], value: f64) -> Record {
+        let value_of = |text: &str| text.parse().map_or_else(|_| AxisValue::Choice(text.to_owned().into()), AxisValue::Integer);
+        Record {
+            experiment: experiment.to_owned(),
+            status: "ok".to_owned(),
+            value: Some(value),
+            value_ci_low: Some(0.9 * value),
+            value_ci_high: Some(1.1 * value),
+            time_ns: Some(1e3 / value),
+            metric: "bandwidth".to_owned(),
+            unit: "GB/s".to_owned(),
+            better: "higher".to_owned(),
+            by_axis: axes.iter().map(|(name, text)| ((*name).to_owned(), value_of(text))).collect(),
+            ..Record::new()
+        }
+    }
+
+    fn rows(records: &[Record]) -> Vec<Row<'_>> {
+        records.iter().map(|record| Row { source: 0, label: "one", record }).collect()
+    }
+
+    fn drawn(records: &[Record], derived: &[Record], most: usize) -> Pictures {
+        let experiment = records.first().and_then(|record| find(&record.experiment));
+        pictures(&rows(records), experiment, &rows(derived), most)
+    }
+
+    #[test]
+    fn rows_without_a_figure_are_cells_that_say_so() {
+        let mut rows: Vec<Record> = ["8", "16", "32"]
+            .iter()
+            .flat_map(|x| ["1", "2"].map(|y| row("workgroup/tile2d", &[("local_size_x", x), ("local_size_y", y)], 5.0)))
+            .collect();
+        rows[3] = Record {
+            status: "skipped".to_owned(),
+            value: None,
+            time_ns: None,
+            reason: "too large".to_owned(),
+            ..rows[3].clone()
+        };
+        let pictures = drawn(&rows, &[], 9);
+        let Body::Grid(grid) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
+        assert_eq!((grid.columns.join(" "), grid.rows.join(" ")), ("8 16 32".to_owned(), "1 2".to_owned()));
+        assert!(
+            matches!(&grid.cells[1][1], GridCell::Without { text, tip } if text == "skipped" && tip.ends_with("too large"))
+        );
+        assert!(matches!(&grid.cells[0][1], GridCell::Value { text, .. } if text == "5.0"));
+    }
+
+    #[test]
+    fn conflicts_are_slow_downs_beside_what_the_banks_predict() {
+        let strides = [("1", 32.0), ("2", 16.0), ("3", 32.0), ("32", 1.0)];
+        let of = |(stride, value)| {
+            let axes = [("stride", stride), ("pattern", "strided"), ("width", "1"), ("padding", "0"), ("local_size_x", "256")];
+            Record { subgroup_size: Some(32), ..row("shared/bank_conflict", &axes, value) }
+        };
+        let banks = [("count", 32.0), ("width", 4.0)].map(|(variant, value)| Record {
+            variant: variant.to_owned(),
+            row_kind: "derived".to_owned(),
+            ..row("shared/banks", &[], value)
+        });
+        let pictures = drawn(&strides.map(of), &banks, 9);
+        let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
+        let y = |line: &Line| line.points.iter().map(|point| point.y).collect::<Vec<_>>();
+        assert_eq!(y(&curves.lines[0]), [1.0, 2.0, 1.0, 32.0]);
+        assert_eq!(curves.expected[0].points, [(1.0, 1.0), (2.0, 2.0), (3.0, 1.0), (32.0, 32.0)]);
+        // What isn't banks has no prediction, and what somebody else wrote is no panic.
+        let odd = [("count", 33.0), ("width", f64::MAX)]
+            .map(|(variant, value)| Record { variant: variant.to_owned(), ..row("shared/banks", &[], value) });
+        assert!(
+            matches!(&drawn(&strides.map(of), &odd, 9).shown[0].chart.body, Body::Curves(curves) if curves.expected.is_empty())
+        );
+        let other = strides.map(|(stride, value)| row("shared/bank_conflict", &[("stride", stride)], value));
+        assert!(matches!(&drawn(&other, &banks, 9).shown[0].chart.body, Body::Curves(curves) if curves.expected.is_empty()));
+    }
+
+    #[test]
+    fn levels_are_marked_where_one_device_has_them() {
+        let sizes = ["1024", "2048", "4096", "8192", "65536"];
+        let rows = sizes.map(|size| row("cache/latency", &[("working_set_bytes", size), ("hops", "9")], 5.0));
+        let level = Record {
+            variant: "capacity_1".to_owned(),
+            row_kind: "derived".to_owned(),
+            ..row("cache/levels", &[("hops", "9")], 4096.0)
+        };
+        let pictures = drawn(&rows, &[level], 9);
+        let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
+        assert_eq!(curves.marks, [Mark { at: 4096.0, text: "level 1: 4.0 KiB".to_owned() }]);
+        assert_eq!((curves.x.ticks, curves.x.is_log), (Ticks::Bytes, true));
+    }
+
+    #[test]
+    fn figures_of_several_kinds_are_pictures_of_their_own_and_what_has_no_room_is_counted() {
+        let axes = |op: &'static str| vec![("op", op)];
+        let mut rows: Vec<Record> = ["add", "mul", "max"].iter().map(|op| row("a/b", &axes(op), 2.0)).collect();
+        rows.extend(["add", "mul"].iter().map(|op| Record {
+            metric: "latency".to_owned(),
+            unit: "ns".to_owned(),
+            ..row("a/b", &axes(op), 9e9)
+        }));
+        let pictures = drawn(&rows, &[], 9);
+        let labels = pictures.shown.iter().map(|picture| match &picture.chart.body {
+            Body::Bars(bars) => (bars.scale.label.as_str(), bars.groups.len()),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(labels.collect::<Vec<_>>(), [("bandwidth, GB/s", 3), ("latency, ms", 2)]);
+        assert_eq!(drawn(&rows, &[], 1).left_out, 1);
+        assert_eq!(drawn(&rows[..1], &[], 9), Pictures::default(), "one figure is said in words");
+    }
+}

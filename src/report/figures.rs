@@ -1,0 +1,70 @@
+//! What is told of a row: its figure, in numbers and in words.
+
+use super::sweep::{Key, Row};
+use crate::model::Status;
+use crate::record::Record;
+use crate::units::{figure as figure_words, percent};
+
+/// A row's figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure<'r> {
+    /// What it is: `bandwidth`.
+    pub metric: &'r str,
+    /// Its unit.
+    pub unit: &'r str,
+    /// Which value is the better one: `higher`, `lower` or nothing.
+    pub better: &'r str,
+    /// The figure.
+    pub value: f64,
+    /// The ends of its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The figure of a row that has one: its headline, else its time.
+pub fn figure(record: &Record) -> Option<Figure<'_>> {
+    if record.status != Status::Ok.as_str() {
+        return None;
+    }
+    match (record.value, record.time_ns) {
+        (Some(value), _) => Some(Figure {
+            metric: &record.metric,
+            unit: &record.unit,
+            better: &record.better,
+            value,
+            interval: record.value_ci_low.zip(record.value_ci_high),
+        }),
+        (None, Some(value)) => {
+            let interval = record.ci_low_ns.zip(record.ci_high_ns);
+            Some(Figure { metric: "time", unit: "ns", better: "lower", value, interval })
+        }
+        (None, None) => None,
+    }
+}
+
+impl Figure<'_> {
+    /// In words, with half its interval.
+    pub fn words(&self) -> String {
+        let half = self.interval.map(|(low, high)| (high - low) / 2.0);
+        let words = figure_words(self.value, half, self.unit);
+        match half.filter(|half| *half > 0.0 && self.value != 0.0) {
+            Some(half) => format!("{words} ± {}", percent((half / self.value).abs())),
+            None => words,
+        }
+    }
+}
+
+/// Whether a row bears a flag.
+pub fn is_doubted(record: &Record) -> bool {
+    !record.quality_flags.is_empty()
+}
+
+/// What is told of a row where somebody points at it: what it is, its figure, and what is to be said against it.
+pub fn tip(row: &Row, keys: &[Key]) -> String {
+    let record = row.record;
+    let parts = keys.iter().map(|key| key.words(&key.of(row))).filter(|part| !part.is_empty());
+    let name = parts.collect::<Vec<_>>().join(", ");
+    let figure = figure(record).map_or_else(|| record.status.replace('_', " "), |figure| figure.words());
+    let flags = record.quality_flags.replace(';', ", ");
+    let lines = [name, figure, flags, record.reason.clone()];
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}

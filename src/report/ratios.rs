@@ -1,0 +1,65 @@
+//! Ratios of a comparison, with their intervals.
+
+use std::collections::BTreeSet;
+
+use super::chart::{Body, Chart, Ratio, Ratios, Verdict};
+use super::charts::Picture;
+use crate::analysis::compare::{self, Compared, Comparison};
+use crate::output::Names;
+use crate::units::ratio_between;
+
+/// The most ratios of a picture: the largest changes.
+pub const MOST_RATIOS: usize = 60;
+
+/// The cases of a comparison whose ratios are known: the largest changes, faster ones first. Nothing where there is none.
+pub fn ratios(comparison: &Comparison, sources: usize) -> Option<Picture> {
+    let mut cases: Vec<(&Compared, compare::Ratio)> =
+        comparison.cases.iter().filter_map(|case| Some((case, case.effect()?))).filter(|(_, ratio)| is_usable(ratio)).collect();
+    let change = |ratio: &compare::Ratio| ratio.value.ln().abs();
+    // What was decided comes before what may be noise.
+    let rank = |case: &Compared| matches!(verdict(case), Verdict::Faster | Verdict::Slower);
+    cases.sort_by(|(one, a), (other, b)| rank(other).cmp(&rank(one)).then(change(b).total_cmp(&change(a))));
+    cases.truncate(MOST_RATIOS);
+    cases.sort_by(|(_, a), (_, b)| b.value.total_cmp(&a.value));
+    if cases.is_empty() {
+        return None;
+    }
+    let [base, new] = &comparison.names;
+    let names = Names::new(comparison);
+    let chart = Chart {
+        title: format!("{new} compared with {base}"),
+        body: Body::Ratios(Ratios {
+            label: format!("times as fast as {base}"),
+            margin: comparison.margin,
+            items: cases.iter().map(|(case, ratio)| item(case, names.of(case), ratio)).collect(),
+        }),
+    };
+    let sources: BTreeSet<usize> = (0..sources).collect();
+    Some(Picture { chart, sources })
+}
+
+fn is_usable(ratio: &compare::Ratio) -> bool {
+    [ratio.low, ratio.value, ratio.high].iter().all(|end| end.is_finite() && *end > 0.0)
+}
+
+fn verdict(case: &Compared) -> Verdict {
+    match case.verdict {
+        compare::Verdict::Faster => Verdict::Faster,
+        compare::Verdict::Slower => Verdict::Slower,
+        compare::Verdict::Same => Verdict::Same,
+        _ => Verdict::Unclear,
+    }
+}
+
+fn item(case: &Compared, name: String, ratio: &compare::Ratio) -> Ratio {
+    let told = ratio_between(ratio.value, ratio.low, ratio.high);
+    let lines = [case.name(), format!("{}: {told}", case.verdict.as_str()), case.flags.replace(';', ", "), case.reason.clone()];
+    Ratio {
+        name,
+        value: ratio.value,
+        interval: (ratio.low, ratio.high),
+        verdict: verdict(case),
+        is_doubted: !case.flags.is_empty(),
+        tip: lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n"),
+    }
+}

@@ -1,0 +1,79 @@
+//! The roofline: what kernels reach beside what the device allows.
+
+use super::Source;
+use super::chart::{Body, Chart, Datum, Line, Roof, Roofline, Scale, Ticks};
+use super::charts::Picture;
+use super::figures::{figure, is_doubted, tip};
+use super::layout::MOST_SERIES;
+use super::sweep::{Key, Row, rows_of};
+use crate::record::Record;
+use crate::units::{rate, ratio};
+
+/// Where peaks are derived, and the one of memory.
+const PEAKS: &str = "peak/summary";
+
+/// What the remaining experiments are called, where there are more than can be told apart.
+const OTHERS: &str = "others";
+
+/// The roofline of each source that has any: every kernel that counts its operations and its bytes is a point.
+pub fn rooflines(sources: &[Source]) -> Vec<Picture> {
+    let rows = rows_of(sources, |_| true);
+    rows.chunk_by(|one, other| one.source == other.source).filter_map(roofline).collect()
+}
+
+/// The roofline of a source's rows; nothing where none has operations and bytes.
+fn roofline(rows: &[Row]) -> Option<Picture> {
+    let mut kernels: Vec<Line> = Vec::new();
+    for row in rows.iter().filter(|row| !row.record.is_derived()) {
+        let Some(point) = point(row) else { continue };
+        match kernels.iter_mut().find(|line| line.name == row.record.experiment) {
+            Some(line) => line.points.push(point),
+            None => kernels.push(Line { name: row.record.experiment.clone(), points: vec![point] }),
+        }
+    }
+    if kernels.len() > MOST_SERIES {
+        let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
+        kernels.push(Line { name: OTHERS.to_owned(), points });
+    }
+    let first = rows.first().filter(|_| !kernels.is_empty())?;
+    let roofline = Roofline {
+        x: Scale { label: "operations for each byte, FLOP/B".to_owned(), is_log: true, ticks: Ticks::Plain },
+        y: Scale { label: "floating-point rate, GFLOP/s".to_owned(), is_log: true, ticks: Ticks::Plain },
+        roofs: rows.iter().filter_map(|row| roof(row.record)).collect(),
+        kernels,
+    };
+    let chart = Chart { title: format!("Roofline: {}", first.label), body: Body::Roofline(roofline) };
+    Some(Picture { chart, sources: [first.source].into() })
+}
+
+/// Where a kernel lies.
+#[expect(clippy::cast_precision_loss, reason = "it becomes a place in a picture")]
+fn point(row: &Row) -> Option<Datum> {
+    let record = row.record;
+    figure(record)?;
+    let (flops, bytes) = (record.flops_per_pass.filter(|flops| *flops > 0)?, record.bytes_per_pass.filter(|bytes| *bytes > 0)?);
+    let (x, time) = (flops as f64 / bytes as f64, record.time_ns.filter(|time| *time > 0.0)?);
+    let y = flops as f64 / time;
+    let interval = record.ci_low_ns.zip(record.ci_high_ns).filter(|(low, _)| *low > 0.0);
+    let axes = record.by_axis.keys().map(|axis| Key::Axis(axis.clone()));
+    let keys: Vec<Key> = std::iter::once(Key::Variant).chain(axes).collect();
+    let place = format!("{} at {} FLOP/B", rate(y, None, "GFLOP/s"), ratio(x, None));
+    Some(Datum {
+        x,
+        y,
+        interval: interval.map(|(low, high)| (flops as f64 / high, flops as f64 / low)),
+        is_doubted: is_doubted(record),
+        tip: format!("{}\n{place}\n{}", record.experiment, tip(row, &keys)),
+    })
+}
+
+/// What a row of the derived peaks bounds.
+fn roof(record: &Record) -> Option<Roof> {
+    let value = record.value.filter(|value| record.experiment == PEAKS && *value > 0.0)?;
+    let name = format!("{}, {}", record.variant, rate(value, None, &record.unit));
+    match record.unit.as_str() {
+        "GB/s" => Some(Roof::Memory { name, rate: value }),
+        "GFLOP/s" => Some(Roof::Compute { name, rate: value }),
+        _ => None,
+    }
+}

@@ -1,0 +1,155 @@
+//! The rows of sources, experiment by experiment: what a page or a folder of figures is made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Source;
+use super::charts::{Picture, Pictures, pictures};
+use super::sweep::{Row, rows_of};
+use super::tuned::{Tuned, is_tuned, tuned};
+use crate::experiments::{CATALOGUE, Experiment, Text, derived_with, find, text};
+
+/// What is shown of one experiment.
+pub struct Section<'r> {
+    /// Its name.
+    pub name: &'r str,
+    /// What is said of it; nothing where this version doesn't know it.
+    pub text: Option<Text>,
+    /// Its rows.
+    pub rows: Vec<Row<'r>>,
+    /// What follows from them: under which name, and the rows.
+    pub derived: Vec<(&'r str, Vec<Row<'r>>)>,
+    /// Its pictures.
+    pub pictures: Pictures,
+    /// What a search says of a shader, for each source that searched it.
+    pub tuned: Vec<(Row<'r>, Tuned)>,
+}
+
+/// What is shown of each experiment: shaders that were tuned first, then the catalogue's in its order, then what this version doesn't know.
+/// At most so many pictures of each.
+pub fn sections<'s>(sources: &'s [Source], most: usize) -> Vec<Section<'s>> {
+    let mut of_name: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows_of(sources, |_| true) {
+        let name = row.record.experiment.as_str();
+        let known = of_name.entry(name).or_insert_with(|| {
+            names.push(name);
+            Vec::new()
+        });
+        known.push(row);
+    }
+    let place = |name: &str| CATALOGUE.iter().position(|experiment| experiment.name() == name);
+    names.sort_by_key(|name| (!is_tuned(name), place(name).unwrap_or(CATALOGUE.len())));
+    let derived_by = |name: &str| find(name).map(derived_with).unwrap_or_default();
+    // What follows from several experiments stands below the first of them.
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for name in &names {
+        for derived in derived_by(name) {
+            owners.entry(derived).or_insert(name);
+        }
+    }
+    let heads = names.iter().filter(|name| !owners.contains_key(*name));
+    let section = |name: &'s str| {
+        let of = |derived: &&str| names.iter().find(|known| *known == derived).map(|known| (*known, of_name[*known].clone()));
+        let derived: Vec<_> = derived_by(name).iter().filter_map(of).collect();
+        section(name, of_name[name].clone(), derived, &owners, most)
+    };
+    heads.copied().map(section).collect()
+}
+
+/// What is shown of an experiment. `derived`: what follows from its rows; of it is shown what it owns.
+fn section<'r>(
+    name: &'r str,
+    rows: Vec<Row<'r>>,
+    mut derived: Vec<(&'r str, Vec<Row<'r>>)>,
+    owners: &BTreeMap<&str, &str>,
+    most: usize,
+) -> Section<'r> {
+    let tuned = if is_tuned(name) { searches(&rows) } else { Vec::new() };
+    let is_drawn = tuned.iter().any(|(_, tuned)| tuned.picture.is_some());
+    let following: Vec<Row> = derived.iter().flat_map(|(_, rows)| rows).copied().collect();
+    derived.retain(|(derived, _)| owners.get(derived) == Some(&name));
+    let pictures = if is_drawn { Pictures::default() } else { all_pictures(&rows, find(name), &following, &derived, most) };
+    Section { name, text: text(name), rows, derived, pictures, tuned }
+}
+
+/// The pictures of an experiment's own rows, then those of what follows from them, unless those are marks in the first.
+fn all_pictures(
+    rows: &[Row],
+    experiment: Option<&dyn Experiment>,
+    following: &[Row],
+    derived: &[(&str, Vec<Row>)],
+    most: usize,
+) -> Pictures {
+    let plot = experiment.and_then(Experiment::plot);
+    let marks = plot.and_then(|plot| plot.marks).map(|marks| marks.experiment);
+    let expected = plot.and_then(|plot| plot.expected).map(|expected| expected.experiment);
+    let mut all = pictures(rows, experiment, following, most);
+    for (_, rows) in derived.iter().filter(|(name, _)| Some(*name) != marks && Some(*name) != expected) {
+        let Pictures { shown, left_out } = pictures(rows, None, &[], most.saturating_sub(all.shown.len()));
+        all.shown.extend(shown);
+        all.left_out += left_out;
+    }
+    all
+}
+
+fn searches<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
+    let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
+    let of = |source: usize| rows.iter().filter(|row| row.source == source).copied().collect::<Vec<_>>();
+    sources.into_iter().map(of).filter_map(|rows| Some((*rows.first()?, tuned(&rows)?))).collect()
+}
+
+impl Section<'_> {
+    /// All of its pictures.
+    pub fn shown(&self) -> impl Iterator<Item = &Picture> {
+        self.tuned.iter().filter_map(|(_, tuned)| tuned.picture.as_ref()).chain(&self.pictures.shown)
+    }
+
+    /// The part of its name before the slash.
+    pub fn family(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
+/// Names of files and places on a page, each once, of letters, digits and hyphens.
+#[derive(Default)]
+pub struct Slugs(BTreeSet<String>);
+
+/// No name is longer.
+const LONGEST: usize = 80;
+
+impl Slugs {
+    /// A name for what is called so, which no other has.
+    pub fn of(&mut self, words: &str) -> String {
+        let mut slug = String::new();
+        for c in words.chars() {
+            match c {
+                c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+                _ if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+                _ => {}
+            }
+        }
+        slug.truncate(LONGEST);
+        let slug = slug.trim_end_matches('-');
+        let slug = if slug.is_empty() { "rows" } else { slug };
+        let numbered = (2..).map(|number| format!("{slug}-{number}"));
+        let name = std::iter::once(slug.to_owned()).chain(numbered).find(|name| !self.0.contains(name)).unwrap_or_default();
+        self.0.insert(name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_is_safe_and_its_own() {
+        let mut slugs = Slugs::default();
+        let names = ["memory/stream: op=copy", "Memory/Stream op=copy!", "../../etc/passwd", "<script>", "\u{202e}", ""];
+        assert_eq!(
+            names.map(|name| slugs.of(name)),
+            ["memory-stream-op-copy", "memory-stream-op-copy-2", "etc-passwd", "script", "rows", "rows-2"]
+        );
+        assert_eq!(slugs.of(&"a".repeat(500)).len(), LONGEST);
+    }
+}

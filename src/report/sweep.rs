@@ -1,0 +1,160 @@
+//! What tells the rows of an experiment apart.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::Source;
+use crate::model::AxisValue;
+use crate::record::Record;
+use crate::units::Bytes;
+
+/// What stands where a row has no value on an axis.
+const NONE: &str = "-";
+
+/// From here on a number is hard to read digit by digit.
+const LONG: u64 = 1 << 16;
+
+/// A row, and the place of its source among all.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'r> {
+    /// The place of its source.
+    pub source: usize,
+    /// What its source is called.
+    pub label: &'r str,
+    /// The row.
+    pub record: &'r Record,
+}
+
+/// All rows of sources for which something holds.
+pub fn rows_of<'s>(sources: &'s [Source], is_of: impl Fn(&Record) -> bool) -> Vec<Row<'s>> {
+    let of_source = |(place, source): (usize, &'s Source)| {
+        source.rows.iter().map(move |record| Row { source: place, label: &source.label, record })
+    };
+    sources.iter().enumerate().flat_map(of_source).filter(|row| is_of(row.record)).collect()
+}
+
+/// What can tell rows apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// Whose rows they are.
+    Source,
+    /// The variant.
+    Variant,
+    /// What the caches held.
+    Cache,
+    /// An axis.
+    Axis(String),
+}
+
+impl Key {
+    /// What a row has there.
+    pub fn of(&self, row: &Row) -> AxisValue {
+        let word = |text: &str| AxisValue::Choice(Cow::Owned(text.to_owned()));
+        match self {
+            Self::Source => word(row.label),
+            Self::Variant => word(&row.record.variant),
+            Self::Cache => word(&row.record.cache),
+            Self::Axis(name) => row.record.by_axis.get(name).cloned().unwrap_or_else(|| word(NONE)),
+        }
+    }
+
+    /// A value in a few letters, where it is clear what it is of: `copy`, `64 KiB`, `2^26`.
+    pub fn value_words(&self, value: &AxisValue) -> String {
+        match value {
+            AxisValue::Integer(n) if self.is_of_bytes() => Bytes(*n).to_string(),
+            AxisValue::Integer(n) if *n >= LONG && n.is_power_of_two() => format!("2^{}", n.ilog2()),
+            value => value.to_string(),
+        }
+    }
+
+    /// The same where it isn't: `op=copy`.
+    pub fn words(&self, value: &AxisValue) -> String {
+        let value = self.value_words(value);
+        match self {
+            Self::Axis(name) => format!("{name}={value}"),
+            Self::Cache => format!("{value} caches"),
+            Self::Source | Self::Variant => value,
+        }
+    }
+
+    /// What stands at an axis of a picture.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Axis(name) => name.clone(),
+            Self::Cache => "cache".to_owned(),
+            Self::Variant => "variant".to_owned(),
+            Self::Source => String::new(),
+        }
+    }
+
+    /// Whether its numbers are bytes.
+    pub fn is_of_bytes(&self) -> bool {
+        matches!(self, Self::Axis(name) if name.ends_with("bytes"))
+    }
+}
+
+/// What some rows differ in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// What it is.
+    pub key: Key,
+    /// What rows have there: numbers from the least to the greatest, words in the order in which they come.
+    pub values: Vec<AxisValue>,
+}
+
+impl Dimension {
+    fn of(key: Key, rows: &[Row]) -> Self {
+        let mut values: Vec<AxisValue> = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        values.extend(rows.iter().map(|row| key.of(row)).filter(|value| seen.insert(value.clone())));
+        let mut dimension = Self { key, values };
+        if dimension.is_of_numbers() {
+            dimension.values.sort();
+        }
+        dimension
+    }
+
+    /// Whether it is one of numbers.
+    pub fn is_of_numbers(&self) -> bool {
+        self.values.iter().all(|value| matches!(value, AxisValue::Integer(_)))
+    }
+}
+
+/// What tells rows apart, each with more than one value. What follows from others is left out: where each variant has its own size, the
+/// variant says it. `first` is the axis that matters most.
+pub fn dimensions(rows: &[Row], first: Option<&str>) -> Vec<Dimension> {
+    let mut axes: Vec<&String> = rows.iter().flat_map(|row| row.record.by_axis.keys()).collect();
+    axes.sort();
+    axes.dedup();
+    let axes = axes.into_iter().map(|axis| Key::Axis(axis.clone()));
+    let keys = [Key::Source, Key::Variant, Key::Cache].into_iter().chain(axes);
+    let mut all: Vec<Dimension> = keys.map(|key| Dimension::of(key, rows)).filter(|one| one.values.len() > 1).collect();
+    // Of two that follow from each other, the first is kept: what people ask for comes before what was computed from it.
+    let rank = |one: &Dimension| match &one.key {
+        Key::Axis(name) if Some(name.as_str()) == first => (0, 0),
+        Key::Axis(name) if name.starts_with("local_size") => (4, one.values.len()),
+        Key::Axis(_) if one.is_of_numbers() => (5, one.values.len()),
+        Key::Axis(_) => (3, one.values.len()),
+        Key::Source => (1, 0),
+        Key::Variant => (2, 0),
+        Key::Cache => (2, 1),
+    };
+    all.sort_by_key(rank);
+    let mut kept: Vec<Dimension> = Vec::new();
+    for one in all {
+        if !follows(rows, &kept, &one.key) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// Whether rows that agree in some things agree in another one.
+fn follows(rows: &[Row], from: &[Dimension], what: &Key) -> bool {
+    let mut known: BTreeMap<Vec<AxisValue>, AxisValue> = BTreeMap::new();
+    rows.iter().all(|row| {
+        let at = from.iter().map(|dimension| dimension.key.of(row)).collect();
+        let value = what.of(row);
+        *known.entry(at).or_insert_with(|| value.clone()) == value
+    })
+}

@@ -1,0 +1,232 @@
+//! Rows as a page and as figures: what the page holds and what it can't do, whatever the rows say; and what it does in a browser.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
+mod browser;
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
+
+use crate::support::{Folder, Ran, ran, rows, succeeded};
+
+fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
+
+/// The page of these arguments.
+fn page(arguments: &[&str]) -> String {
+    succeeded(&[&["report", "-q", "-o", "-"], arguments].concat()).out
+}
+
+/// What stands between two texts, each time.
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
+    text.split(begin).skip(1).filter_map(|after| after.split_once(end)).map(|(inside, _)| inside).collect()
+}
+
+/// The rows that a page keeps: its header line, and those of each experiment.
+fn kept(page: &str) -> (String, Vec<String>) {
+    let unpacked = |packed: &str| {
+        let bytes = BASE64_STANDARD.decode(packed).unwrap();
+        std::io::read_to_string(GzDecoder::new(bytes.as_slice())).unwrap()
+    };
+    let header = between(page, "<script type=\"text/plain\" id=\"header\">", "</script>");
+    let parts = between(page, "<script class=\"rows\" type=\"text/plain\">", "</script>");
+    assert_eq!(header.len(), 1);
+    (unpacked(header[0]), parts.into_iter().map(unpacked).collect())
+}
+
+#[test]
+fn a_page_is_alone() {
+    let page = page(&[&data("nvidia-h100-overview-6.csv")]);
+    for outside in
+        [" src=", "url(", "@import", "<link", "<iframe", "<img", "onclick", "style=\"", "http://www.w3.org/2000/svg\" href"]
+    {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"")[0];
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    for (begin, end) in [("<style>", "</style>"), ("<script>", "</script>")] {
+        let texts = between(&page, begin, end);
+        assert_eq!(texts.len(), 1, "{begin}");
+        let hash = BASE64_STANDARD.encode(Sha256::digest(texts[0]));
+        assert!(policy.contains(&format!("'sha256-{hash}'")), "{begin} isn't what {policy} allows");
+    }
+}
+
+#[test]
+fn a_page_has_the_card_every_experiment_and_every_row() {
+    let file = data("nvidia-h100-overview-6.csv");
+    let page = page(&[&file]);
+    for told in
+        ["92 % of its limit", "subgroups of 32", "id=\"memory-stream\"", "id=\"roofline\"", "<h2><a href=\"#cache-latency\">"]
+    {
+        assert!(page.contains(told), "no {told}");
+    }
+    let own = rows(&fs::read_to_string(&file).unwrap());
+    let (header, parts) = kept(&page);
+    let saved = rows(&(header + &parts.concat()));
+    for row in own.iter().filter(|row| !row.is_derived()) {
+        assert_eq!(saved.iter().filter(|saved| *saved == row).count(), 1, "{} isn't kept as it was", row.case_name());
+    }
+    // What follows from them is told anew, and each of it once.
+    let mut ids: Vec<(&str, &str, &str)> =
+        saved.iter().map(|row| (row.case_id.as_str(), row.experiment.as_str(), row.variant.as_str())).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+    assert!(page.contains(&format!("{all} rows; ")));
+}
+
+/// What strangers may write into rows, as a device's name, a variant, a reason or a shader's name.
+const HOSTILE: [&str; 6] = [
+    "<script>alert(1)</script>",
+    "</style></title>",
+    "${x}`",
+    "=cmd()",
+    "\"><img src=x onerror=alert(1)>",
+    "\u{1b}[31m\u{202e}",
+];
+
+/// Rows in which every text that people see is one of strangers.
+fn hostile(folder: &Folder) -> String {
+    let text = fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&header).unwrap();
+    for (place, row) in reader.records().enumerate() {
+        let row = row.unwrap();
+        let word = HOSTILE[place % HOSTILE.len()];
+        let cell = |(name, cell): (&str, &str)| match name {
+            "device_name" | "driver_name" | "driver_info" => HOSTILE.concat(),
+            "experiment" if place % 2 == 0 => format!("tune/{word}"),
+            "variant" | "reason" | "metric" => word.to_owned(),
+            _ => cell.to_owned(),
+        };
+        writer.write_record(header.iter().zip(&row).map(cell)).unwrap();
+    }
+    folder.write("</script>.csv".replace('/', "_").as_str(), writer.into_inner().unwrap())
+}
+
+#[test]
+fn what_strangers_wrote_stays_text() {
+    let folder = Folder::new();
+    let file = hostile(&folder);
+    let text = page(&[&file]);
+    assert_eq!(text.matches("<script").count(), text.matches("<script class=\"rows\"").count() + 2);
+    for dangerous in ["<script>alert", "<img", "</style></title>", "\u{1b}", "\u{202e}"] {
+        assert!(!text.contains(dangerous), "{dangerous:?}");
+    }
+    assert!(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && text.contains("=cmd()") && text.contains("${x}`"));
+    let figures = folder.path("figures");
+    succeeded(&["report", "-q", &file, "--figures", figures.to_str().unwrap()]);
+    let mut count = 0;
+    for entry in fs::read_dir(&figures).unwrap() {
+        let path = entry.unwrap().path();
+        let svg = fs::read_to_string(&path).unwrap();
+        roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(
+            !["<script", "<img", "\u{1b}", "\u{202e}"].iter().any(|dangerous| svg.contains(dangerous)),
+            "{}",
+            path.display()
+        );
+        count += 1;
+    }
+    assert!(count > 10);
+    // A file of rows keeps them as they are.
+    let (header, parts) = kept(&text);
+    assert!((header + &parts.concat()).contains("<script>alert(1)</script>"));
+}
+
+#[test]
+fn figures_are_a_file_each() {
+    let folder = Folder::new();
+    let figures = folder.path("fi gures");
+    let figures = figures.to_str().unwrap();
+    let said = succeeded(&["report", &data("nvidia-h100-overview-6.csv"), "--figures", figures]).err;
+    let names: Vec<String> =
+        fs::read_dir(figures).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    assert!(said.contains(&format!("{} figures in {figures}", names.len())), "{said}");
+    for name in ["memory-stream.svg", "roofline-nvidia-h100-80gb-hbm3.svg", "shared-bank-conflict.svg", "cache-latency.svg"] {
+        assert!(names.iter().any(|own| own == name), "no {name} in {names:?}");
+    }
+    let latency = fs::read_to_string(Path::new(figures).join("cache-latency.svg")).unwrap();
+    assert!(latency.contains("<text") && latency.contains("working_set_bytes"));
+}
+
+#[test]
+fn several_runs_stand_side_by_side_and_are_compared() {
+    let [base, new] = ["nvidia-h100-overview-5.csv", "nvidia-h100-overview-6.csv"].map(data);
+    let text = page(&[&format!("before={base}"), &format!("after={new}"), "--compare"]);
+    assert!(text.contains("<h1>before beside after</h1>") && text.contains("id=\"compared\""));
+    assert!(text.contains("after compared with before") && text.contains("times as fast as before"));
+    // Without names, another run of the same cases is one of its own; cases of other experiments join.
+    let text = page(&[&base, &new, &data("nvidia-h100-dot.csv")]);
+    assert_eq!(
+        between(&text, "<h1>", "</h1>")[0].matches(" beside ").count() + 1,
+        between(&text, "<th scope=\"col\" data-source", ">").len()
+    );
+    assert!(!text.contains("id=\"compared\""));
+}
+
+#[test]
+fn what_cant_be_shown_is_refused() {
+    let folder = Folder::new();
+    let file = folder.write("rows.csv", fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap());
+    let before = fs::read_to_string(&file).unwrap();
+    let none = folder.path("none.html").display().to_string();
+    let no_rows = folder.write("empty.csv", before.lines().next().unwrap().to_owned() + "\n");
+    let few = folder.write("few.csv", "schema,case_id,axis_values,status\nv2.1,c1,,ok\n");
+    for (arguments, says) in [
+        (&[file.as_str()][..], "--output"),
+        (&[&file, "-o", &file], "is read: name another file"),
+        (&[&file, "--compare", "-o", &none], "nothing to be compared with"),
+        (&["a=", "-o", &none], "a file is missing"),
+        (&["-", "-o", &none], "/dev/stdin is standard input"),
+        (&["no-such.csv", "-o", &none], "no-such.csv"),
+        (&[&no_rows, "-o", &none], "there is no row"),
+        (&[&few, "-o", &none], "there is no page without"),
+        (&[&file, "--margin", "1%", "-o", &none], "--compare"),
+        (&[&file, "-o", "/no/such/folder/report.html"], "/no/such/folder/report.html"),
+        (&[&file, "--figures", &file], "rows.csv"),
+    ] {
+        let Ran { code, err, .. } = ran(&[&["report"], arguments].concat());
+        assert!(code == Some(2) && err.contains(says), "{arguments:?}: {code:?} {err}");
+    }
+    assert!(!Path::new(&none).exists());
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[test]
+fn a_search_has_its_answer_and_its_times() {
+    let folder = Folder::new();
+    let file = folder.path("tuned.csv").display().to_string();
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tune/reduce.toml");
+    let search = ["tune", "--manifest", manifest.to_str().unwrap(), "-a", "local_size_x=32,64,128", "-d", "mock", "-q"];
+    succeeded(&[&search[..], &["--format", "csv", "-o", &file]].concat());
+    let text = page(&[&file]);
+    assert!(text.contains("<pre") && text.contains("Best: ") && text.contains("What each axis matters:"), "{text}");
+    let picture = between(&text, "<div class=\"picture\"", "</svg>")[0];
+    assert!(picture.contains("spec_ITEMS") && picture.matches("class=\"hit").count() > 4, "{picture}");
+}
+
+/// README shows it.
+#[test]
+fn the_figure_that_readme_shows_is_what_is_drawn() {
+    let folder = Folder::new();
+    let figures = folder.path("figures").display().to_string();
+    succeeded(&["report", "-q", &data("nvidia-h100-memory.csv"), "--figures", &figures]);
+    let drawn = fs::read_to_string(Path::new(&figures).join("cache-latency.svg")).unwrap();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/figures/cache-latency.svg");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|how| how == "always") {
+        fs::write(&kept, &drawn).unwrap();
+    }
+    let is_as_drawn = fs::read_to_string(&kept).unwrap_or_default() == drawn;
+    assert!(is_as_drawn, "{} isn't as drawn today: INSTA_UPDATE=always writes it", kept.display());
+}
