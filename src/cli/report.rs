@@ -59,6 +59,10 @@ fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), 
     {
         return Err(Error::Usage(format!("{} is read: name another file for the page", taken.shown())));
     }
+    if let Some((_, stream)) = files.iter().find(|(_, file)| arguments.compare && file.exists() && !file.is_file()) {
+        let advice = "it is read twice with --compare: write it to a file first";
+        return Err(Error::Usage(format!("{} is no regular file, and {advice}", stream.shown())));
+    }
     let sides = sources::sides(files);
     if arguments.compare && sides.len() < 2 {
         let advice = "name two files, or two sides: --compare before=a.csv after=b.csv";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Source;
 use super::chart::{
     Bar, BarGroup, Bars, Better, Body, Chart, Curves, Datum, Expected, Grid, GridCell, Line, Mark, Scale, Ticks,
 };
@@ -35,6 +36,20 @@ pub struct Pictures {
     pub shown: Vec<Picture>,
     /// How many more there would be.
     pub left_out: usize,
+    /// How many have more names than a picture can show: only a table has them.
+    pub too_large: usize,
+}
+
+impl Picture {
+    /// Its title, with its source if it shows a single one.
+    pub fn title(&self, sources: &[Source]) -> String {
+        let title = &self.chart.title;
+        let label = self.sources.first().and_then(|place| sources.get(*place)).map(|source| source.label.as_str());
+        match label.filter(|label| self.sources.len() == 1 && !title.contains(label)) {
+            Some(label) => format!("{title}, {label}"),
+            None => title.clone(),
+        }
+    }
 }
 
 /// The pictures of rows of one experiment. `experiment` is nothing where this version doesn't know it; `derived` are the rows that follow
@@ -56,7 +71,7 @@ pub fn pictures(rows: &[Row], experiment: Option<&dyn Experiment>, derived: &[Ro
         let of_kind: Vec<Row> = rows.iter().filter(is_of).copied().collect();
         let drawer = Drawer::new(&of_kind, experiment, derived);
         let panels = drawer.panels();
-        pictures.left_out += usize::from(drawer.layout.shape == Shape::TooMany);
+        pictures.too_large += usize::from(drawer.layout.shape == Shape::TooMany);
         let room = most.saturating_sub(pictures.shown.len());
         pictures.left_out += panels.len().saturating_sub(room);
         pictures.shown.extend(panels.iter().take(room).filter_map(|panel| drawer.picture(panel)));
@@ -152,7 +167,8 @@ impl<'r> Drawer<'r> {
             own.sort_by_key(|row| of.key.of(row));
         }
         let is_slow_down = is_slow_down && lines.iter().all(|(_, own)| slow_downs(own).is_some());
-        let (unit, label) = if is_slow_down { (1.0, "time over that of the first".to_owned()) } else { scale_of(rows) };
+        let (unit, label) =
+            if is_slow_down { (1.0, format!("time over that of the least {}", of.key.title())) } else { scale_of(rows) };
         let keys = self.keys();
         let drawn = lines.iter().map(|(_, own)| Line {
             name: self.series_name(&own[0], series),
@@ -175,6 +191,7 @@ impl<'r> Drawer<'r> {
                     row.source == own[0].source
                         && row.record.experiment == expectation.experiment
                         && row.record.variant == variant
+                        && is_of_sweep(row.record, own[0].record)
                 };
                 self.derived.iter().find(is_it).and_then(|row| row.record.value)
             };
@@ -185,6 +202,9 @@ impl<'r> Drawer<'r> {
                 Some((number(record.by_axis.get(x)?)?, of))
             };
             let points: Vec<(f64, f64)> = own.iter().filter_map(point).collect();
+            // Like the lines, over what it is at the first.
+            let base = points.first().map_or(1.0, |(_, first)| *first);
+            let points: Vec<(f64, f64)> = points.into_iter().map(|(x, y)| (x, y / base)).collect();
             if points.len() > 1 && all.iter().all(|known| known.points != points) {
                 all.push(Expected { name: expectation.name.to_owned(), points });
             }
@@ -198,15 +218,14 @@ impl<'r> Drawer<'r> {
         let Some(marks) = self.plot.filter(|plot| Key::Axis(plot.x.to_owned()) == *x).and_then(|plot| plot.marks) else {
             return Vec::new();
         };
-        // Of several sweeps, the one that has no axis of its own is the usual one.
-        let is_usual = |record: &Record| !record.by_axis.contains_key("link");
+        let Some(first) = rows.first().map(|row| row.record) else { return Vec::new() };
         let place = |(level, variant): (usize, &&str)| {
             let is_it = |row: &&Row| {
                 let record = row.record;
                 sources.contains(&row.source)
                     && record.experiment == marks.experiment
                     && record.variant == *variant
-                    && is_usual(record)
+                    && is_of_sweep(record, first)
             };
             let record = self.derived.iter().find(is_it)?.record;
             let at = record.value?;
@@ -275,6 +294,11 @@ impl<'r> Drawer<'r> {
             cells: own_rows.iter().map(line).collect(),
         }
     }
+}
+
+/// Whether a derived row can be of the sweep that a row is of: where both have an axis, they have the same value on it.
+fn is_of_sweep(derived: &Record, row: &Record) -> bool {
+    derived.by_axis.iter().all(|(axis, value)| row.by_axis.get(axis).is_none_or(|own| own == value))
 }
 
 /// The unit in which figures of one kind are told, as how many of their own it is, and what stands at their axis.

@@ -69,16 +69,11 @@ pub fn drawn(contents: &Contents) -> Vec<(String, String)> {
         pictures.extend(section.shown().cloned());
     }
     let mut slugs = Slugs::default();
-    let figure = |mut picture: charts::Picture| {
+    // A page says whose rows it shows; a file on its own has to.
+    let figure = |picture: charts::Picture| {
         let name = slugs.of(&picture.chart.title);
-        // A page says whose rows it shows; a file on its own has to.
-        let label = |place: &usize| sources.get(*place).map(|source| source.label.as_str());
-        if let (1, Some(label)) = (picture.sources.len(), picture.sources.first().and_then(label)) {
-            if !picture.chart.title.contains(label) {
-                picture.chart.title = format!("{}, {label}", picture.chart.title);
-            }
-        }
-        (name, svg(&picture.chart, Place::File))
+        let chart = chart::Chart { title: picture.title(sources), ..picture.chart };
+        (name, svg(&chart, Place::File))
     };
     pictures.into_iter().map(figure).collect()
 }

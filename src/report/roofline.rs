@@ -12,6 +12,9 @@ use crate::units::{rate, ratio};
 /// Where peaks are derived, and the one of memory.
 const PEAKS: &str = "peak/summary";
 
+/// The most kernels that are points: more are a cloud, and a page that nobody can load.
+const MOST_KERNELS: usize = 2000;
+
 /// What the remaining experiments are called, where there are more than can be told apart.
 const OTHERS: &str = "others";
 
@@ -31,6 +34,13 @@ fn roofline(rows: &[Row]) -> Option<Picture> {
             None => kernels.push(Line { name: row.record.experiment.clone(), points: vec![point] }),
         }
     }
+    let all: usize = kernels.iter().map(|line| line.points.len()).sum();
+    if all > MOST_KERNELS {
+        for line in &mut kernels {
+            line.points.sort_by(|one, other| other.y.total_cmp(&one.y));
+            line.points.truncate((MOST_KERNELS * line.points.len() / all).max(1));
+        }
+    }
     if kernels.len() > MOST_SERIES {
         let points = kernels.split_off(MOST_SERIES - 1).into_iter().flat_map(|line| line.points).collect();
         kernels.push(Line { name: OTHERS.to_owned(), points });
@@ -42,7 +52,8 @@ fn roofline(rows: &[Row]) -> Option<Picture> {
         roofs: rows.iter().filter_map(|row| roof(row.record)).collect(),
         kernels,
     };
-    let chart = Chart { title: format!("Roofline: {}", first.label), body: Body::Roofline(roofline) };
+    let of_all = if all > MOST_KERNELS { format!(", the fastest of {all} kernels") } else { String::new() };
+    let chart = Chart { title: format!("Roofline: {}{of_all}", first.label), body: Body::Roofline(roofline) };
     Some(Picture { chart, sources: [first.source].into() })
 }
 

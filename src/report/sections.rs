@@ -85,9 +85,10 @@ fn all_pictures(
     let expected = plot.and_then(|plot| plot.expected).map(|expected| expected.experiment);
     let mut all = pictures(rows, experiment, following, most);
     for (_, rows) in derived.iter().filter(|(name, _)| Some(*name) != marks && Some(*name) != expected) {
-        let Pictures { shown, left_out } = pictures(rows, None, &[], most.saturating_sub(all.shown.len()));
+        let Pictures { shown, left_out, too_large } = pictures(rows, None, &[], most.saturating_sub(all.shown.len()));
         all.shown.extend(shown);
         all.left_out += left_out;
+        all.too_large += too_large;
     }
     all
 }
@@ -118,6 +119,11 @@ pub struct Slugs(BTreeSet<String>);
 const LONGEST: usize = 80;
 
 impl Slugs {
+    /// The same beside names that are taken.
+    pub fn beside(taken: &[&str]) -> Self {
+        Self(taken.iter().map(|name| (*name).to_owned()).collect())
+    }
+
     /// A name for what is called so, which no other has.
     pub fn of(&mut self, words: &str) -> String {
         let mut slug = String::new();
@@ -151,5 +157,6 @@ mod tests {
             ["memory-stream-op-copy", "memory-stream-op-copy-2", "etc-passwd", "script", "rows", "rows-2"]
         );
         assert_eq!(slugs.of(&"a".repeat(500)).len(), LONGEST);
+        assert_eq!(Slugs::beside(&["tip"]).of("Tip"), "tip-2");
     }
 }

@@ -42,6 +42,8 @@ pub enum Key {
     Variant,
     /// What the caches held.
     Cache,
+    /// How many lanes a subgroup had.
+    SubgroupSize,
     /// An axis.
     Axis(String),
 }
@@ -54,6 +56,7 @@ impl Key {
             Self::Source => word(row.label),
             Self::Variant => word(&row.record.variant),
             Self::Cache => word(&row.record.cache),
+            Self::SubgroupSize => row.record.subgroup_size.map_or_else(|| word(NONE), AxisValue::Integer),
             Self::Axis(name) => row.record.by_axis.get(name).cloned().unwrap_or_else(|| word(NONE)),
         }
     }
@@ -73,6 +76,7 @@ impl Key {
         match self {
             Self::Axis(name) => format!("{name}={value}"),
             Self::Cache => format!("{value} caches"),
+            Self::SubgroupSize => format!("subgroups of {value}"),
             Self::Source | Self::Variant => value,
         }
     }
@@ -82,6 +86,7 @@ impl Key {
         match self {
             Self::Axis(name) => name.clone(),
             Self::Cache => "cache".to_owned(),
+            Self::SubgroupSize => "subgroup size".to_owned(),
             Self::Variant => "variant".to_owned(),
             Self::Source => String::new(),
         }
@@ -127,7 +132,7 @@ pub fn dimensions(rows: &[Row], first: Option<&str>) -> Vec<Dimension> {
     axes.sort();
     axes.dedup();
     let axes = axes.into_iter().map(|axis| Key::Axis(axis.clone()));
-    let keys = [Key::Source, Key::Variant, Key::Cache].into_iter().chain(axes);
+    let keys = [Key::Source, Key::Variant, Key::Cache, Key::SubgroupSize].into_iter().chain(axes);
     let mut all: Vec<Dimension> = keys.map(|key| Dimension::of(key, rows)).filter(|one| one.values.len() > 1).collect();
     // Of two that follow from each other, the first is kept: what people ask for comes before what was computed from it.
     let rank = |one: &Dimension| match &one.key {
@@ -138,6 +143,8 @@ pub fn dimensions(rows: &[Row], first: Option<&str>) -> Vec<Dimension> {
         Key::Source => (1, 0),
         Key::Variant => (2, 0),
         Key::Cache => (2, 1),
+        // What was asked for by an axis, or follows from the workgroup's size, is said by that.
+        Key::SubgroupSize => (6, 0),
     };
     all.sort_by_key(rank);
     let mut kept: Vec<Dimension> = Vec::new();

@@ -84,13 +84,14 @@ fn a_page_has_the_card_every_experiment_and_every_row() {
 }
 
 /// What strangers may write into rows, as a device's name, a variant, a reason or a shader's name.
-const HOSTILE: [&str; 6] = [
+const HOSTILE: [&str; 7] = [
     "<script>alert(1)</script>",
     "</style></title>",
     "${x}`",
     "=cmd()",
     "\"><img src=x onerror=alert(1)>",
     "\u{1b}[31m\u{202e}",
+    "[a](https://b.c)",
 ];
 
 /// Rows in which every text that people see is one of strangers.
@@ -124,6 +125,8 @@ fn what_strangers_wrote_stays_text() {
         assert!(!text.contains(dangerous), "{dangerous:?}");
     }
     assert!(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && text.contains("=cmd()") && text.contains("${x}`"));
+    let compared = page(&[&format!("base={file}"), &format!("new={file}"), "--compare"]);
+    assert!(!text.contains("\"https://b.c") && !compared.contains("\"https://b.c"), "a name became a link");
     let figures = folder.path("figures");
     succeeded(&["report", "-q", &file, "--figures", figures.to_str().unwrap()]);
     let mut count = 0;
@@ -166,13 +169,61 @@ fn several_runs_stand_side_by_side_and_are_compared() {
     let text = page(&[&format!("before={base}"), &format!("after={new}"), "--compare"]);
     assert!(text.contains("<h1>before beside after</h1>") && text.contains("id=\"compared\""));
     assert!(text.contains("after compared with before") && text.contains("times as fast as before"));
-    // Without names, another run of the same cases is one of its own; cases of other experiments join.
-    let text = page(&[&base, &new, &data("nvidia-h100-dot.csv")]);
-    assert_eq!(
-        between(&text, "<h1>", "</h1>")[0].matches(" beside ").count() + 1,
-        between(&text, "<th scope=\"col\" data-source", ">").len()
-    );
-    assert!(!text.contains("id=\"compared\""));
+    assert!(text.contains("href=\"#compared\"") && text.contains("href=\"#roofline\""));
+}
+
+#[test]
+fn parts_of_a_run_are_joined_and_another_run_is_not() {
+    let folder = Folder::new();
+    let file = data("nvidia-h100-overview-6.csv");
+    let rows = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = rows.lines().collect();
+    let part = |name: &str, lines: &[&str]| folder.write(name, lines.join("\n") + "\n");
+    let halves = [part("a.csv", &lines[..100]), part("b.csv", &[&lines[..1], &lines[100..]].concat())];
+    let heading = |arguments: &[&str]| between(&page(arguments), "<h1>", "</h1>")[0].to_owned();
+    let one = "NVIDIA H100 80GB HBM3";
+    assert_eq!(heading(&[&halves[0], &halves[1]]), one);
+    assert_eq!(heading(&[&file, &file]), format!("{one} beside {one} (2)"));
+    assert_eq!(heading(&[&halves[0], &file]), format!("{one}, a beside {one}, nvidia-h100-overview-6"));
+}
+
+/// The rows of every source are seen, however many the first one has, and what is said of all rows holds for all.
+#[test]
+fn tables_show_some_rows_of_each_source() {
+    let folder = Folder::new();
+    let rows = fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let place = |name: &str| header.iter().position(|own| own == name).unwrap();
+    let stream = reader.records().map(Result::unwrap).find(|row| row.iter().next() == Some("memory/stream")).unwrap();
+    let file = |name: &str, device: &str| {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&header).unwrap();
+        for number in 0..300 {
+            let mut row: Vec<String> = stream.iter().map(str::to_owned).collect();
+            row[place("axis_values")] = format!("n={number};op={}", if number < 250 { "read" } else { "copy" });
+            for (name, value) in [("n", number.to_string()), ("op", String::new()), ("device_name", device.to_owned())] {
+                header.iter().position(|own| own == name).into_iter().for_each(|place| row[place].clone_from(&value));
+            }
+            row[place("op")] = if number < 250 { "read" } else { "copy" }.to_owned();
+            row[place("case_id")] = format!("c{number}");
+            row[place("device_uuid")] = device.to_owned();
+            ["plan_id", "plan_cases", "plan_index"].iter().for_each(|name| row[place(name)].clear());
+            for (at, name) in header.iter().enumerate() {
+                if !["n", "op"].contains(&name) && at > place("schema") {
+                    row[at].clear();
+                }
+            }
+            writer.write_record(row).unwrap();
+        }
+        folder.write(name, writer.into_inner().unwrap())
+    };
+    let text = page(&[&file("one.csv", "one"), &file("two.csv", "two")]);
+    for source in ["0", "1"] {
+        assert_eq!(text.matches(&format!("<tr data-source=\"{source}\"")).count(), 100);
+    }
+    assert!(!text.contains("In all of these rows: <code>op=read"), "fifty are copies");
+    assert!(text.contains("In the rows that are shown: <code>op=read"));
 }
 
 #[test]

@@ -73,18 +73,24 @@ fn notes(rows: &Rows) -> Vec<String> {
     notes
 }
 
-/// Rows with their relations renewed, device by device.
+/// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
 fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
-    let mut devices: Vec<Vec<Record>> = Vec::new();
-    let key = |row: &Record| (row.device_uuid.clone(), row.driver_uuid.clone(), row.driver_info.clone());
+    let key = |row: &Record| [&row.device_uuid, &row.driver_uuid, &row.driver_info].map(String::clone);
+    let case = |row: &Record| [&row.experiment, &row.variant, &row.case_id].map(String::clone);
+    let mut devices: Vec<([String; 3], BTreeSet<[String; 3]>, Vec<Record>)> = Vec::new();
     related::each(rows, &mut |row| {
-        match devices.iter_mut().find(|rows| rows.first().is_some_and(|first| key(first) == key(&row))) {
-            Some(rows) => rows.push(row),
-            None => devices.push(vec![row]),
-        }
+        let (device, case) = (key(&row), case(&row));
+        // Devices come one after the other: what it has already is of its other turn.
+        let known = devices.iter().rposition(|(own, cases, _)| *own == device && !cases.contains(&case));
+        let place = known.unwrap_or_else(|| {
+            devices.push((device, BTreeSet::new(), Vec::new()));
+            devices.len() - 1
+        });
+        devices[place].1.insert(case);
+        devices[place].2.push(row);
         Ok::<_, Error>(true)
     })?;
-    Ok(devices)
+    Ok(devices.into_iter().map(|(_, _, rows)| rows).collect())
 }
 
 /// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its

@@ -7,6 +7,7 @@ mod kept;
 mod parts;
 mod prose;
 
+use std::collections::BTreeSet;
 use std::io;
 
 use base64::Engine;
@@ -14,7 +15,7 @@ use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::charts::MOST_PICTURES;
+use super::charts::{MOST_PICTURES, Picture};
 use super::draw::palette::{THEMED, hex};
 use super::ratios::{MOST_RATIOS, ratios};
 use super::roofline::rooflines;
@@ -30,6 +31,12 @@ use crate::record::Header;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What the page calls its own places.
+const OWN_IDS: [&str; 13] = [
+    "card", "compared", "doubted", "family", "find", "found", "header", "roofline", "save-all", "seen", "source", "theme",
+    "tip",
+];
+
 /// From so few rows on, a table is open from the beginning.
 const FEW_ROWS: usize = 8;
 
@@ -41,8 +48,9 @@ pub fn page(contents: &Contents) -> io::Result<String> {
     let sources = contents.sources;
     let header = Header::new(sources.iter().flat_map(|source| &source.rows).flat_map(|row| row.by_axis.keys().cloned()));
     let sections = sections(sources, MOST_PICTURES);
-    let mut slugs = Slugs::default();
+    let mut slugs = Slugs::beside(&OWN_IDS);
     let ids: Vec<String> = sections.iter().map(|section| slugs.of(section.name)).collect();
+    let rooflines = rooflines(sources);
     let style = format!("{STYLE}{}", themed());
     let body = html! {
         header.top {
@@ -50,14 +58,14 @@ pub fn page(contents: &Contents) -> io::Result<String> {
             p.files { "From " (contents.files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", ")) ". " (counts(sources)) }
             (controls(sources, &sections))
         }
-        (contents_list(contents, &sections, &ids))
+        (contents_list(contents, !rooflines.is_empty(), &sections, &ids))
         main {
             @for note in contents.notes { p.note { (note) } }
             (cards(contents))
-            (compared(contents.comparisons, sources.len()))
-            (roofline_section(sources))
+            (compared(contents.comparisons, sources))
+            (roofline_section(&rooflines, sources))
             @for (section, id) in sections.iter().zip(&ids) {
-                (experiment(section, id, sources.len() > 1, &header)?)
+                (experiment(section, id, sources, &header)?)
             }
         }
         footer { p { "Made by lanescope " (env!("CARGO_PKG_VERSION")) ". The rows are in this page: save them to look further." } }
@@ -148,13 +156,14 @@ fn controls(sources: &[Source], sections: &[Section]) -> Markup {
     }
 }
 
-fn contents_list(contents: &Contents, sections: &[Section], ids: &[String]) -> Markup {
+fn contents_list(contents: &Contents, has_roofline: bool, sections: &[Section], ids: &[String]) -> Markup {
     let entries: Vec<(&Section, &String)> = sections.iter().zip(ids).collect();
     html! {
         nav aria-label="Contents" {
             ul {
                 li { a href="#card" { "Card" } }
                 @if !contents.comparisons.is_empty() { li { a href="#compared" { "Comparison" } } }
+                @if has_roofline { li { a href="#roofline" { "Roofline" } } }
                 @for of_family in entries.chunk_by(|(one, _), (other, _)| one.family() == other.family()) {
                     li data-family=(of_family[0].0.family()) {
                         (in_a_line(of_family[0].0.family()))
@@ -182,7 +191,7 @@ fn cards(contents: &Contents) -> Markup {
 }
 
 /// What a comparison says: the largest changes as a picture, then its report.
-fn compared(comparisons: &[Comparison], sources: usize) -> Markup {
+fn compared(comparisons: &[Comparison], sources: &[Source]) -> Markup {
     if comparisons.is_empty() {
         return html! {};
     }
@@ -190,8 +199,8 @@ fn compared(comparisons: &[Comparison], sources: usize) -> Markup {
         section #compared {
             h2 { "Comparison" }
             @for comparison in comparisons {
-                @if let Some(picture) = ratios(comparison, sources) {
-                    div.figures.wide { (parts::figure(&picture)) }
+                @if let Some(picture) = ratios(comparison, sources.len()) {
+                    div.figures.wide { (parts::figure(&picture, sources)) }
                     @let known = comparison.cases.iter().filter(|case| case.effect().is_some()).count();
                     @if known > MOST_RATIOS {
                         p.remark { "The " (MOST_RATIOS) " largest changes of " (known) " cases; those that are sure come first." }
@@ -199,27 +208,27 @@ fn compared(comparisons: &[Comparison], sources: usize) -> Markup {
                 }
                 @let one = std::slice::from_ref(comparison);
                 @let report = output::Report { comparisons: one, failures: &[], is_whole: false };
-                div.prose { (PreEscaped(prose::rendered(&comparison_text(&report, Style::Markdown)))) }
+                div.prose { (PreEscaped(prose::unlinked(&comparison_text(&report, Style::Markdown)))) }
             }
         }
     }
 }
 
-fn roofline_section(sources: &[Source]) -> Markup {
-    let pictures = rooflines(sources);
+fn roofline_section(pictures: &[Picture], sources: &[Source]) -> Markup {
     html! {
         @if !pictures.is_empty() {
             section #roofline {
                 h2 { "Roofline" }
-                p { "Every kernel that counts its operations and its bytes. A kernel below the slope waits for memory, one below the "
-                    "flat part is limited by arithmetic; the bounds are measured ones." }
-                div.figures.wide { @for picture in &pictures { (parts::figure(picture)) } }
+                p { "Every kernel that counts its operations and its bytes. None can be above a line that bounds it, as far as that was "
+                    "measured (peak/summary); why one is far below isn't said by the picture. Without lines, no peak was measured." }
+                div.figures.wide { @for picture in pictures { (parts::figure(picture, sources)) } }
             }
         }
     }
 }
 
-fn experiment(section: &Section, id: &str, with_sources: bool, header: &Header) -> io::Result<Markup> {
+fn experiment(section: &Section, id: &str, sources: &[Source], header: &Header) -> io::Result<Markup> {
+    let with_sources = sources.len() > 1;
     let tables = section.derived.iter().map(|(name, rows)| (*name, rows.as_slice()));
     let tables: Vec<(&str, &[Row])> = std::iter::once((section.name, section.rows.as_slice())).chain(tables).collect();
     let all = || tables.iter().flat_map(|(_, rows)| rows.iter());
@@ -229,9 +238,10 @@ fn experiment(section: &Section, id: &str, with_sources: bool, header: &Header) 
     words.dedup();
     let summary = section.text.map_or("", |text| text.summary);
     let search = [section.name, summary, &words.join(" ")].join(" ").to_lowercase();
+    let of_rows: BTreeSet<usize> = all().map(|row| row.source).collect();
     let is_open = section.shown().next().is_none() || all().count() <= FEW_ROWS;
     Ok(html! {
-        section.experiment id=(id) data-family=(section.family()) data-text=(in_a_line(&search)) {
+        section.experiment id=(id) data-family=(section.family()) data-text=(in_a_line(&search)) data-sources=(parts::sources(&of_rows)) {
             h2 { a href=(format!("#{id}")) { (in_a_line(section.name)) } @if !summary.is_empty() { small { (summary) } } }
             @if let Some(text) = section.text {
                 details.prose { summary { "What it measures, and how to read it" } (PreEscaped(prose::rendered(text.body))) }
@@ -240,10 +250,12 @@ fn experiment(section: &Section, id: &str, with_sources: bool, header: &Header) 
                 @if with_sources { h3 data-source=(row.source) { (in_a_line(row.label)) } }
                 pre data-source=(row.source) { (tuned.answer) }
             }
-            div.figures { @for picture in section.shown() { (parts::figure(picture)) } }
+            div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
             @if section.pictures.left_out > 0 {
-                p.remark { "More pictures than fit: " (section.pictures.left_out) " are left out. The rows have everything, "
-                    "and lanescope report --figures draws more." }
+                p.remark { "Figures that are left out here, and drawn by lanescope report --figures: " (section.pictures.left_out) "." }
+            }
+            @if section.pictures.too_large > 0 {
+                p.remark { "The rows have more names than a figure can show: see the table." }
             }
             details.table open[is_open] {
                 summary { "Rows (" (all().count()) ")" }

@@ -7,6 +7,8 @@
 
   // ---- values where one points at them, or walks to them by arrow keys ----
   let chosen = null;
+  // Whether a step by keys has scrolled, which takes no tip away.
+  let walked = false;
 
   function show(hit, x, y) {
     chosen?.classList.remove("chosen");
@@ -21,7 +23,10 @@
       title.remove();
     }
     tip.textContent = hit.getAttribute("aria-label");
-    const beside = (place, size, room) => Math.max(4, place + 14 + size > room ? place - 14 - size : place + 14);
+    const beside = (place, size, room) => {
+      const free = place + 14 + size > room ? place - 14 - size : place + 14;
+      return Math.max(4, Math.min(free, room - size - 4));
+    };
     tip.style.left = `${beside(x, tip.offsetWidth, innerWidth)}px`;
     tip.style.top = `${beside(y, tip.offsetHeight, innerHeight)}px`;
   }
@@ -47,6 +52,8 @@
     if (!hits.length) return;
     const place = hits.indexOf(chosen);
     const next = hits[place < 0 ? 0 : (place + step + hits.length) % hits.length];
+    walked = true;
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
     const box = next.getBoundingClientRect();
     show(next, box.right, box.bottom);
   }
@@ -58,7 +65,7 @@
     picture.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(null));
     picture.addEventListener("blur", () => show(null));
     picture.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (step) {
         event.preventDefault();
         walk(picture, step);
@@ -67,7 +74,10 @@
       }
     });
   }
-  addEventListener("scroll", () => show(null), { passive: true });
+  addEventListener("scroll", () => {
+    if (!walked) show(null);
+    walked = false;
+  }, { passive: true, capture: true });
 
   // ---- filters ----
   const controls = one(".controls");
@@ -87,8 +97,7 @@
     const sections = all("section.experiment");
     for (const section of sections) {
       const { family: own, text } = section.dataset;
-      const hasRows = !from || one(`tr[data-source="${from}"]`, section);
-      const isShown = (!family.value || own === family.value) && words.every((word) => text.includes(word)) && hasRows;
+      const isShown = (!family.value || own === family.value) && words.every((word) => text.includes(word)) && isFrom(section);
       section.classList.toggle("filtered", !isShown);
       one(`nav a[href="#${section.id}"]`)?.parentElement.classList.toggle("filtered", !isShown);
       shown += isShown ? 1 : 0;
@@ -123,6 +132,8 @@
 
   // A figure in words as a number, where it is one: `2.71 TB/s` is more than `980 GB/s`.
   function size(text) {
+    const power = /^2\^(\d+)$/.exec(text);
+    if (power) return 2 ** Number(power[1]);
     const match = /^[<~]?(-?[\d.]+(?:e[-+]?\d+)?)\s*(\S*)/i.exec(text);
     if (!match || Number.isNaN(Number(match[1]))) return null;
     const unit = match[2];

@@ -1,7 +1,10 @@
 //! Parts that stand in several places of the page: pictures, tables, cards.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use maud::{Markup, PreEscaped, html};
 
+use super::super::Source;
 use super::super::chart::Chart;
 use super::super::charts::Picture;
 use super::super::draw::{Place, svg};
@@ -13,11 +16,12 @@ use crate::output::{in_a_line, row_table};
 /// Rows of a table that are shown; all are in the file that the page can save.
 const SHOWN_ROWS: usize = 200;
 
-/// A picture with what it is of.
-pub fn figure(picture: &Picture) -> Markup {
+/// A picture with what it is of, and of which source where there are several.
+pub fn figure(picture: &Picture, all: &[Source]) -> Markup {
+    let title = if all.len() > 1 { picture.title(all) } else { picture.chart.title.clone() };
     html! {
-        figure data-sources=(sources(picture)) {
-            figcaption { (in_a_line(&picture.chart.title)) }
+        figure data-sources=(sources(&picture.sources)) {
+            figcaption { (in_a_line(&title)) }
             div.picture tabindex="0" { (drawn(&picture.chart)) }
         }
     }
@@ -27,18 +31,43 @@ fn drawn(chart: &Chart) -> PreEscaped<String> {
     PreEscaped(svg(chart, Place::Page))
 }
 
-fn sources(picture: &Picture) -> String {
-    picture.sources.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+/// The places of sources, as the script reads them.
+pub fn sources(places: &BTreeSet<usize>) -> String {
+    places.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The rows that are shown: as many of each source.
+fn shown<'r>(rows: &[Row<'r>]) -> Vec<Row<'r>> {
+    let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
+    let mut room: BTreeMap<usize, usize> = sources.iter().map(|source| (*source, SHOWN_ROWS.div_ceil(sources.len()))).collect();
+    let mut has_room = |row: &&Row| {
+        room.get_mut(&row.source).is_some_and(|left| {
+            let has_room = *left > 0;
+            *left = left.saturating_sub(1);
+            has_room
+        })
+    };
+    rows.iter().filter(|row| has_room(row)).copied().collect()
+}
+
+/// Whether all rows have what the shown ones have on an axis, as in `name=value`.
+fn holds_for_all(constant: &str, rows: &[Row]) -> bool {
+    let Some((axis, value)) = constant.split_once('=') else { return false };
+    rows.iter().all(|row| row.record.by_axis.get(axis).is_some_and(|own| own.to_string() == value))
 }
 
 /// The table of an experiment's rows: what people see of them, and whose they are where there are several sources.
 pub fn table(rows: &[Row], with_sources: bool) -> Markup {
-    let shown = &rows[..rows.len().min(SHOWN_ROWS)];
+    let shown = shown(rows);
     let records: Vec<_> = shown.iter().map(|row| row.record.clone()).collect();
     let (constant, table) = row_table(&records);
+    let (of_all, of_shown): (Vec<String>, Vec<String>) =
+        constant.into_iter().partition(|constant| holds_for_all(constant, rows));
     let columns: Vec<(&str, bool, Vec<&str>)> = table.columns().collect();
     html! {
-        @if !constant.is_empty() { p.constant { "In all of these rows: " code { (in_a_line(&constant.join(", "))) } } }
+        @for (whose, constant) in [("In all of these rows: ", of_all), ("In the rows that are shown: ", of_shown)] {
+            @if !constant.is_empty() { p.constant { (whose) code { (in_a_line(&constant.join(", "))) } } }
+        }
         div.scroll {
             table.rows {
                 thead {

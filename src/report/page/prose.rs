@@ -4,12 +4,22 @@ use pulldown_cmark::{Alignment, Event, Options, Parser, Tag, TagEnd, html};
 
 /// Renders Markdown. Whatever is HTML in it becomes text.
 pub fn rendered(markdown: &str) -> String {
+    linked(markdown, is_of_the_web)
+}
+
+/// The same of a text in which strangers named things: none of it is a link.
+pub fn unlinked(markdown: &str) -> String {
+    linked(markdown, |_| false)
+}
+
+fn linked(markdown: &str, may_link: fn(&str) -> bool) -> String {
     let mut links = Vec::new();
     let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(move |event| match event {
-        Event::Html(text) | Event::InlineHtml(text) => Some(folded(&text).unwrap_or(Event::Text(text))),
+        Event::Html(text) => Some(folded(&text).unwrap_or(Event::Text(text))),
+        Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::HtmlBlock | Tag::Image { .. }) | Event::End(TagEnd::HtmlBlock | TagEnd::Image) => None,
         Event::Start(Tag::Link { ref dest_url, .. }) => {
-            links.push(is_of_the_web(dest_url));
+            links.push(may_link(dest_url));
             links.last().copied().unwrap_or_default().then_some(event)
         }
         Event::End(TagEnd::Link) => links.pop().unwrap_or_default().then_some(event),
@@ -52,6 +62,7 @@ mod tests {
             "<p>a &lt;script&gt;alert(1)&lt;/script&gt; <strong>b</strong> c <a href=\"https://example.org\">d</a> e</p>\n"
         );
         assert_eq!(rendered("<style>\nb\n</style>\n"), "&lt;style&gt;\nb\n&lt;/style&gt;\n");
+        assert_eq!(unlinked("[a](https://b.c) <https://d.e>"), "<p>a https://d.e</p>\n");
         let folded = "<details><summary>a b</summary>\n\nc\n\n</details>\n";
         assert_eq!(rendered(folded), "<details><summary>a b</summary>\n<p>c</p>\n</details>");
         assert!(rendered("<details><summary><b>a</b></summary>\n").starts_with("&lt;details&gt;"));
