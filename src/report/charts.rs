@@ -15,7 +15,7 @@ use crate::record::Record;
 use crate::units::{rounded, scaled};
 
 /// The most pictures of one experiment: more are noise, and a page that nobody can load.
-pub const MOST_PICTURES: usize = 16;
+pub const MOST_PICTURES: usize = 12;
 
 /// From this ratio of the largest to the least number on, an axis is logarithmic.
 const WIDE: f64 = 20.0;
