@@ -73,24 +73,31 @@ fn notes(rows: &Rows) -> Vec<String> {
     notes
 }
 
+/// The rows of a device, and the cases that they are of.
+struct OfDevice {
+    device: [String; 3],
+    cases: BTreeSet<[String; 3]>,
+    rows: Vec<Record>,
+}
+
 /// Rows with their relations renewed, device by device. A device that was paired with itself comes twice.
 fn by_device(rows: &Rows) -> Result<Vec<Vec<Record>>, Error> {
     let key = |row: &Record| [&row.device_uuid, &row.driver_uuid, &row.driver_info].map(String::clone);
     let case = |row: &Record| [&row.experiment, &row.variant, &row.case_id].map(String::clone);
-    let mut devices: Vec<([String; 3], BTreeSet<[String; 3]>, Vec<Record>)> = Vec::new();
+    let mut devices: Vec<OfDevice> = Vec::new();
     related::each(rows, &mut |row| {
         let (device, case) = (key(&row), case(&row));
         // Devices come one after the other: what it has already is of its other turn.
-        let known = devices.iter().rposition(|(own, cases, _)| *own == device && !cases.contains(&case));
+        let known = devices.iter().rposition(|own| own.device == device && !own.cases.contains(&case));
         let place = known.unwrap_or_else(|| {
-            devices.push((device, BTreeSet::new(), Vec::new()));
+            devices.push(OfDevice { device, cases: BTreeSet::new(), rows: Vec::new() });
             devices.len() - 1
         });
-        devices[place].1.insert(case);
-        devices[place].2.push(row);
+        devices[place].cases.insert(case);
+        devices[place].rows.push(row);
         Ok::<_, Error>(true)
     })?;
-    Ok(devices.into_iter().map(|(_, _, rows)| rows).collect())
+    Ok(devices.into_iter().map(|own| own.rows).collect())
 }
 
 /// A name for each source that no other has: of its side, else of its device; then what tells those of one name apart, of the device, its
