@@ -20,7 +20,7 @@
 //!
 //! A stage imports the leaves ([`model`], [`units`], [`error`], [`digest`], [`globs`], [`platform`], [`process`], [`regular`], [`staged`], [`stats`], [`validate`]) and the stages before
 //! it, never one after it; [`cli`] and [`worker`] compose them. `tests/host/structure.rs` holds the tree to this. Only [`gpu`] knows
-//! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows' job objects in [`platform`];
+//! Vulkan's types and is unsafe, but for the calls of the SPIR-V validator in [`shader`] and of Windows in [`platform`];
 //! only [`output`] and [`cli`] print.
 
 pub mod digest;

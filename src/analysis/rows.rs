@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::words::{abridged, counted, indented, listed, shown};
 use crate::error::Error;
+use crate::experiments::is_derived_name;
 use crate::record::{Choice, Standing, choose};
 use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 
@@ -169,6 +170,8 @@ pub struct Rows {
     disputes: BTreeMap<usize, String>,
     /// Files whose last row was cut.
     torn: Vec<String>,
+    /// Under which names figures follow from others that this version doesn't know.
+    underivable: BTreeSet<String>,
     /// Files with columns that nobody here knows.
     newer: Vec<(PathBuf, String)>,
 }
@@ -284,6 +287,9 @@ impl Rows {
             let derived = self.blocks[block].derived.entry(record.cache).or_default();
             // As text: RFC 3339 in UTC sorts by time.
             *derived = record.written_at.max(std::mem::take(derived));
+            if !is_derived_name(&record.experiment) {
+                self.underivable.insert(record.experiment);
+            }
             return;
         }
         let group = self.group(block, &record, place);
@@ -390,7 +396,11 @@ impl Rows {
             let rows = counted(unplaced, "row");
             format!("{rows} without a place in a plan (written before schema v1.1): whether others are missing can't be told")
         });
-        self.torn.iter().cloned().chain(newer).chain(unplaced).collect()
+        let underivable = (!self.underivable.is_empty()).then(|| {
+            let names: Vec<&str> = self.underivable.iter().map(String::as_str).collect();
+            format!("derived rows that this version can't derive are left out: {}", names.join(", "))
+        });
+        self.torn.iter().cloned().chain(newer).chain(unplaced).chain(underivable).collect()
     }
 
     /// What contradicts.

@@ -379,6 +379,11 @@ pub fn derived_with(experiment: &dyn Experiment) -> Vec<&str> {
     experiment.derived().iter().copied().chain(asked.map(|derivation| derivation.name())).collect()
 }
 
+/// Whether figures are told under this name that follow from others.
+pub fn is_derived_name(name: &str) -> bool {
+    CATALOGUE.iter().any(|experiment| derived_with(*experiment).contains(&name))
+}
+
 /// Whether figures are derived from the rows of the experiment of this name.
 pub fn is_source(name: &str) -> bool {
     let is_own = CATALOGUE.iter().any(|experiment| experiment.name() == name && !experiment.derived().is_empty());

@@ -267,6 +267,19 @@ fn a_search_has_its_answer_and_its_times() {
     assert!(picture.contains("spec_ITEMS") && picture.matches("class=\"hit").count() > 4, "{picture}");
 }
 
+/// They can't be told anew, and don't vanish without a word.
+#[test]
+fn derived_rows_of_another_version_are_told_of() {
+    let folder = Folder::new();
+    let rows = fs::read_to_string(data("nvidia-h100-overview-6.csv")).unwrap();
+    let other = rows.replace("\nshared/banks,", "\nnovel/banks,");
+    assert_ne!(rows, other);
+    let [rows, other] = [folder.write("rows.csv", rows), folder.write("other.csv", other)];
+    let told = |file: &str| succeeded(&["card", file]).err.contains("can't derive are left out: novel/banks");
+    assert!(told(&other) && !told(&rows));
+    assert!(page(&[&other]).contains("can't derive are left out: novel/banks"));
+}
+
 /// README shows it.
 #[test]
 fn the_figure_that_readme_shows_is_what_is_drawn() {

@@ -60,7 +60,7 @@ pub fn page(contents: &Contents) -> io::Result<String> {
         }
         (contents_list(contents, !rooflines.is_empty(), &sections, &ids))
         main {
-            @for note in contents.notes { p.note { (note) } }
+            @for note in contents.notes { p.note { (parts::lines(note)) } }
             (cards(contents))
             (compared(contents.comparisons, sources))
             (roofline_section(&rooflines, sources))
@@ -148,7 +148,7 @@ fn controls(sources: &[Source], sections: &[Section]) -> Markup {
                     }
                 }
             }
-            label { input #doubted type="checkbox" checked; " flagged rows" }
+            label title="the lines of curves pass through them all the same" { input #doubted type="checkbox" checked; " flagged rows" }
             button #theme type="button" { "Theme: as the system" }
             button #save-all type="button" { "Save all rows" }
             output #found role="status" {}
@@ -248,7 +248,7 @@ fn experiment(section: &Section, id: &str, sources: &[Source], header: &Header) 
             }
             @for (row, tuned) in &section.tuned {
                 @if with_sources { h3 data-source=(row.source) { (in_a_line(row.label)) } }
-                pre data-source=(row.source) { (tuned.answer) }
+                pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
             }
             div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
             @if section.pictures.left_out > 0 {

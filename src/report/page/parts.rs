@@ -11,10 +11,15 @@ use super::super::draw::{Place, svg};
 use super::super::figures::is_doubted;
 use super::super::sweep::Row;
 use crate::analysis::Card;
-use crate::output::{in_a_line, row_table};
+use crate::output::{Page, in_a_line, legible, row_table};
 
 /// Rows of a table that are shown; all are in the file that the page can save.
 const SHOWN_ROWS: usize = 200;
+
+/// A text of several lines, in which what strangers wrote changes nothing beyond itself: neither colours nor directions.
+pub fn lines(text: &str) -> String {
+    legible(text, Page::FILE)
+}
 
 /// A picture with what it is of, and of which source where there are several.
 pub fn figure(picture: &Picture, all: &[Source]) -> Markup {
@@ -125,14 +130,14 @@ pub fn cards(cards: &[(String, Card)]) -> Markup {
                         tr {
                             th scope="row" { (label) }
                             @for (place, (_, card)) in cards.iter().enumerate() {
-                                td data-source=(place) { (fact(card, label).unwrap_or_default()) }
+                                td data-source=(place) { (lines(&fact(card, label).unwrap_or_default())) }
                             }
                         }
                     }
                     tr {
                         th scope="row" { "trust" }
                         @for (place, (_, card)) in cards.iter().enumerate() {
-                            td data-source=(place) { @for line in &card.trust { p { (line) } } }
+                            td data-source=(place) { @for line in &card.trust { p { (lines(line)) } } }
                         }
                     }
                 }
