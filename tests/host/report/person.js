@@ -89,4 +89,4 @@
   tell("all rows are saved", isRows(saved) && count(saved) === said && name === "rows.csv");
   lines.push("done\n");
   one("#seen").textContent = lines.join("\n");
-})();
+})().finally(done);
