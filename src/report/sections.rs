@@ -1,6 +1,6 @@
 //! The rows of sources, experiment by experiment: what a page or a folder of figures is made of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Source;
 use super::charts::{Picture, Pictures, pictures};
@@ -49,7 +49,7 @@ pub fn sections<'s>(sources: &'s [Source], most: usize) -> Vec<Section<'s>> {
     }
     let heads = names.iter().filter(|name| !owners.contains_key(*name));
     let section = |name: &'s str| {
-        let of = |derived: &&str| names.iter().find(|known| *known == derived).map(|known| (*known, of_name[*known].clone()));
+        let of = |derived: &&'static str| of_name.get_key_value(derived).map(|(known, rows)| (*known, rows.clone()));
         let derived: Vec<_> = derived_by(name).iter().filter_map(of).collect();
         section(name, of_name[name].clone(), derived, &owners, most)
     };
@@ -96,7 +96,7 @@ fn all_pictures(
 fn searches<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
     let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
     let of = |source: usize| rows.iter().filter(|row| row.source == source).copied().collect::<Vec<_>>();
-    sources.into_iter().map(of).filter_map(|rows| Some((*rows.first()?, tuned(&rows)?))).collect()
+    sources.into_iter().map(of).flat_map(|rows| tuned(&rows)).collect()
 }
 
 impl Section<'_> {
@@ -111,9 +111,9 @@ impl Section<'_> {
     }
 }
 
-/// Names of files and places on a page, each once, of letters, digits and hyphens.
+/// Names of files and places on a page, each once, of letters, digits and hyphens: with the number to try next where another is called so.
 #[derive(Default)]
-pub struct Slugs(BTreeSet<String>);
+pub struct Slugs(HashMap<String, usize>);
 
 /// No name is longer.
 const LONGEST: usize = 80;
@@ -121,7 +121,7 @@ const LONGEST: usize = 80;
 impl Slugs {
     /// The same beside names that are taken.
     pub fn beside(taken: &[&str]) -> Self {
-        Self(taken.iter().map(|name| (*name).to_owned()).collect())
+        Self(taken.iter().map(|name| ((*name).to_owned(), 2)).collect())
     }
 
     /// A name for what is called so, which no other has.
@@ -137,9 +137,13 @@ impl Slugs {
         slug.truncate(LONGEST);
         let slug = slug.trim_end_matches('-');
         let slug = if slug.is_empty() { "rows" } else { slug };
-        let numbered = (2..).map(|number| format!("{slug}-{number}"));
-        let name = std::iter::once(slug.to_owned()).chain(numbered).find(|name| !self.0.contains(name)).unwrap_or_default();
-        self.0.insert(name.clone());
+        let mut name = slug.to_owned();
+        while self.0.contains_key(&name) {
+            let number = self.0.entry(slug.to_owned()).or_insert(2);
+            name = format!("{slug}-{number}");
+            *number += 1;
+        }
+        self.0.insert(name.clone(), 2);
         name
     }
 }

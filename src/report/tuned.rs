@@ -1,7 +1,6 @@
 //! What a search says of a shader: the answer, and the times over the two axes that matter most.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 
 use super::chart::{Better, Body, Chart, Grid, GridCell, Scale, Ticks};
 use super::charts::{Picture, grid_cell, is_wide, scale_of};
@@ -13,7 +12,7 @@ use crate::output::{Page, answer_text};
 use crate::record::Record;
 use crate::stats::Interval;
 use crate::tuning::answer::{Answer, Timing, Trial};
-use crate::tuning::space::{Dimension, Space};
+use crate::tuning::space::{Space, SpaceError};
 
 /// What the names of tuned shaders begin with.
 const FAMILY: &str = "tune/";
@@ -26,23 +25,54 @@ pub fn is_tuned(experiment: &str) -> bool {
     experiment.starts_with(FAMILY)
 }
 
-/// What follows from a search's rows on one device.
+/// What follows from the rows of a search.
 pub struct Tuned {
-    /// The answer in words.
+    /// What they have in common, where rows of the same source differ in it: `cold caches`. Else empty.
+    pub of: String,
+    /// The answer in words, or why there is none.
     pub answer: String,
     /// The times over two axes, of the best configuration of each cell; nothing where there is one axis.
     pub picture: Option<Picture>,
 }
 
-/// What follows from rows of one source that were tuned; nothing where none has a time.
-pub fn tuned(rows: &[Row]) -> Option<Tuned> {
+/// What follows from rows of one source that were tuned: an answer for each variant and each state of the caches, as far as rows have times.
+pub fn tuned<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
     let rows: Vec<Row> = rows.iter().filter(|row| !row.record.is_derived()).copied().collect();
-    let axes = varied(&rows);
+    let apart: Vec<Key> = [Key::Variant, Key::Cache].into_iter().filter(|key| differ(&rows, key)).collect();
+    let mut searches: BTreeMap<Vec<AxisValue>, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        searches.entry(apart.iter().map(|key| key.of(&row)).collect()).or_default().push(row);
+    }
+    let tuned = |(values, rows): (Vec<AxisValue>, Vec<Row<'r>>)| {
+        let of = apart.iter().zip(&values).map(|(key, value)| key.words(value)).filter(|words| !words.is_empty());
+        Some((*rows.first()?, search(&rows, of.collect::<Vec<_>>().join(", "))?))
+    };
+    searches.into_iter().filter_map(tuned).collect()
+}
+
+fn differ(rows: &[Row], key: &Key) -> bool {
+    rows.iter().map(|row| key.of(row)).collect::<BTreeSet<_>>().len() > 1
+}
+
+/// What follows from the rows of one search; nothing where none has a time.
+fn search(rows: &[Row], of: String) -> Option<Tuned> {
+    let axes = varied(rows);
     let trials: Vec<Trial> = rows.iter().filter_map(|row| trial(row.record, &axes)).collect();
-    let space = space(&trials)?;
+    let space = match Space::of(trials.iter().map(|trial| &trial.point)) {
+        Ok(space) => space,
+        Err(SpaceError::TooLarge { count, most }) => {
+            let answer = format!(
+                "There is no answer here: the values of these axes have {count} combinations, and more than {most} are not looked at. \
+                 Rows of several searches get an answer each where each file has a name: one=FILE two=FILE.\n"
+            );
+            return Some(Tuned { of, answer, picture: None });
+        }
+        // Nothing was tried.
+        Err(_) => return None,
+    };
     let answer = Answer::new(&space, &trials, None)?;
     let page = Page { width: WIDTH, ..Page::FILE };
-    Some(Tuned { answer: answer_text(&answer, page), picture: picture(&rows, &answer) })
+    Some(Tuned { answer: answer_text(&answer, page), picture: picture(rows, &answer, &of), of })
 }
 
 /// The axes that were searched: those with more than one value.
@@ -70,17 +100,6 @@ fn trial(record: &Record, axes: &BTreeSet<String>) -> Option<Trial> {
     Some(Trial { point, outcome })
 }
 
-/// The configurations that rows tell of.
-fn space(trials: &[Trial]) -> Option<Space> {
-    let mut values: BTreeMap<&str, Vec<AxisValue>> = BTreeMap::new();
-    for (axis, value) in trials.iter().flat_map(|trial| trial.point.iter()) {
-        values.entry(axis).or_default().push(value.clone());
-    }
-    let axes = values.into_iter().map(|(axis, values)| Dimension::new(axis.to_owned(), values));
-    let known: BTreeSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
-    Space::new(axes, |point| Ok::<_, Infallible>(known.contains(point))).ok()
-}
-
 /// The axes of a picture: the workgroup's, where both were searched, else those that matter most.
 fn axes(answer: &Answer) -> Option<[String; 2]> {
     let mut varied: Vec<_> = answer.axes.iter().filter(|axis| axis.others > 0).collect();
@@ -95,7 +114,7 @@ fn axes(answer: &Answer) -> Option<[String; 2]> {
     }
 }
 
-fn picture(rows: &[Row], answer: &Answer) -> Option<Picture> {
+fn picture(rows: &[Row], answer: &Answer, of: &str) -> Option<Picture> {
     let [columns, down] = axes(answer)?.map(Key::Axis);
     let mut best: BTreeMap<(AxisValue, AxisValue), Row> = BTreeMap::new();
     let time = |row: &Row| figure(row.record).and(row.record.time_ns).unwrap_or(f64::INFINITY);
@@ -126,6 +145,63 @@ fn picture(rows: &[Row], answer: &Answer) -> Option<Picture> {
     } else {
         ""
     };
-    let chart = Chart { title: format!("{}{of_others}", first.record.experiment), body: Body::Grid(grid) };
+    let of = if of.is_empty() { String::new() } else { format!(", {of}") };
+    let chart = Chart { title: format!("{}{of}{of_others}", first.record.experiment), body: Body::Grid(grid) };
     Some(Picture { chart, sources: [first.source].into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(axes: &[(&str, u64)], cache: &str, time: f64) -> Record {
+        Record {
+            experiment: "tune/shader.comp".to_owned(),
+            status: "ok".to_owned(),
+            cache: cache.to_owned(),
+            time_ns: Some(time),
+            ci_low_ns: Some(0.99 * time),
+            ci_high_ns: Some(1.01 * time),
+            by_axis: axes.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
+            ..Record::new()
+        }
+    }
+
+    fn answers(records: &[Record]) -> Vec<(String, String)> {
+        let rows: Vec<Row> = records.iter().map(|record| Row { source: 0, label: "one", record }).collect();
+        tuned(&rows).into_iter().map(|(_, tuned)| (tuned.of, tuned.answer)).collect()
+    }
+
+    #[test]
+    fn each_state_of_the_caches_has_its_answer() {
+        let of = |cache| {
+            move |x: u64| record(&[("local_size_x", x)], cache, if cache == "warm" { 1e3 / x as f64 } else { 1e3 * x as f64 })
+        };
+        let warm: Vec<Record> = [32, 64, 128].map(of("warm")).to_vec();
+        let alone = answers(&warm);
+        assert_eq!(alone.len(), 1);
+        assert!(alone[0].0.is_empty() && alone[0].1.contains("local_size_x=128"), "{alone:?}");
+        let both = answers(&[warm, [32, 64, 128].map(of("cold")).to_vec()].concat());
+        let best = both.iter().map(|(of, answer)| (of.as_str(), answer.lines().next().unwrap_or_default()));
+        let best: Vec<_> = best.collect();
+        assert!(
+            matches!(best.as_slice(), [("cold caches", cold), ("warm caches", warm)] if cold.contains("local_size_x=32") && warm.contains("local_size_x=128")),
+            "{best:?}"
+        );
+    }
+
+    #[test]
+    fn axes_without_an_answer_say_why() {
+        let names = ["a", "b", "c", "d", "e", "f", "g"];
+        let all = |value: u64| record(&names.map(|name| (name, value)), "warm", 5.0 + value as f64);
+        // 20^7 are more than searches look at, and fewer than nobody could number; 30^7 are more.
+        assert!(answers(&(0..20).map(all).collect::<Vec<_>>())[0].1.contains("a=0"));
+        let countless = answers(&(0..30).map(all).collect::<Vec<_>>());
+        assert!(
+            countless[0].1.starts_with("There is no answer here: the values of these axes have 21870000000 comb"),
+            "{countless:?}"
+        );
+        let failed = Record { status: "failed".to_owned(), time_ns: None, ..record(&[("x", 1)], "warm", 1.0) };
+        assert_eq!(answers(&[failed]), []);
+    }
 }

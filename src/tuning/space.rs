@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use rand::Rng;
 use thiserror::Error;
@@ -58,8 +60,13 @@ pub enum SpaceError<E> {
     #[error("axis `{0}` comes twice")]
     Twice(String),
     /// More combinations than anybody would wait for.
-    #[error("the axes have {0} combinations, more than {MOST_COMBINATIONS} are not looked at: give some of them fewer values")]
-    TooLarge(String),
+    #[error("the axes have {count} combinations, more than {most} are not looked at: give some of them fewer values")]
+    TooLarge {
+        /// How many, in words.
+        count: String,
+        /// The most that are looked at.
+        most: u32,
+    },
     /// The restrictions leave nothing.
     #[error("none of the {0} combinations of the axes is allowed: loosen a restriction, or give more values")]
     Empty(usize),
@@ -95,12 +102,34 @@ impl Space {
                 return Err(SpaceError::Twice(axis.name.to_string()));
             }
         }
-        let combinations = combinations(&axes)?;
+        let combinations = combinations(&axes, MOST_COMBINATIONS)?;
         let allowed = allowed(&axes, combinations, is_allowed).map_err(SpaceError::Restriction)?;
         if allowed.is_empty() {
             return Err(SpaceError::Empty(combinations as usize));
         }
         Ok(Self { axes, allowed })
+    }
+
+    /// The configurations that were tried, whatever a search might have tried besides. All points have the same axes: one that lacks an axis
+    /// of the others is none of the space's.
+    ///
+    /// # Errors
+    /// Where there are no points, or their axes have more combinations than can be numbered.
+    pub fn of<'p>(points: impl IntoIterator<Item = &'p Point> + Clone) -> Result<Self, SpaceError<Infallible>> {
+        let mut values: BTreeMap<&str, Vec<AxisValue>> = BTreeMap::new();
+        for (axis, value) in points.clone().into_iter().flat_map(Point::iter) {
+            values.entry(axis).or_default().push(value.clone());
+        }
+        let axes: Vec<Dimension> = values.into_iter().map(|(axis, values)| Dimension::new(axis.to_owned(), values)).collect();
+        let combinations = combinations(&axes, u32::MAX)?;
+        let mut space = Self { axes, allowed: Vec::new() };
+        space.allowed = points.into_iter().filter_map(|point| space.combination(point)).collect();
+        space.allowed.sort_unstable();
+        space.allowed.dedup();
+        if space.allowed.is_empty() {
+            return Err(SpaceError::Empty(combinations as usize));
+        }
+        Ok(space)
     }
 
     /// Its axes.
@@ -129,12 +158,17 @@ impl Space {
 
     /// The configuration that has these values, if that is allowed. Whatever else the point has is passed over.
     pub fn find(&self, point: &Point) -> Option<usize> {
+        self.allowed.binary_search(&self.combination(point)?).ok()
+    }
+
+    /// The number of a point's combination, whether it is allowed or not.
+    fn combination(&self, point: &Point) -> Option<u32> {
         let place = |axis: &Dimension| {
             let value = point.get(&axis.name)?;
             axis.values.iter().position(|own| own == value)
         };
         let places: Option<Vec<usize>> = self.axes.iter().map(place).collect();
-        self.at(&places?)
+        self.numbered(&places?)
     }
 
     /// The configuration nearest to these values, which need be neither allowed nor on the axes: by the sum over the axes of the
@@ -203,8 +237,12 @@ impl Space {
 
     /// The configuration at these places, if it is allowed.
     pub(super) fn at(&self, places: &[usize]) -> Option<usize> {
+        self.allowed.binary_search(&self.numbered(places)?).ok()
+    }
+
+    fn numbered(&self, places: &[usize]) -> Option<u32> {
         let combination = places.iter().zip(&self.axes).fold(0, |sum, (place, axis)| sum * axis.values.len() + place);
-        self.allowed.binary_search(&u32::try_from(combination).ok()?).ok()
+        u32::try_from(combination).ok()
     }
 
     fn changed(&self, places: &[usize], axis: usize, place: usize) -> Option<usize> {
@@ -214,10 +252,11 @@ impl Space {
     }
 }
 
-fn combinations<E>(axes: &[Dimension]) -> Result<u32, SpaceError<E>> {
+fn combinations<E>(axes: &[Dimension], most: u32) -> Result<u32, SpaceError<E>> {
     let product = axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(axis.values.len() as u128));
-    let fitting = product.and_then(|product| u32::try_from(product).ok()).filter(|product| *product <= MOST_COMBINATIONS);
-    fitting.ok_or_else(|| SpaceError::TooLarge(product.map_or_else(|| "countless".to_owned(), |product| product.to_string())))
+    let fitting = product.and_then(|product| u32::try_from(product).ok()).filter(|product| *product <= most);
+    let count = || product.map_or_else(|| "countless".to_owned(), |product| product.to_string());
+    fitting.ok_or_else(|| SpaceError::TooLarge { count: count(), most })
 }
 
 /// The combinations that the predicate allows. One point goes through them all, since most steps change but its last value.
@@ -263,8 +302,6 @@ fn distances(axis: &Dimension, from: Option<&AxisValue>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -318,6 +355,22 @@ mod tests {
         let space = space(&axes, |point| names.iter().map(|name| point.integer(name)).sum::<u64>() <= 2);
         // Six axes share a sum of at most two in (8 over 2) ways.
         assert_eq!((space.len(), space.allowed.capacity() < 100), (28, true));
+    }
+
+    #[test]
+    fn what_was_tried_is_a_space_whatever_there_was_besides() {
+        let point =
+            |axes: &[(&'static str, u64)]| Point::new(axes.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+        // 3^16 combinations are more than a search looks at, and three of them were tried.
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
+        let all = |value: u64| point(&names.map(|name| (name, value)));
+        let space = Space::of(&[all(4), all(1), all(4), all(2), point(&[("a", 1)])]).unwrap();
+        assert_eq!((space.len(), space.axes().len()), (3, 16));
+        assert_eq!([all(1), all(2), all(4)].map(|point| space.find(&point)), [Some(0), Some(1), Some(2)]);
+        assert_eq!(space.find(&point(&[("a", 1)])), None);
+        let countless: Vec<Point> = (0..50).map(all).collect();
+        assert!(matches!(Space::of(&countless), Err(SpaceError::TooLarge { most: u32::MAX, .. })));
+        assert!(matches!(Space::of(&[]), Err(SpaceError::Empty(_))));
     }
 
     #[test]

@@ -148,7 +148,7 @@ fn controls(sources: &[Source], sections: &[Section]) -> Markup {
                     }
                 }
             }
-            label title="the lines of curves pass through them all the same" { input #doubted type="checkbox" checked; " flagged rows" }
+            label { input #doubted type="checkbox" checked; " flagged rows" }
             button #theme type="button" { "Theme: as the system" }
             button #save-all type="button" { "Save all rows" }
             output #found role="status" {}
@@ -247,7 +247,9 @@ fn experiment(section: &Section, id: &str, sources: &[Source], header: &Header) 
                 details.prose { summary { "What it measures, and how to read it" } (PreEscaped(prose::rendered(text.body))) }
             }
             @for (row, tuned) in &section.tuned {
-                @if with_sources { h3 data-source=(row.source) { (in_a_line(row.label)) } }
+                @let of = [Some(row.label).filter(|_| with_sources), Some(tuned.of.as_str())];
+                @let of: Vec<&str> = of.into_iter().flatten().filter(|of| !of.is_empty()).collect();
+                @if !of.is_empty() { h3 data-source=(row.source) { (in_a_line(&of.join(", "))) } }
                 pre data-source=(row.source) { (parts::lines(&tuned.answer)) }
             }
             div.figures { @for picture in section.shown() { (parts::figure(picture, sources)) } }
