@@ -92,6 +92,8 @@ pub struct Mark {
     pub at: f64,
     /// What is there: `L1, 256 KiB`.
     pub text: String,
+    /// The line that it is of, whose colour it has; `None` where it is of all.
+    pub line: Option<usize>,
 }
 
 /// What a model expects.

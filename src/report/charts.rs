@@ -1,6 +1,6 @@
 //! The pictures of an experiment's rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Source;
 use super::chart::{
@@ -55,21 +55,23 @@ impl Picture {
 /// The pictures of rows of one experiment. `experiment` is nothing where this version doesn't know it; `derived` are the rows that follow
 /// from its own. At most so many pictures.
 pub fn pictures(rows: &[Row], experiment: Option<&dyn Experiment>, derived: &[Row], most: usize) -> Pictures {
-    let mut kinds: Vec<(&str, &str)> = Vec::new();
-    for figure in rows.iter().filter_map(|row| figure(row.record)) {
-        let kind = (figure.metric, figure.unit);
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
+    let mut places = HashMap::new();
+    let mut kinds: Vec<Vec<Row>> = Vec::new();
+    for row in rows {
+        let Some(figure) = figure(row.record) else { continue };
+        let place = *places.entry((figure.metric, figure.unit)).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push(Vec::new());
         }
+        kinds[place].push(*row);
+    }
+    if let [only] = kinds.as_mut_slice() {
+        // Those without a figure can be of no other.
+        *only = rows.to_vec();
     }
     let mut pictures = Pictures::default();
-    for kind in &kinds {
-        let is_of = |row: &&Row| match figure(row.record) {
-            Some(figure) => (figure.metric, figure.unit) == *kind,
-            None => kinds.len() == 1,
-        };
-        let of_kind: Vec<Row> = rows.iter().filter(is_of).copied().collect();
-        let drawer = Drawer::new(&of_kind, experiment, derived);
+    for of_kind in &kinds {
+        let drawer = Drawer::new(of_kind, experiment, derived);
         let panels = drawer.panels();
         pictures.too_large += usize::from(drawer.layout.shape == Shape::TooMany);
         let room = most.saturating_sub(pictures.shown.len());
@@ -114,7 +116,7 @@ impl<'r> Drawer<'r> {
         if matches!(self.layout.shape, Shape::Single | Shape::TooMany) {
             return Vec::new();
         }
-        let mut places = std::collections::BTreeMap::new();
+        let mut places = BTreeMap::new();
         let mut panels: Vec<Vec<Row>> = Vec::new();
         for row in self.rows.iter().filter(|row| figure(row.record).is_some()) {
             let place = *places.entry(self.at(row, &self.layout.panels)).or_insert(panels.len());
@@ -178,7 +180,8 @@ impl<'r> Drawer<'r> {
         let figures = drawn.iter().flat_map(|line| line.points.iter().map(|point| point.y));
         let y = Scale { label, is_log: is_wide(figures) && !is_slow_down, ticks: Ticks::Plain };
         let expected = if is_slow_down { self.expected(&lines) } else { Vec::new() };
-        Curves { x: axis_scale(of), y, marks: self.marks(rows, &of.key), lines: drawn, expected }
+        let marks = self.marks(&drawn, &lines, &of.key);
+        Curves { x: axis_scale(of), y, marks, lines: drawn, expected }
     }
 
     /// What a model expects of the lines that it says something of; the same for all of them.
@@ -212,26 +215,37 @@ impl<'r> Drawer<'r> {
         all
     }
 
-    /// Places on x that were derived, where all rows are of one source: those of several would be told apart by nothing.
-    fn marks(&self, rows: &[Row], x: &Key) -> Vec<Mark> {
-        let sources: BTreeSet<usize> = rows.iter().map(|row| row.source).collect();
+    /// The places on x that were derived for each line. What several lines share is marked once.
+    fn marks(&self, lines: &[Line], of_lines: &[(Vec<AxisValue>, Vec<Row>)], x: &Key) -> Vec<Mark> {
         let Some(marks) = self.plot.filter(|plot| Key::Axis(plot.x.to_owned()) == *x).and_then(|plot| plot.marks) else {
             return Vec::new();
         };
-        let Some(first) = rows.first().map(|row| row.record) else { return Vec::new() };
-        let place = |(level, variant): (usize, &&str)| {
-            let is_it = |row: &&Row| {
-                let record = row.record;
-                sources.contains(&row.source)
-                    && record.experiment == marks.experiment
-                    && record.variant == *variant
-                    && is_of_sweep(record, first)
-            };
-            let record = self.derived.iter().find(is_it)?.record;
-            let at = record.value?;
-            Some(Mark { at, text: format!("level {}: {}", level + 1, bytes_words(at, record.value_half())) })
+        let mut all: Vec<(Mark, Vec<usize>)> = Vec::new();
+        for (line, (_, own)) in of_lines.iter().enumerate() {
+            for (level, variant) in marks.variants.iter().enumerate() {
+                let is_it = |row: &&Row| {
+                    row.source == own[0].source
+                        && row.record.experiment == marks.experiment
+                        && row.record.variant == *variant
+                        && is_of_sweep(row.record, own[0].record)
+                };
+                let Some(record) = self.derived.iter().find(is_it).map(|row| row.record) else { continue };
+                let Some(at) = record.value else { continue };
+                let text = format!("level {}: {}", level + 1, bytes_words(at, record.value_half()));
+                match all.iter_mut().find(|(mark, _)| mark.text == text) {
+                    Some((_, of)) => of.push(line),
+                    None => all.push((Mark { at, text, line: None }, vec![line])),
+                }
+            }
+        }
+        let named = |(mark, of): (Mark, Vec<usize>)| match of.as_slice() {
+            of if of.len() == lines.len() => mark,
+            of => {
+                let names: Vec<&str> = of.iter().map(|line| lines[*line].name.as_str()).collect();
+                Mark { text: format!("{} ({})", mark.text, names.join("; ")), line: of.first().copied(), ..mark }
+            }
         };
-        if sources.len() == 1 { marks.variants.iter().enumerate().filter_map(place).collect() } else { Vec::new() }
+        all.into_iter().map(named).collect()
     }
 
     fn bars(&self, rows: &[Row], names: usize, series: Option<usize>) -> Bars {
@@ -275,7 +289,7 @@ impl<'r> Drawer<'r> {
             of.values.iter().filter(|value| own.contains(value)).cloned().collect::<Vec<_>>()
         };
         let (own_columns, own_rows) = (present(across), present(down));
-        let mut of_cell = std::collections::BTreeMap::new();
+        let mut of_cell = BTreeMap::new();
         for row in rows {
             let held = of_cell.entry((down.key.of(row), across.key.of(row))).or_insert(row);
             if figure(held.record).is_none() {
@@ -494,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_marked_where_one_device_has_them() {
+    fn levels_are_marked_for_each_device() {
         let sizes = ["1024", "2048", "4096", "8192", "65536"];
         let rows = sizes.map(|size| row("cache/latency", &[("working_set_bytes", size), ("hops", "9")], 5.0));
         let level = Record {
@@ -502,10 +516,41 @@ mod tests {
             row_kind: "derived".to_owned(),
             ..row("cache/levels", &[("hops", "9")], 4096.0)
         };
-        let pictures = drawn(&rows, &[level], 9);
+        let pictures = drawn(&rows, std::slice::from_ref(&level), 9);
         let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
-        assert_eq!(curves.marks, [Mark { at: 4096.0, text: "level 1: 4.0 KiB".to_owned() }]);
+        assert_eq!(curves.marks, [Mark { at: 4096.0, text: "level 1: 4.0 KiB".to_owned(), line: None }]);
         assert_eq!((curves.x.ticks, curves.x.is_log), (Ticks::Bytes, true));
+        // Side by side, what both have is marked once, and what one has bears its name.
+        let marks = |levels: [&[f64]; 2]| {
+            let labels = ["one", "two"];
+            let own: Vec<Row> = (0..2)
+                .flat_map(|source| rows.iter().map(move |record| Row { source, label: labels[source], record }))
+                .collect();
+            let levels = levels.map(|levels| {
+                let level = |(place, value): (usize, &f64)| Record {
+                    variant: format!("capacity_{}", place + 1),
+                    value: Some(*value),
+                    ..level.clone()
+                };
+                levels.iter().enumerate().map(level).collect::<Vec<_>>()
+            });
+            let derived: Vec<Row> = (0..2)
+                .flat_map(|source| levels[source].iter().map(move |record| Row { source, label: labels[source], record }))
+                .collect();
+            match &super::pictures(&own, find("cache/latency"), &derived, 9).shown[0].chart.body {
+                Body::Curves(curves) => curves.marks.iter().map(|mark| (mark.text.clone(), mark.line)).collect::<Vec<_>>(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            marks([&[4096.0, 32768.0], &[4096.0, 16384.0]]),
+            [
+                ("level 1: 4.0 KiB".to_owned(), None),
+                ("level 2: 32.0 KiB (one)".to_owned(), Some(0)),
+                ("level 2: 16.0 KiB (two)".to_owned(), Some(1)),
+            ]
+        );
+        assert_eq!(marks([&[], &[8192.0]]), [("level 1: 8.0 KiB (two)".to_owned(), Some(1))]);
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Each datum has an element of class `hit` that tells its tip. What is flagged is drawn hollow within elements of class `doubted`, so
-//! that a page can hide it: `.hide-doubted .doubted { display: none }`.
+//! that a page can hide it, and what a curve is without it within elements of class `trusted`:
+//! `.hide-doubted .doubted { display: none }`, `.hide-doubted .trusted { display: inline }`.
 
 mod axis;
 mod bars;
@@ -45,7 +46,7 @@ pub enum Place {
 /// A picture, as an element `svg` that is valid in a page and as a file.
 pub fn svg(chart: &Chart, place: Place) -> String {
     let mut written = String::new();
-    let mut canvas = Canvas::new(&mut written);
+    let mut canvas = Canvas::new(&mut written, place);
     let top = match place {
         Place::Page => 4.0,
         Place::File => title(&mut canvas, &chart.title),

@@ -2,7 +2,7 @@
 
 use super::super::chart::{Bar, Bars};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
 use super::palette::{INK, PAPER, SERIES};
 use super::text;
@@ -67,11 +67,11 @@ fn draw_bar(canvas: &mut Canvas<'_>, plot: &Plot, bar: &Bar, series: usize, top:
     let behind = (whisker.map_or(end, |(_, high)| high.max(end)).max(zero) + 5.0, y);
     let writing = Writing::new(SMALL, Side::Start);
     if bar.is_doubted {
-        canvas.begin_doubted();
+        canvas.begin(Layer::Doubted);
         canvas.own_rectangle(frame, PAPER, Some(SERIES[series % SERIES.len()]));
         whiskers(whisker, y, |path| canvas.own_line(path, INK, 1.0, None));
         canvas.own_text(&shown(bar), behind, writing);
-        canvas.end_doubted();
+        canvas.end();
     } else {
         fill(canvas, frame, series);
         whiskers(whisker, y, |path| canvas.line(path, INK, 1.0));

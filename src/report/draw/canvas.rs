@@ -11,6 +11,7 @@ use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color as _, FontTransform, IntoFont as _, IntoTextStyle as _, RGBColor, ShapeStyle, TextStyle};
 
+use super::Place;
 use super::axis::Axis;
 use super::look::{DASHES, Dash, Point, Shape};
 use super::palette::{GRID, INK, PAPER};
@@ -27,6 +28,15 @@ pub const SMALL: f64 = 10.0;
 const FINE: f64 = 10.0;
 /// Higher than any picture: the height is known once all is drawn.
 const TALLEST: u32 = 1_000_000_000;
+
+/// What is shown or hidden together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// What belongs to flagged data.
+    Doubted,
+    /// What a page shows in its stead while it hides flagged data.
+    Trusted,
+}
 
 /// Which side of a text its place is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +148,7 @@ pub struct Canvas<'a> {
     above: String,
     /// Above all: what tells its tip.
     hits: String,
+    place: Place,
     error: Option<String>,
 }
 
@@ -151,10 +162,10 @@ pub struct Drawn {
 
 impl<'a> Canvas<'a> {
     /// An empty one that writes to a text.
-    pub fn new(text: &'a mut String) -> Self {
+    pub fn new(text: &'a mut String, place: Place) -> Self {
         let size = (u32::try_from(fine(WIDTH)).unwrap_or_default(), TALLEST);
         let area = SVGBackend::with_string(text, size).into_drawing_area();
-        Self { area, above: String::new(), hits: String::new(), error: None }
+        Self { area, above: String::new(), hits: String::new(), place, error: None }
     }
 
     /// What was drawn.
@@ -266,19 +277,35 @@ impl<'a> Canvas<'a> {
 
     // ---- our own layer ----------------------------------------------------------------------------------------------------
 
-    /// Begins what belongs to flagged data, which a page can hide, until [`Self::end_doubted`].
-    pub fn begin_doubted(&mut self) {
-        self.above.push_str("<g class=\"doubted\">\n");
+    /// Begins what is shown or hidden together, until [`Self::end`].
+    pub fn begin(&mut self, layer: Layer) {
+        self.above.push_str(match layer {
+            Layer::Doubted => "<g class=\"doubted\">\n",
+            Layer::Trusted => "<g class=\"trusted\" display=\"none\">\n",
+        });
     }
 
-    /// Ends what [`Self::begin_doubted`] began.
-    pub fn end_doubted(&mut self) {
+    /// Ends what [`Self::begin`] began.
+    pub fn end(&mut self) {
         self.above.push_str("</g>\n");
+    }
+
+    /// Whether flagged data can be hidden where this is shown.
+    pub fn can_hide(&self) -> bool {
+        self.place == Place::Page
     }
 
     /// A marker that is hollow.
     pub fn hollow(&mut self, shape: Shape, at: Point, r: f64, colour: RGBColor) {
-        let paint = format!("fill=\"{}\" stroke=\"{}\" stroke-width=\"1.4\"", hex(PAPER), hex(colour));
+        self.own_marker(shape, at, r, &format!("fill=\"{}\" stroke=\"{}\" stroke-width=\"1.4\"", hex(PAPER), hex(colour)));
+    }
+
+    /// A filled marker of our own.
+    pub fn own_filled(&mut self, shape: Shape, at: Point, r: f64, colour: RGBColor) {
+        self.own_marker(shape, at, r, &format!("fill=\"{}\"", hex(colour)));
+    }
+
+    fn own_marker(&mut self, shape: Shape, at: Point, r: f64, paint: &str) {
         if shape == Shape::Circle {
             add(&mut self.above, format_args!("<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r:.1}\" {paint}/>", at.0, at.1));
         } else {
@@ -297,6 +324,23 @@ impl<'a> Canvas<'a> {
     pub fn own_triangle(&mut self, (x, y): Point, side: f64, colour: RGBColor) {
         let points = points(&[(x - side, y), (x, y), (x, y + side)]);
         add(&mut self.above, format_args!("<polygon points=\"{points}\" fill=\"{}\"/>", hex(colour)));
+    }
+
+    /// A filled shape of our own.
+    pub fn own_polygon(&mut self, corners: &[Point], colour: RGBColor, opacity: f64) {
+        let points = points(corners);
+        add(
+            &mut self.above,
+            format_args!("<polygon points=\"{points}\" fill=\"{}\" fill-opacity=\"{opacity}\"/>", hex(colour)),
+        );
+    }
+
+    /// A line of our own with a pattern.
+    pub fn own_dashed(&mut self, path: &[Point], colour: RGBColor, dash: Dash) {
+        let (width, dashes) = dash.pattern();
+        let dashes: Vec<String> = dashes.iter().map(|length| (f64::from(*length) / FINE).to_string()).collect();
+        let dashes = (!dashes.is_empty()).then(|| dashes.join(" "));
+        self.own_line(path, colour, f64::from(width) / FINE, dashes.as_deref());
     }
 
     /// A line of our own.
@@ -377,7 +421,8 @@ pub fn refined(written: &str) -> String {
         .replace(" stroke=\"none\"", "")
         .replace(" stroke-width=\"1\"/>", "/>");
     for (index, (width, dashes)) in DASHES.iter().enumerate() {
-        let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
+        let dashes: Vec<String> = dashes.iter().map(u32::to_string).collect();
+        let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", dashes.join(" ")) };
         let key = format!("stroke-width=\"{}\"", Dash::key_of(index));
         refined = refined.replace(&key, &format!("stroke-width=\"{width}\"{dashes}"));
     }

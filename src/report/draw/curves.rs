@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 
 use super::super::chart::{Curves, Datum, Line, Mark};
 use super::axis::{Axis, BESIDE, Room, can_hold};
-use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
 use super::look::{Dash, Point, Shape};
 use super::palette::{MARK, SERIES};
@@ -80,14 +80,14 @@ fn places(marks: &[Mark], place: impl Fn(f64) -> f64, right: f64, is_log: bool) 
                 !(overlaps && *its == line || is_crossed || crosses)
             })
         };
-        let line = (0..8).find(|line| is_free(*line)).unwrap_or(8);
+        let line = (0..marks.len()).find(|line| is_free(*line)).unwrap_or(marks.len());
         placed.push((mark, start, start + width, line));
     }
     placed.into_iter().map(|(mark, from, _, line)| (mark, from, line)).collect()
 }
 
 fn mark_text(mark: &Mark) -> String {
-    text::fit(&mark.text, 170.0, SMALL)
+    text::fit(&mark.text, 240.0, SMALL)
 }
 
 fn marks(canvas: &mut Canvas<'_>, plot: &Plot, all: &[Mark], top: f64) {
@@ -96,7 +96,8 @@ fn marks(canvas: &mut Canvas<'_>, plot: &Plot, all: &[Mark], top: f64) {
         let mark = &all[mark];
         let x = plot.x(mark.at);
         let y = frame.top - 6.0 - (line as f64 + 0.5) * MARK_LINE;
-        canvas.dashed(&[(x, frame.bottom()), (x, (y + MARK_LINE / 2.0).max(top))], MARK, Dash::MARK);
+        let colour = mark.line.map_or(MARK, |line| SERIES[line % SERIES.len()]);
+        canvas.dashed(&[(x, frame.bottom()), (x, (y + MARK_LINE / 2.0).max(top))], colour, Dash::MARK);
         canvas.text(&mark_text(mark), (start, y.max(top + 5.0)), Writing::new(SMALL, Side::Start).coloured(MARK));
     }
 }
@@ -113,49 +114,66 @@ fn expected(canvas: &mut Canvas<'_>, plot: &Plot, curves: &Curves) {
 
 fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
     let colour = SERIES[index % SERIES.len()];
-    band(canvas, plot, line, colour);
-    let path: Vec<Point> = line.points.iter().map(|datum| plot.at(datum.x, datum.y)).collect();
-    if path.len() > 1 {
-        canvas.dashed(&path, colour, Dash::of_series(index));
+    let trusted: Vec<&Datum> = line.points.iter().filter(|datum| !datum.is_doubted).collect();
+    let all: Vec<&Datum> = line.points.iter().collect();
+    if trusted.len() < all.len() && canvas.can_hide() {
+        for (layer, data) in [(Layer::Doubted, &all), (Layer::Trusted, &trusted)] {
+            canvas.begin(layer);
+            course(canvas, plot, data, index);
+            canvas.end();
+        }
+    } else {
+        course(canvas, plot, &all, index);
     }
     // Markers that touch each other tell nothing.
     let mut last = f64::NEG_INFINITY;
-    for (datum, at) in line.points.iter().zip(&path) {
+    for datum in &line.points {
+        let at = plot.at(datum.x, datum.y);
         let is_shown = datum.is_doubted || (at.0 - last).abs() >= 9.0;
         if is_shown {
             last = at.0;
-            mark_datum(canvas, Shape::of_series(index), *at, 3.0, colour, datum.is_doubted);
+            mark_datum(canvas, Shape::of_series(index), at, 3.0, colour, datum.is_doubted);
         }
-        canvas.hit(*at, if path.len() > 60 { 4.0 } else { 7.0 }, datum.is_doubted, &datum.tip);
+        canvas.hit(at, if line.points.len() > 60 { 4.0 } else { 7.0 }, datum.is_doubted, &datum.tip);
+    }
+}
+
+/// A line through data, above the band of their intervals.
+fn course(canvas: &mut Canvas<'_>, plot: &Plot, data: &[&Datum], index: usize) {
+    let colour = SERIES[index % SERIES.len()];
+    band(canvas, plot, data, colour);
+    let path: Vec<Point> = data.iter().map(|datum| plot.at(datum.x, datum.y)).collect();
+    if path.len() > 1 {
+        canvas.own_dashed(&path, colour, Dash::of_series(index));
     }
 }
 
 /// The marker of a datum: hollow, and in the layer that can be hidden, where it is flagged.
 pub fn mark_datum(canvas: &mut Canvas<'_>, shape: Shape, at: Point, r: f64, colour: RGBColor, is_doubted: bool) {
     if is_doubted {
-        canvas.begin_doubted();
+        canvas.begin(Layer::Doubted);
         canvas.hollow(shape, at, r + 0.3, colour);
-        canvas.end_doubted();
+        canvas.end();
     } else {
-        canvas.marker(shape, at, r, colour);
+        canvas.own_filled(shape, at, r, colour);
     }
 }
 
 /// The band of intervals, in parts where some points have none; a point alone has a whisker.
-fn band(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, colour: RGBColor) {
+fn band(canvas: &mut Canvas<'_>, plot: &Plot, data: &[&Datum], colour: RGBColor) {
     let ends = |datum: &Datum| datum.interval.filter(|(low, high)| !low.is_nan() && !high.is_nan());
-    for part in line.points.chunk_by(|a, b| ends(a).is_some() == ends(b).is_some()) {
+    for part in data.chunk_by(|a, b| ends(a).is_some() == ends(b).is_some()) {
         let edges: Vec<(Point, Point)> = part
             .iter()
             .filter_map(|datum| ends(datum).map(|(low, high)| (plot.at(datum.x, low), plot.at(datum.x, high))))
             .collect();
         match edges.as_slice() {
             [] => {}
-            [(low, high)] => canvas.line(&[*low, *high], colour, 1.0),
+            [(low, high)] => canvas.own_line(&[*low, *high], colour, 1.0, None),
             _ => {
                 let outline: Vec<Point> =
                     edges.iter().map(|edge| edge.1).chain(edges.iter().rev().map(|edge| edge.0)).collect();
-                canvas.polygon(&outline, colour, 0.2);
+                canvas.own_polygon(&outline, colour, 0.2);
             }
         }
     }

@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 
 use super::super::chart::{Better, Grid, GridCell};
 use super::axis::{Axis, Room, can_hold, ends};
-use super::canvas::{Canvas, Frame, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Canvas, Frame, Layer, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
 use super::palette::{FAINT, INK, PAPER, VOID, heat, on};
 use super::text;
@@ -139,14 +139,14 @@ fn draw_cell(canvas: &mut Canvas<'_>, cell: &GridCell, frame: Frame, colours: &C
 
 /// A flagged cell has a corner of paper.
 fn doubted(canvas: &mut Canvas<'_>, frame: Frame, colour: RGBColor, text: Option<(&str, Writing)>) {
-    canvas.begin_doubted();
+    canvas.begin(Layer::Doubted);
     canvas.own_rectangle(frame, colour, None);
     let side = frame.width.min(frame.height) * 0.4;
     canvas.own_triangle((frame.right(), frame.top), side, PAPER);
     if let Some((text, writing)) = text {
         canvas.own_text(text, frame.middle(), writing);
     }
-    canvas.end_doubted();
+    canvas.end();
 }
 
 /// A cell without a figure: the word where it fits, else a diagonal.

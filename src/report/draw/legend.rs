@@ -3,7 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::bars::fill;
-use super::canvas::{Canvas, Frame, SMALL, Side, WIDTH, Writing};
+use super::canvas::{Canvas, Frame, Layer, SMALL, Side, WIDTH, Writing};
 use super::look::{Dash, Point, Shape};
 use super::palette::{INK, PAPER, SAME, heat};
 use super::text;
@@ -66,10 +66,10 @@ fn entry(canvas: &mut Canvas<'_>, swatch: Swatch, name: &str, x: f64, y: f64) {
         Swatch::Hollow(colour, shape) => canvas.hollow(shape, middle, 4.0, colour),
         Swatch::Band(colour) => canvas.rectangle(Frame { left: x + 4.0, top: y - 5.0, width: 20.0, height: 10.0 }, colour),
         Swatch::Flagged | Swatch::Corner | Swatch::Broken => {
-            canvas.begin_doubted();
+            canvas.begin(Layer::Doubted);
             flagged(canvas, swatch, middle);
             canvas.own_text(name, (x + SWATCH, y), Writing::new(SMALL, Side::Start));
-            canvas.end_doubted();
+            canvas.end();
             return;
         }
     }

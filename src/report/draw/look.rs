@@ -18,6 +18,11 @@ impl Dash {
         Self(index % 8)
     }
 
+    /// Its width and its dashes, in tenths of a pixel.
+    pub fn pattern(self) -> (u32, &'static [u32]) {
+        DASHES[self.0]
+    }
+
     /// The width that stands for it.
     pub fn key(self) -> u32 {
         Self::key_of(self.0)
@@ -30,17 +35,17 @@ impl Dash {
 }
 
 /// Each pattern's width and dashes, in tenths of a pixel.
-pub const DASHES: [(u32, &str); 10] = [
-    (18, ""),
-    (18, "70 30"),
-    (18, "20 20"),
-    (18, "100 25 20 25"),
-    (18, "40 40"),
-    (18, "140 30"),
-    (18, "70 20 20 20 20 20"),
-    (18, "20 45"),
-    (10, "50 30"),
-    (20, "15 35"),
+pub const DASHES: [(u32, &[u32]); 10] = [
+    (18, &[]),
+    (18, &[70, 30]),
+    (18, &[20, 20]),
+    (18, &[100, 25, 20, 25]),
+    (18, &[40, 40]),
+    (18, &[140, 30]),
+    (18, &[70, 20, 20, 20, 20, 20]),
+    (18, &[20, 45]),
+    (10, &[50, 30]),
+    (20, &[15, 35]),
 ];
 
 /// The shape of a marker.
@@ -124,7 +129,7 @@ mod tests {
 
     #[test]
     fn series_differ_without_colours() {
-        let dashes: BTreeSet<(u32, &str)> = (0..8).map(|series| DASHES[Dash::of_series(series).0]).collect();
+        let dashes: BTreeSet<(u32, &[u32])> = (0..8).map(|series| DASHES[Dash::of_series(series).0]).collect();
         assert_eq!(dashes.len(), 8);
         let shapes = |series: std::ops::Range<usize>| series.map(|i| format!("{:?}", Shape::of_series(i))).collect::<Vec<_>>();
         assert_eq!(BTreeSet::from_iter(shapes(0..8)).len(), 8);

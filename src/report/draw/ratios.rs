@@ -5,7 +5,7 @@ use plotters::style::RGBColor;
 use super::super::chart::{Ratio, Ratios, Scale, Ticks, Verdict};
 use super::axis::{Axis, Room, can_hold};
 use super::bars::whiskers;
-use super::canvas::{Around, BELOW, Canvas, Frame, Plot, SMALL, Side, TEXT, WIDTH, Writing};
+use super::canvas::{Around, BELOW, Canvas, Frame, Layer, Plot, SMALL, Side, TEXT, WIDTH, Writing};
 use super::legend::{self, Swatch};
 use super::look::Shape;
 use super::palette::{BAD, GOOD, INK, MARGIN, SAME, UNCLEAR};
@@ -95,11 +95,11 @@ fn draw_item(canvas: &mut Canvas<'_>, plot: &Plot, item: &Ratio, y: f64) {
     let writing = Writing::new(SMALL, Side::End);
     let text = number_text(item.value);
     if item.is_doubted {
-        canvas.begin_doubted();
+        canvas.begin(Layer::Doubted);
         whiskers(ends, y, |path| canvas.own_line(path, colour, 1.3, Some("3 2")));
         canvas.hollow(shape, at, 4.0, colour);
         canvas.own_text(&text, number, writing);
-        canvas.end_doubted();
+        canvas.end();
     } else {
         whiskers(ends, y, |path| canvas.line(path, colour, 1.3));
         if is_hollow {

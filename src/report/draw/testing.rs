@@ -49,7 +49,7 @@ fn curves(names: &[&str], count: i32) -> Curves {
         points.iter_mut().skip(index).step_by(4).for_each(|datum| datum.is_doubted = true);
         Line { name: (*name).to_owned(), points }
     };
-    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned() };
+    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned(), line: None };
     Curves {
         x: scale("working set", true, Ticks::Bytes),
         y: scale("time for a load, ns", true, Ticks::Plain),
@@ -364,6 +364,25 @@ fn what_is_flagged_can_be_hidden() {
     assert!(count(plain(flagged())) > count(flagged()));
 }
 
+/// While flagged data is hidden, a curve is what it would be without it: its line and its band pass by.
+#[test]
+fn a_curve_passes_by_what_is_hidden() {
+    let flagged = |text: &str, hidden: &str| {
+        let document = roxmltree::Document::parse(text).unwrap();
+        let is_hidden = |node: &roxmltree::Node<'_, '_>| node.ancestors().any(|above| above.attribute("class") == Some(hidden));
+        let lines = document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "polyline")));
+        let lines = lines.filter(|node| node.parent().is_some_and(|parent| parent.attribute("transform").is_none()));
+        let lines: Vec<usize> =
+            lines.filter(|node| !is_hidden(node)).map(|node| node.attribute("points").unwrap().split(' ').count()).collect();
+        lines
+    };
+    let drawn = |place| svg(&chart("", Body::Curves(curves(&["a"], 12))), place);
+    // Each fourth point is flagged.
+    assert_eq!(flagged(&drawn(Place::Page), "trusted"), [12]);
+    assert_eq!(flagged(&drawn(Place::Page), "doubted"), [9]);
+    assert_eq!(flagged(&drawn(Place::File), ""), [12]);
+}
+
 // ---- by numbers and texts of any kind ---------------------------------------------------------------------------------------
 
 fn number() -> impl Strategy<Value = f64> {
@@ -404,7 +423,7 @@ fn any_line() -> impl Strategy<Value = Line> {
 }
 
 fn any_curves() -> impl Strategy<Value = Body> {
-    let mark = (number(), words()).prop_map(|(at, text)| Mark { at, text });
+    let mark = (number(), words(), proptest::option::of(0..12_usize)).prop_map(|(at, text, line)| Mark { at, text, line });
     let expected = (words(), prop::collection::vec((number(), number()), 0..4));
     let expected = expected.prop_map(|(name, points)| Expected { name, points });
     let (marks, expected) = (prop::collection::vec(mark, 0..12), prop::collection::vec(expected, 0..3));
@@ -504,7 +523,7 @@ fn measured() -> Chart {
             tip: row[column("axis_values")].to_owned(),
         })
         .collect();
-    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned() };
+    let mark = |at: f64, text: &str| Mark { at, text: text.to_owned(), line: None };
     chart(
         "cache/latency, hops 65536, line 64 B, NVIDIA H100 80GB HBM3: time of a load by the working set",
         Body::Curves(Curves {
