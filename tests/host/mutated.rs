@@ -251,6 +251,19 @@ fn changed_rows_to_resume() {
 }
 
 #[test]
+fn changed_rows_to_show() {
+    let folder = Folder::new();
+    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
+    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    for arguments in
+        ["report changed.csv -o page.html --figures figures", "report base=base.csv new=changed.csv --compare -o page.html"]
+    {
+        let target = target("report", &folder, "changed.csv", &right, arguments);
+        Target { beside: &beside, left_behind: &["page.html"], sharing: 2, ..target }.try_out(changed);
+    }
+}
+
+#[test]
 fn changed_journals() {
     let folder = Folder::new();
     let [rows, journal] = &*BROKEN_OFF;

@@ -23,7 +23,7 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "c
 const PERSON: &str = include_str!("person.js");
 
 /// How long a person may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser that can be run without a display.
 fn browser() -> Option<&'static str> {
