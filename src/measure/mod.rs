@@ -41,6 +41,7 @@ use crate::model::{Failure, Flag, PipelineStatistics, real};
 use crate::stats::{self, Interval, Summary};
 use crate::units::Nanos;
 
+pub use crate::platform::{ProcessorTime, ThreadTime};
 pub use batch::FLOORS_PER_SAMPLE;
 pub use bench::{Answer, Answering, Bench, Call, CaseKey, CaseSource, Job, Loaded, Loading, Loss, Order, ShaderFacts, Visited};
 pub use carried::{Carried, Reach};
@@ -51,7 +52,6 @@ pub use local::{LocalBench, LocalOptions};
 pub use mock::{Mock, MockOptions};
 pub use monotone::Monotone;
 pub use pool::{Opener, Pool};
-pub use processor::{ProcessorTime, ThreadTime};
 pub use race::Race;
 pub use rig::Conditions;
 pub use session::{BLOCK_CASES, Event, Options, Outcome, PairBase, Rule, Session, Task, VisitMade};

@@ -3,79 +3,55 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::platform::{OwnTime, ProcessorTime, ThreadTime};
+
 /// A thread that ran less than this share of what the busiest one did is a helper: it waits for its turn behind the driver's own
 /// workers, which is no loss to others.
 const WORKER: f64 = 0.5;
 
-/// What this process's threads had of the processor since they began.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProcessorTime {
-    /// Each thread's, by its id.
-    threads: BTreeMap<u64, ThreadTime>,
-    /// What all processors of the system were busy, whoever with; stolen time of a virtual machine counts. In steps of 10 ms.
-    busy: Duration,
-}
-
-/// What a thread had of the processor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThreadTime {
-    /// It ran.
-    pub ran: Duration,
-    /// It could have run, but another one did.
-    pub waited: Duration,
-}
-
 impl ProcessorTime {
-    /// Of this process now. `None` where the system doesn't tell: on Linux the kernel's scheduler statistics do
-    /// (`/proc/PID/task/TID/schedstat`: nanoseconds run, and nanoseconds waited on a run queue; `/proc/stat`).
-    pub fn now() -> Option<Self> {
-        let mut threads = BTreeMap::new();
-        for task in std::fs::read_dir("/proc/self/task").ok()? {
-            let task = task.ok()?;
-            // A thread may end between being listed and being read.
-            let Ok(text) = std::fs::read_to_string(task.path().join("schedstat")) else { continue };
-            threads.insert(task.file_name().to_str()?.parse().ok()?, ThreadTime::parse(&text)?);
-        }
-        let busy = parse_busy(&std::fs::read_to_string("/proc/stat").ok()?)?;
-        (!threads.is_empty()).then_some(Self { threads, busy })
-    }
-
     /// Of one thread, where nobody else takes more than what it waits.
     pub fn from_thread(thread: ThreadTime) -> Self {
-        Self { threads: BTreeMap::from([(0, thread)]), busy: thread.ran + thread.waited }
+        let own = OwnTime::Threads(BTreeMap::from([(0, thread)]));
+        Self { own, busy: thread.ran + thread.waited, idle: Duration::ZERO }
     }
 
     fn ran(&self) -> Duration {
-        self.threads.values().map(|thread| thread.ran).sum()
+        match &self.own {
+            OwnTime::Threads(threads) => threads.values().map(|thread| thread.ran).sum(),
+            OwnTime::Process(ran) => *ran,
+        }
     }
 
-    /// The share of the time wanted by the working threads between two moments in which they had to wait.
-    fn waited(before: &Self, after: &Self) -> Option<f64> {
-        let since = |(id, after): (&u64, &ThreadTime)| {
-            let before = before.threads.get(id).copied().unwrap_or_default();
-            let [ran, waited] = [(before.ran, after.ran), (before.waited, after.waited)];
-            [ran, waited].map(|(before, after)| after.saturating_sub(before).as_secs_f64())
-        };
-        let threads: Vec<[f64; 2]> = after.threads.iter().map(since).collect();
-        let busiest = threads.iter().fold(0.0, |most: f64, [ran, _]| most.max(*ran));
-        let workers = threads.iter().filter(|[ran, _]| *ran >= WORKER * busiest);
-        let [ran, waited] = workers.fold([0.0; 2], |sum, thread| [sum[0] + thread[0], sum[1] + thread[1]]);
-        let share = waited / (ran + waited);
-        share.is_finite().then_some(share)
-    }
-
-    /// The share of all processor time used between two moments that others had.
-    fn others(before: &Self, after: &Self) -> Option<f64> {
+    /// The share of all processor time used between two moments that others had, for as much of it as no processor was free: what others
+    /// have of processors that this process leaves idle is no loss to it.
+    fn others(before: &Self, after: &Self, free: f64) -> Option<f64> {
         let own = after.ran().saturating_sub(before.ran()).as_secs_f64();
         let all = after.busy.saturating_sub(before.busy).as_secs_f64();
-        let share = (all - own).max(0.0) / all.max(own);
+        let share = (all - own - free).max(0.0) / (all - free).max(own);
         share.is_finite().then_some(share)
     }
+}
+
+/// The share of the time wanted by the working threads between two moments in which they had to wait.
+fn waited(before: &BTreeMap<u64, ThreadTime>, after: &BTreeMap<u64, ThreadTime>) -> Option<f64> {
+    let since = |(id, after): (&u64, &ThreadTime)| {
+        let before = before.get(id).copied().unwrap_or_default();
+        let [ran, waited] = [(before.ran, after.ran), (before.waited, after.waited)];
+        [ran, waited].map(|(before, after)| after.saturating_sub(before).as_secs_f64())
+    };
+    let threads: Vec<[f64; 2]> = after.iter().map(since).collect();
+    let busiest = threads.iter().fold(0.0, |most: f64, [ran, _]| most.max(*ran));
+    let workers = threads.iter().filter(|[ran, _]| *ran >= WORKER * busiest);
+    let [ran, waited] = workers.fold([0.0; 2], |sum, thread| [sum[0] + thread[0], sum[1] + thread[1]]);
+    let share = waited / (ran + waited);
+    share.is_finite().then_some(share)
 }
 
 /// Tells what others took. Two observations have to agree: that the working threads waited, which they also do for each other
 /// where a driver has more threads than there are processors; and that others were busy, which takes nothing from us where
-/// processors are free. The second is known in steps of 10 ms only, so it is taken over a longer time.
+/// processors are free. Where the system doesn't tell who waited, threads are taken to have waited where no processor was free. What all
+/// processors did is known in large steps only, so it is taken over a longer time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contention {
     /// Earlier moments, oldest first: one from before the last half second, and those since.
@@ -88,31 +64,22 @@ const LONG: Duration = Duration::from_millis(500);
 impl Contention {
     /// The share of the processor time wanted between two moments that others had. `None` where nothing was wanted.
     pub(super) fn lost(&mut self, before: &ProcessorTime, after: ProcessorTime) -> Option<f64> {
-        let waited = ProcessorTime::waited(before, &after);
         if self.earlier.is_empty() {
             self.earlier.push_back(before.clone());
         }
         while self.earlier.get(1).is_some_and(|second| after.busy.saturating_sub(second.busy) >= LONG) {
             self.earlier.pop_front();
         }
-        let others = self.earlier.front().and_then(|earlier| ProcessorTime::others(earlier, &after));
+        let earlier = self.earlier.front()?;
+        let lost = match (&before.own, &after.own) {
+            (OwnTime::Threads(before), OwnTime::Threads(own)) => {
+                let others = ProcessorTime::others(earlier, &after, 0.0);
+                waited(before, own).zip(others).map(|(waited, others)| waited.min(others))
+            }
+            _ => ProcessorTime::others(earlier, &after, after.idle.saturating_sub(earlier.idle).as_secs_f64()),
+        };
         self.earlier.push_back(after);
-        waited.zip(others).map(|(waited, others)| waited.min(others))
-    }
-}
-
-/// The first line of `/proc/stat`: hundredths of a second in user, nice, system, idle, iowait, irq, softirq and steal.
-fn parse_busy(stat: &str) -> Option<Duration> {
-    let ticks = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
-    let ticks = ticks.map(|word| word.parse().ok()).collect::<Option<Vec<u64>>>()?;
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    Some(Duration::from_millis(10 * ticks.iter().sum::<u64>().saturating_sub(idle)))
-}
-
-impl ThreadTime {
-    fn parse(text: &str) -> Option<Self> {
-        let mut nanoseconds = text.split_whitespace().map(|word| word.parse().ok().map(Duration::from_nanos));
-        Some(Self { ran: nanoseconds.next()??, waited: nanoseconds.next()?? })
+        lost
     }
 }
 
@@ -124,12 +91,17 @@ mod tests {
         let millis = Duration::from_millis;
         let thread = |&(ran, waited): &(u64, u64)| ThreadTime { ran: millis(ran), waited: millis(waited) };
         let busy = times.iter().map(|(ran, waited)| millis(ran + waited)).sum();
-        ProcessorTime { threads: (0..).zip(times.iter().map(thread)).collect(), busy }
+        ProcessorTime { own: OwnTime::Threads((0..).zip(times.iter().map(thread)).collect()), busy, idle: Duration::ZERO }
+    }
+
+    /// Where others are as busy as can be, waiting alone decides.
+    fn crowded(time: ProcessorTime) -> ProcessorTime {
+        ProcessorTime { busy: Duration::from_secs(3600), ..time }
     }
 
     #[test]
     fn a_share_is_of_what_was_wanted() {
-        let waited = |before, after| ProcessorTime::waited(&threads(before), &threads(after));
+        let waited = |before, after| Contention::default().lost(&threads(before), crowded(threads(after)));
         assert_eq!(waited(&[(10, 1)], &[(40, 11)]), Some(0.25));
         assert_eq!(waited(&[(10, 1), (20, 0)], &[(40, 11), (50, 10)]), Some(0.25));
         assert_eq!(waited(&[(10, 1)], &[(10, 1)]), None);
@@ -140,7 +112,8 @@ mod tests {
 
     #[test]
     fn helpers_that_wait_behind_the_workers_do_not_count() {
-        let waited = ProcessorTime::waited(&threads(&[(0, 0); 3]), &threads(&[(1000, 20), (980, 20), (30, 300)]));
+        let after = crowded(threads(&[(1000, 20), (980, 20), (30, 300)]));
+        let waited = Contention::default().lost(&threads(&[(0, 0); 3]), after);
         assert!(waited.is_some_and(|waited| waited < 0.03), "{waited:?}");
     }
 
@@ -170,20 +143,29 @@ mod tests {
         assert!(contention.lost(&before, at(610, 620)).is_some_and(|lost| lost < 0.05));
     }
 
+    /// As where nobody tells who waited: two processors.
     #[test]
-    fn the_kernels_words_are_read() {
-        let thread = ThreadTime::parse("2500000000 40000000 17\n");
-        assert_eq!(thread, Some(ThreadTime { ran: Duration::from_millis(2500), waited: Duration::from_millis(40) }));
-        assert_eq!(ThreadTime::parse("x"), None);
-        let stat = "cpu  100 20 30 4000 50 6 7 8 0 0\ncpu0 1 2 3\n";
-        assert_eq!(parse_busy(stat), Some(Duration::from_millis(1710)));
-        assert_eq!(parse_busy("cpu x"), None);
+    fn others_on_free_processors_are_no_loss() {
+        let at = |own: u64, others: u64, wall: u64| ProcessorTime {
+            own: OwnTime::Process(Duration::from_millis(own)),
+            busy: Duration::from_millis(own + others),
+            idle: Duration::from_millis(2 * wall - own - others),
+        };
+        let lost = |own, others| Contention::default().lost(&at(0, 0, 0), at(own, others, 1000));
+        assert_eq!(lost(2000, 0), Some(0.0));
+        assert_eq!(lost(1000, 1000), Some(0.5));
+        // One thread, and others on the other processor, which has time left.
+        assert_eq!(lost(1000, 400), Some(0.0));
+        assert!(lost(900, 900).is_some_and(|lost| (lost - 0.4375).abs() < 1e-9));
+        assert_eq!(lost(0, 0), None);
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn this_process_has_run() {
-        let now = ProcessorTime::now();
-        assert!(now.is_none_or(|time| time.threads.values().any(|thread| thread.ran > Duration::ZERO)));
+        let started = std::time::Instant::now();
+        while started.elapsed() < Duration::from_millis(50) {}
+        let now = crate::platform::processor_time();
+        assert!(now.is_none_or(|time| time.ran() > Duration::ZERO && time.busy >= time.ran() / 2));
     }
 }

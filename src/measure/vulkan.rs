@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Dispatcher, ProcessorTime};
 use crate::gpu::{Device, Error, Loaded, Slot, Submission};
 use crate::model::{DeviceInfo, DeviceKind, Failure, Footprint, Status};
+use crate::platform;
 use crate::shader::Prepared;
 use crate::units::TickScale;
 
@@ -55,7 +56,7 @@ impl Dispatcher for Vulkan {
     }
 
     fn processor_time(&self) -> Option<ProcessorTime> {
-        if self.device.info().kind == DeviceKind::Cpu { ProcessorTime::now() } else { None }
+        if self.device.info().kind == DeviceKind::Cpu { platform::processor_time() } else { None }
     }
 
     fn core_clock_mhz(&self) -> Option<f64> {

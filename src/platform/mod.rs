@@ -1,5 +1,8 @@
 //! What differs by operating system, in one place: a file for each kind of system, with the same functions.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -15,11 +18,42 @@ pub use system::{
     after_opening, is_own_stream, is_same_file, kind, kind_at, kind_of, let_others_read, without_following, without_waiting,
 };
 // The terminal, or the console.
-pub use system::{columns, is_stdout_closed};
+pub use system::{columns, is_stdout_closed, shell_word};
+// The processor.
+pub use system::processor_time;
 // Processes.
 pub use system::{
     crash_quietly, end_at_once, end_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
 };
+
+/// What a thread had of the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// It ran.
+    pub ran: Duration,
+    /// It could have run, but another one did.
+    pub waited: Duration,
+}
+
+/// What this process had of the processors, as closely as the system tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnTime {
+    /// Each thread's, by its id.
+    Threads(BTreeMap<u64, ThreadTime>),
+    /// That of all threads together; how long they waited isn't told.
+    Process(Duration),
+}
+
+/// What this process and everybody had of the processors so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// This process.
+    pub own: OwnTime,
+    /// What all processors of the system were busy, whoever with; stolen time of a virtual machine counts. In steps of 10 to 16 ms.
+    pub busy: Duration,
+    /// What they were idle, added up; in the same steps.
+    pub idle: Duration,
+}
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

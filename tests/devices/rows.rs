@@ -57,7 +57,7 @@ mod contention {
     use std::process::{Child, Command, Stdio};
     use std::thread;
 
-    use lanescope::measure::ProcessorTime;
+    use lanescope::platform::processor_time;
 
     use crate::support::{devices, measured};
 
@@ -101,7 +101,7 @@ mod contention {
     #[test]
     fn others_that_take_the_processor_are_contended() {
         // A kernel without scheduler statistics tells nothing, and then nothing may be said.
-        let is_told = ProcessorTime::now().is_some();
+        let is_told = processor_time().is_some();
         let spinners = Spinners::start();
         for device in devices().into_iter().filter(|device| device.is_cpu) {
             let rows = measured(&["-q", "workgroup/linear", "--max-time=200ms", "-a", "local_size_x=64", "-d", &device.index]);

@@ -554,7 +554,7 @@ const PRINT: [&str; 8] = [
     // Rows, as they are where they are for programs.
     "output/mod.rs",
     // Whether standard output is closed.
-    "platform/unix.rs",
+    "platform/unix/mod.rs",
     "platform/windows/mod.rs",
     // What a worker says to its supervisor.
     "worker/serve.rs",

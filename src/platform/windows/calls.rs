@@ -7,15 +7,16 @@ use std::ffi::c_void;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
+use std::time::Duration;
 
-use windows_sys::Win32::Foundation::FALSE;
+use windows_sys::Win32::Foundation::{FALSE, FILETIME};
 use windows_sys::Win32::System::Diagnostics::Debug::{SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode};
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOB_OBJECT_LIMIT_PROCESS_MEMORY, JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
     QueryInformationJobObject, SetInformationJobObject,
 };
-use windows_sys::Win32::System::Threading::{GetCurrentProcess, TerminateProcess};
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes, GetSystemTimes, TerminateProcess};
 use windows_sys::core::BOOL;
 
 /// The limits of a job, and the bytes that the system is told they have.
@@ -97,6 +98,30 @@ pub(super) fn memory_of_this_job() -> io::Result<Option<usize>> {
     })?;
     let is_limited = limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_PROCESS_MEMORY != 0;
     Ok(is_limited.then_some(limits.ProcessMemoryLimit))
+}
+
+/// What this process had of the processors so far.
+pub(super) fn time_of_this_process() -> io::Result<Duration> {
+    let [mut began, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
+    // SAFETY: the process's handle is a constant; the answers are written to four variables of their type.
+    succeeded(unsafe { GetProcessTimes(GetCurrentProcess(), &mut began, &mut ended, &mut kernel, &mut user) })?;
+    Ok(duration(kernel) + duration(user))
+}
+
+/// What all processors were busy, and what they were idle.
+pub(super) fn time_of_all() -> io::Result<(Duration, Duration)> {
+    let [mut idle, mut kernel, mut user] = [FILETIME::default(); 3];
+    // SAFETY: the answers are written to three variables of their type.
+    succeeded(unsafe { GetSystemTimes(&mut idle, &mut kernel, &mut user) })?;
+    let idle = duration(idle);
+    // What they are idle counts as the kernel's.
+    Ok(((duration(kernel) + duration(user)).saturating_sub(idle), idle))
+}
+
+/// Tenths of a microsecond.
+fn duration(time: FILETIME) -> Duration {
+    let ticks = u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    Duration::from_micros(ticks / 10) + Duration::from_nanos(ticks % 10 * 100)
 }
 
 /// Ends this process; nothing that was loaded into it is asked.

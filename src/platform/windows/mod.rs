@@ -12,7 +12,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 
 use self::calls::Job;
-use super::FileKind;
+use super::{FileKind, OwnTime, ProcessorTime};
 
 /// What a path leads to.
 ///
@@ -101,6 +101,16 @@ pub fn columns(stream: impl AsHandle) -> Option<u16> {
     terminal_size::terminal_size_of(stream).map(|(width, _)| width.0)
 }
 
+/// As a shell takes it for one word: both shells, as far as they agree, else PowerShell.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\:=+".contains(c);
+    match text {
+        text if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        text if !text.contains(['"', '$', '`', '%']) => format!("\"{text}\""),
+        text => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
 /// This program. Its file can't be replaced while it runs.
 ///
 /// # Errors
@@ -159,9 +169,23 @@ pub fn limit_memory(bytes: u64) -> io::Result<u64> {
     Ok(limit as u64)
 }
 
+/// Of this process now. How long threads waited isn't told.
+pub fn processor_time() -> Option<ProcessorTime> {
+    let own = OwnTime::Process(calls::time_of_this_process().ok()?);
+    let (busy, idle) = calls::time_of_all().ok()?;
+    Some(ProcessorTime { own, busy, idle })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        let words = [r"C:\rows\a.csv", "NVIDIA H200", "it's", "", "a,b", "100 % of $x", "$it's"];
+        let quoted = [r"C:\rows\a.csv", "\"NVIDIA H200\"", "\"it's\"", "\"\"", "\"a,b\"", "'100 % of $x'", "'$it''s'"];
+        assert_eq!(words.map(shell_word), quoted);
+    }
 
     #[test]
     fn devices_are_known_by_their_names() {

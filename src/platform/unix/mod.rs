@@ -1,5 +1,7 @@
 //! Unix: Linux, macOS, the BSDs.
 
+mod processor;
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -11,6 +13,8 @@ use std::process::{Child, Command};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat, stat};
 
 use super::FileKind;
+
+pub use processor::processor_time;
 
 /// What a path leads to.
 ///
@@ -105,6 +109,13 @@ pub fn columns(stream: impl AsFd) -> Option<u16> {
     rustix::termios::tcgetwinsize(stream).ok().map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
+/// As a shell takes it for one word.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let is_word = !text.is_empty() && text.chars().all(is_plain);
+    if is_word { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// This program, also where its file was replaced since it started.
 ///
 /// # Errors
@@ -147,4 +158,14 @@ pub fn limit_memory(bytes: u64) -> io::Result<u64> {
     let current = maximum.map_or(bytes, |maximum| maximum.min(bytes));
     setrlimit(Resource::As, Rlimit { current: Some(current), maximum })?;
     Ok(current)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        assert_eq!(["a.csv", "NVIDIA H200", "it's", ""].map(shell_word), ["a.csv", "'NVIDIA H200'", r"'it'\''s'", "''"]);
+    }
 }
