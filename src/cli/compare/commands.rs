@@ -9,6 +9,7 @@ use super::suspects::Suspects;
 use crate::analysis::compare::{Comparison, Side, Sides};
 use crate::analysis::counted;
 use crate::model::{DeviceInfo, DeviceKind, Repeatability, Shown};
+use crate::platform::shell_word;
 
 /// Columns that tell devices and drivers apart.
 const OF_DEVICES: [&str; 5] = ["device_name", "device_uuid", "driver_name", "driver_info", "driver_version"];
@@ -25,29 +26,32 @@ enum Way<'c> {
 
 /// The lines: how many suspects there are, how long they take, and the commands.
 pub fn lines(suspects: &Suspects, file: &Path, sides: &Sides, comparisons: &[Comparison]) -> Vec<String> {
-    let cases = quoted(&file.to_string_lossy());
+    let cases = shell_word(&file.to_string_lossy());
     let cold = if suspects.are_cold() { " --cold" } else { "" };
     let run = format!("lanescope run --cases {cases} --preset study{cold}");
     let way = way(sides, comparisons);
     let (runs, times, of_each) = match way {
         Way::Alternately { column, base } => {
             let devices = sides.sides.iter().map(|side| device(side, sides)).collect::<Vec<_>>().join(" ");
-            let compare = format!("lanescope compare study.csv --by {column} --base {}", quoted(base));
+            let compare = format!("lanescope compare study.csv --by {column} --base {}", shell_word(base));
             (vec![format!("{run} {devices} -o study.csv"), compare], sides.sides.len(), "")
         }
         Way::Once { column, base } => {
-            let compare = format!("lanescope compare study.csv --by {column} --base {}", quoted(base));
+            let compare = format!("lanescope compare study.csv --by {column} --base {}", shell_word(base));
             (vec![format!("{run} {} -o study.csv", device(&sides.sides[0], sides)), compare], 1, "")
         }
         Way::Apart => {
             let names: Vec<String> =
                 sides.sides.iter().enumerate().map(|(place, side)| short_name(place, &side.name)).collect();
+            // A line of its own, since not every shell knows comments.
             let of_side = |(name, side): (&String, &Side)| {
-                format!("{run} {} -o {name}-study.csv  # where {} was measured", device(side, sides), side.name)
+                let run = format!("{run} {} -o {name}-study.csv", device(side, sides));
+                [format!("where {} was measured:", side.name), format!("  {run}")]
             };
-            let mut runs: Vec<String> = names.iter().zip(&sides.sides).map(of_side).collect();
+            let mut runs: Vec<String> = names.iter().zip(&sides.sides).flat_map(of_side).collect();
             let files: Vec<String> = names.iter().map(|name| format!("{name}={name}-study.csv")).collect();
-            runs.push(format!("lanescope compare {}", files.join(" ")));
+            runs.push("then:".to_owned());
+            runs.push(format!("  lanescope compare {}", files.join(" ")));
             (runs, 1, " for each side")
         }
     };
@@ -94,7 +98,7 @@ fn device(side: &Side, sides: &Sides) -> String {
     let known = || sides.sides.iter().flat_map(|side| &side.devices);
     let names = side.devices.iter().map(|own| {
         let is_alone = known().filter(|other| other.name == own.name).all(|other| other.device == own.device);
-        format!("-d {}", quoted(if is_alone { &own.name } else { &own.device }))
+        format!("-d {}", shell_word(if is_alone { &own.name } else { &own.device }))
     });
     names.collect::<Vec<_>>().join(" ")
 }
@@ -110,21 +114,9 @@ fn short_name(place: usize, name: &str) -> String {
     }
 }
 
-/// As a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    let is_word = !text.is_empty() && text.chars().all(is_plain);
-    if is_word { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        assert_eq!(["a.csv", "NVIDIA H200", "it's", ""].map(quoted), ["a.csv", "'NVIDIA H200'", r"'it'\''s'", "''"]);
-    }
 
     #[test]
     fn sides_without_a_word_for_a_name_have_one() {
