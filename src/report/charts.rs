@@ -12,6 +12,8 @@ use super::sweep::{Dimension, Key, Row, dimensions};
 use crate::experiments::Experiment;
 use crate::model::{AxisValue, Plot, Plotted, Point};
 use crate::record::Record;
+use crate::stats::Interval;
+use crate::tuning::answer::{Ratio, Timing};
 use crate::units::{rounded, scaled};
 
 /// The most pictures of one experiment: more are noise, and a page that nobody can load.
@@ -391,14 +393,23 @@ fn points(rows: &[Row], x: &Key, keys: &[Key], unit: f64, is_slow_down: bool) ->
 /// How many times as long a row takes, and the ends of the interval.
 type SlowDown = (f64, Option<(f64, f64)>);
 
-/// How many times as long each row takes as the first, with its interval as far as it is the row's own.
+/// How many times as long each row takes as the first, whose own ratio is 1 and nothing else.
 fn slow_downs(rows: &[Row]) -> Option<Vec<SlowDown>> {
-    let base = rows.first()?.record.time_ns.filter(|time| *time > 0.0)?;
-    let one = |row: &Row| {
+    let timing = |row: &Row| {
+        let time = row.record.time_ns.filter(|time| *time > 0.0)?;
         let interval = row.record.ci_low_ns.zip(row.record.ci_high_ns);
-        Some((row.record.time_ns? / base, interval.map(|(low, high)| (low / base, high / base))))
+        Some((
+            Timing::precise(time, interval.map_or(Interval { low: time, high: time }, |(low, high)| Interval { low, high })),
+            interval.is_some(),
+        ))
     };
-    rows.iter().map(one).collect()
+    let (base, has_base_interval) = timing(rows.first()?)?;
+    let one = |(place, row): (usize, &Row)| {
+        let (time, has_interval) = timing(row)?;
+        let ratio = Ratio::between(&time, &base);
+        Some((ratio.value, (place > 0 && has_base_interval && has_interval).then_some((ratio.low, ratio.high))))
+    };
+    rows.iter().enumerate().map(one).collect()
 }
 
 fn bar(row: &Row, keys: &[Key], unit: f64) -> Option<Bar> {
@@ -441,6 +452,8 @@ mod tests {
             value_ci_low: Some(0.9 * value),
             value_ci_high: Some(1.1 * value),
             time_ns: Some(1e3 / value),
+            ci_low_ns: Some(0.9e3 / value),
+            ci_high_ns: Some(1.1e3 / value),
             metric: "bandwidth".to_owned(),
             unit: "GB/s".to_owned(),
             better: "higher".to_owned(),
@@ -496,6 +509,12 @@ mod tests {
         let Body::Curves(curves) = &pictures.shown[0].chart.body else { panic!("{pictures:?}") };
         let y = |line: &Line| line.points.iter().map(|point| point.y).collect::<Vec<_>>();
         assert_eq!(y(&curves.lines[0]), [1.0, 2.0, 1.0, 32.0]);
+        // Both times are known to a tenth: exp(hypot(ln 1.1, ln 1/0.9)) is 1.153.
+        let ends = curves.lines[0]
+            .points
+            .iter()
+            .map(|point| point.interval.map(|(low, high)| [low, high].map(|end| (1e2 * end).round())));
+        assert_eq!(ends.take(2).collect::<Vec<_>>(), [None, Some([174.0, 231.0])]);
         assert_eq!(curves.expected[0].points, [(1.0, 1.0), (2.0, 2.0), (3.0, 1.0), (32.0, 32.0)]);
         // What isn't banks has no prediction, and what somebody else wrote is no panic.
         let odd = [("count", 33.0), ("width", f64::MAX)]
