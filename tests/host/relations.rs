@@ -88,16 +88,24 @@ fn derived(rows: &[Record]) -> Vec<&Record> {
     rows.iter().filter(|row| row.row_kind == "derived").collect()
 }
 
-/// A derived row is known by what it says, not by when it was said.
+/// A derived row is known by what it says, not by when it was said; and no other is known by the same.
 #[test]
-fn a_derived_row_has_the_same_id_in_every_run() {
-    let ids = |seed: &str| {
-        let rows = measured(&["-q", "--preset=quick", "shared/*", "-d", "mock", "--max-time=20ms", "--seed", seed]);
+fn a_derived_row_has_an_id_of_its_own_and_the_same_in_every_run() {
+    let ids = |of: &[&str], seed: &str| {
+        let run = ["-q", "--preset=quick", "-d", "mock", "--max-time=20ms", "--seed", seed];
+        let rows = measured(&[of, &run].concat());
         derived(&rows).iter().map(|row| row.case_id.clone()).collect::<Vec<_>>()
     };
-    let [one, two] = [ids("1"), ids("2")];
-    let distinct: BTreeSet<&String> = one.iter().collect();
-    assert!(one.len() > 1 && distinct.len() == one.len() && one == two, "{one:?} {two:?}");
+    let runs: [&[&str]; 3] = [
+        &["shared/*"],
+        &["algo/adaptive:transpose", "dispatch/pipeline_bind", "-a", "n=2^12,2^14"],
+        &["algo/transpose", "algo/blur"],
+    ];
+    for run in runs {
+        let [one, two] = ["1", "2"].map(|seed| ids(run, seed));
+        let distinct: BTreeSet<&String> = one.iter().collect();
+        assert!(one.len() > 1 && distinct.len() == one.len() && one == two, "{run:?}: {one:?} {two:?}");
+    }
 }
 
 /// Who asked for it learns what is lacking; the overview, which is too small for much, says nothing of it.

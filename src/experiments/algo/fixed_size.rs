@@ -36,6 +36,14 @@ impl Derivation for FixedSize {
     }
 }
 
+/// Of each algorithm, the variants of its rows that hold for all sizes: what several rows of one name are told apart by.
+const VARIANTS: [(&str, [&str; 3]); adaptive::NAMES.len()] = [
+    ("transpose", ["transpose_worst", "transpose_mean", "transpose_changes"]),
+    ("reduce", ["reduce_worst", "reduce_mean", "reduce_changes"]),
+    ("blur", ["blur_worst", "blur_mean", "blur_changes"]),
+    ("raytrace", ["raytrace_worst", "raytrace_mean", "raytrace_changes"]),
+];
+
 /// Width and height of a workgroup.
 type Shape = (u64, u64);
 
@@ -49,20 +57,20 @@ type Sweep<'r> = BTreeMap<u64, BTreeMap<Shape, &'r Finished>>;
 type Told = (Derived, BTreeSet<String>);
 
 fn derive(rows: &[Finished], binds: &[Finished]) -> Vec<Told> {
-    let sweeps = adaptive::NAMES.into_iter().map(|name| (name, sweep(name, rows))).filter(|(_, sweep)| !sweep.is_empty());
-    let sweeps: Vec<(&'static str, Sweep)> = sweeps.collect();
+    let sweeps = VARIANTS.into_iter().map(|(name, of_all)| (name, of_all, sweep(name, rows)));
+    let sweeps: Vec<(&'static str, [&'static str; 3], Sweep)> = sweeps.filter(|(.., sweep)| !sweep.is_empty()).collect();
     let mut all: Vec<Told> = Vec::new();
     let mut pays = Vec::new();
     let cost = cost(binds);
-    for (name, sweep) in &sweeps {
+    for (name, of_all, sweep) in &sweeps {
         let Some(fixed) = fixed(sweep).filter(|_| sweep.len() > 1) else {
             let reason = "it takes two shapes of workgroups or more, each at two sizes or more".to_owned();
-            all.push((row(name, "worst_loss", Err(Untold::TooFew(reason)), String::new()), BTreeSet::new()));
+            all.push((row(of_all[0], "worst_loss", Err(Untold::TooFew(reason)), String::new()), BTreeSet::new()));
             continue;
         };
         let losses = losses(sweep, fixed);
         pays.extend(cost.as_ref().ok().and_then(|cost| where_it_pays(name, cost.value, &losses)));
-        all.extend(of_algorithm(name, sweep, fixed, &losses));
+        all.extend(of_algorithm(name, *of_all, sweep, fixed, &losses));
     }
     if !sweeps.is_empty() {
         let pays = if pays.is_empty() { "at no size".to_owned() } else { format!("for {}", pays.join("; ")) };
@@ -95,7 +103,13 @@ fn losses<'r>(sweep: &Sweep<'r>, fixed: Shape) -> Vec<Loss<'r>> {
 }
 
 /// What an algorithm loses by this shape at all sizes, and where the best one changes.
-fn of_algorithm(name: &'static str, sweep: &Sweep, fixed: Shape, losses: &[Loss]) -> Vec<Told> {
+fn of_algorithm(
+    name: &'static str,
+    [worst_loss, mean_loss, all_changes]: [&'static str; 3],
+    sweep: &Sweep,
+    fixed: Shape,
+    losses: &[Loss],
+) -> Vec<Told> {
     let flags: BTreeSet<String> = sweep.values().flat_map(BTreeMap::values).flat_map(|row| row.flags.clone()).collect();
     let at_size = |(n, best, fixed, loss): &Loss| {
         let flags = best.flags.iter().chain(&fixed.flags).cloned().collect();
@@ -106,16 +120,16 @@ fn of_algorithm(name: &'static str, sweep: &Sweep, fixed: Shape, losses: &[Loss]
     let fixed = shown(fixed);
     if let Some((n, .., worst)) = losses.iter().max_by(|a, b| a.3.value.total_cmp(&b.3.value)) {
         let what = if worst.value > 1.0 { format!("loses most at n={n}") } else { "is the best at each".to_owned() };
-        all.push((row(name, "worst_loss", Ok(*worst), format!("{fixed} at all sizes {what}")), flags.clone()));
+        all.push((row(worst_loss, "worst_loss", Ok(*worst), format!("{fixed} at all sizes {what}")), flags.clone()));
     }
     let note = format!("{fixed} at all sizes, the best in the geometric mean");
-    all.push((row(name, "mean_loss", Ok(mean(losses.iter().map(|loss| loss.3))), note), flags.clone()));
+    all.push((row(mean_loss, "mean_loss", Ok(mean(losses.iter().map(|loss| loss.3))), note), flags.clone()));
     let changes = changes(sweep);
     let listed: Vec<String> = changes.iter().map(|(n, shape)| format!("{} from n={n}", shown(*shape))).collect();
     #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
     let count = Figure { value: (changes.len() - 1) as f64, interval: None };
     let note = format!("{}; a change is one whose intervals don't overlap", listed.join(", "));
-    all.push((Derived { unit: "", better: "", ..row(name, "changes", Ok(count), note) }, flags));
+    all.push((Derived { unit: "", better: "", ..row(all_changes, "changes", Ok(count), note) }, flags));
     all
 }
 
