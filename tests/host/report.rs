@@ -58,6 +58,16 @@ fn a_page_is_alone() {
     }
 }
 
+/// A sheet of paper is as narrow as a phone, and nobody can scroll it.
+#[test]
+fn paper_is_no_phone() {
+    let page = page(&[&data("nvidia-h100-overview-6.csv")]);
+    let rules = between(&page, "@media", "{");
+    let narrow: Vec<&&str> = rules.iter().filter(|rule| rule.contains("max-width")).collect();
+    assert!(!narrow.is_empty() && narrow.iter().all(|rule| rule.contains("screen and")), "{rules:?}");
+    assert!(between(&page, "@media print {", "</style>")[0].contains(".scroll { overflow: visible; }"));
+}
+
 #[test]
 fn a_page_has_the_card_every_experiment_and_every_row() {
     let file = data("nvidia-h100-overview-6.csv");
