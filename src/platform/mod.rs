@@ -23,7 +23,7 @@ pub use system::{columns, is_stdout_closed, shell_word};
 pub use system::processor_time;
 // Processes.
 pub use system::{
-    crash_quietly, end_at_once, end_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
+    crash_quietly, end_at_once, end_children_with_this, keep_interrupts_from, limit_memory, outlive_full_files, this_program,
 };
 
 /// What a thread had of the processor.

@@ -71,11 +71,8 @@ impl<Reply: DeserializeOwned + Send + 'static> Child<Reply> {
     /// What the system says.
     pub fn start(command: &mut Command, longest: u64, listener: &Arc<dyn Listener>) -> io::Result<Self> {
         platform::keep_interrupts_from(command);
+        platform::end_children_with_this()?;
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        if let Err(error) = platform::end_with_this(&mut process) {
-            let _ = process.kill().and_then(|()| process.wait());
-            return Err(error);
-        }
         let gone = || io::Error::other("a pipe is missing");
         let to = process.stdin.take().ok_or_else(gone)?;
         let from = process.stdout.take().ok_or_else(gone)?;

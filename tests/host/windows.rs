@@ -132,18 +132,31 @@ fn ctrl_c_and_ctrl_break_end_a_run_between_rows() {
     }
 }
 
+/// Whoever presses Ctrl-C a second time waits no longer, not even for a case that hangs.
+#[test]
+fn a_second_ctrl_c_ends_a_run_at_once() {
+    let folder = Folder::new();
+    let ran = interrupted(&folder, "c c");
+    assert!(ran.code == Some(130), "{ran:?}");
+}
+
 /// Keys are for all processes of a console: the run has one of its own, where another process presses the key.
 fn interrupted(folder: &Folder, key: &str) -> Ran {
-    const CREATE_NEW_CONSOLE: u32 = 0x0000_0010;
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--nocapture", "windows::another_console"]);
-    command.env(FOLDER, folder.0.path()).env(KEY, key).creation_flags(CREATE_NEW_CONSOLE).stdin(Stdio::null());
-    let ended = command.output().unwrap();
-    assert!(ended.status.success(), "{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    in_another_console(folder, key, "windows::a_console_whose_keys_are_pressed");
     let said = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
     let ran = Ran { code: said("code").parse().ok(), out: String::new(), err: said("err") };
     ["code", "err"].iter().for_each(|name| fs::remove_file(folder.path(name)).unwrap());
     ran
+}
+
+/// Runs a part of a test in a process that has a console of its own.
+fn in_another_console(folder: &Folder, key: &str, part: &str) {
+    const CREATE_NEW_CONSOLE: u32 = 0x0000_0010;
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", part]);
+    command.env(FOLDER, folder.0.path()).env(KEY, key).creation_flags(CREATE_NEW_CONSOLE).stdin(Stdio::null());
+    let ended = command.output().unwrap();
+    assert!(ended.status.success(), "{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
 }
 
 const FOLDER: &str = "LANESCOPE_TEST_FOLDER";
@@ -151,20 +164,62 @@ const KEY: &str = "LANESCOPE_TEST_KEY";
 
 #[test]
 #[ignore = "a part of another test, in a process of its own"]
-fn another_console() {
+fn a_console_whose_keys_are_pressed() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    let is_break = std::env::var_os(KEY).unwrap() == "break";
+    let keys = std::env::var(KEY).unwrap();
+    let is_twice = keys == "c c";
     let path = |name: &str| folder.join(name);
-    let mut command = lanescope(&[&RUN[..], &["-d", "mock:noise=0"]].concat());
+    let device = if is_twice { "mock:hang=workgroup/linear *" } else { "mock:noise=0" };
+    let mut command = lanescope(&[&RUN[..], &["--timeout=300s", "-d", device]].concat());
     command.arg("--resume").arg(path("rows.csv")).stdout(Stdio::null()).stderr(fs::File::create(path("err")).unwrap());
     let mut run = command.spawn().unwrap();
-    let is_visited = || fs::read_to_string(path("rows.csv.progress")).is_ok_and(|text| text.lines().count() > 1);
+    // The first case hangs where one does.
+    let least = if is_twice { 1 } else { 2 };
+    let is_visited = || fs::read_to_string(path("rows.csv.progress")).is_ok_and(|text| text.lines().count() >= least);
     while !is_visited() && run.try_wait().unwrap().is_none() {
         thread::sleep(Duration::from_millis(2));
     }
-    console::press(is_break);
+    if is_twice {
+        // Until it is at that case.
+        thread::sleep(Duration::from_secs(5));
+    }
+    console::press(keys == "break");
+    if is_twice {
+        // It waits for the case that hangs, as it says.
+        let said = || fs::read_to_string(path("err")).unwrap();
+        while !said().contains("once more ends at once") && run.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(500));
+        let ended = run.try_wait().unwrap();
+        assert!(ended.is_none(), "the first one can't end what hangs: {ended:?} {}", said());
+        console::press(false);
+    }
     let code = run.wait().unwrap().code();
     fs::write(path("code"), code.map_or_else(String::new, |code| code.to_string())).unwrap();
+}
+
+/// Windows' consoles show letters of one alphabet to those who write bytes to them. A table needs more.
+#[test]
+fn a_console_without_utf_8_shows_every_letter() {
+    let folder = Folder::new();
+    in_another_console(&folder, "", "windows::a_console_that_is_read");
+    let shown = fs::read_to_string(folder.path("shown")).unwrap();
+    assert!(shown.contains(" \u{b1} ") && shown.contains("\u{2500}\u{2500}\u{2500}"), "{shown}");
+    assert!(shown.contains("memory/stream") && !shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+#[ignore = "a part of another test, in a process of its own"]
+fn a_console_that_is_read() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    console::choose_code_page(437);
+    let mut command = lanescope(&["run", "memory/stream", "-a", "n=4096", "--max-time=5ms", "--device=mock"]);
+    // Wine 8 says that its console takes colours, and then shows their codes.
+    command.args(std::env::var_os("WINEPREFIX").map(|_| "--color=never"));
+    let ended = command.stdout(console::console()).stderr(console::console()).status().unwrap();
+    assert!(ended.success());
+    fs::write(folder.join("shown"), console::shown().join("\n")).unwrap();
 }
 
 // ---- files ----------------------------------------------------------------------------------------------------------------

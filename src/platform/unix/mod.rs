@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat, stat};
 
@@ -134,7 +134,7 @@ pub fn keep_interrupts_from(command: &mut Command) {
 ///
 /// # Errors
 /// None.
-pub fn end_with_this(_process: &mut Child) -> io::Result<()> {
+pub fn end_children_with_this() -> io::Result<()> {
     Ok(())
 }
 

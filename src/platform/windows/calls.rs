@@ -36,7 +36,7 @@ impl Job {
         Self::with(&limits)
     }
 
-    /// A job whose processes end with this one, however it ends: the system closes what it held open.
+    /// A job whose processes end once nobody holds it any more: the system lets go for a process that has ended, however it ended.
     pub(super) fn of_this_life() -> io::Result<Self> {
         let mut limits = Limits::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
@@ -61,12 +61,6 @@ impl Job {
             )
         })?;
         Ok(Self(job))
-    }
-
-    /// Another process belongs to the job from now on, and what it starts.
-    pub(super) fn take(&self, process: &impl AsRawHandle) -> io::Result<()> {
-        // SAFETY: both handles are open: their owners are borrowed.
-        succeeded(unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process.as_raw_handle()) })
     }
 
     /// This process belongs to the job from now on, and what it starts.

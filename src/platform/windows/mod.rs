@@ -8,8 +8,8 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, AsRawHandle};
 use std::os::windows::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::sync::OnceLock;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use self::calls::Job;
 use super::{FileKind, OwnTime, ProcessorTime};
@@ -104,10 +104,18 @@ pub fn columns(stream: impl AsHandle) -> Option<u16> {
 /// As a shell takes it for one word: both shells, as far as they agree, else PowerShell.
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\:=+".contains(c);
+    // PowerShell takes typographic quotes for quotes.
+    let is_quote = |c: char| c == '\'' || ('\u{2018}'..='\u{201b}').contains(&c);
+    let is_special = |c: char| "\"$`%".contains(c) || ('\u{2018}'..='\u{201e}').contains(&c);
+    // A program takes a quote behind a backslash for a letter.
+    let end = if text.ends_with('\\') { "\\" } else { "" };
     match text {
         text if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
-        text if !text.contains(['"', '$', '`', '%']) => format!("\"{text}\""),
-        text => format!("'{}'", text.replace('\'', "''")),
+        text if !text.contains(is_special) => format!("\"{text}{end}\""),
+        text => {
+            let doubled: String = text.chars().flat_map(|c| std::iter::repeat_n(c, if is_quote(c) { 2 } else { 1 })).collect();
+            format!("'{doubled}'")
+        }
     }
 }
 
@@ -126,25 +134,20 @@ pub fn keep_interrupts_from(command: &mut Command) {
     command.creation_flags(CREATE_NO_WINDOW);
 }
 
-/// From now on a process that this one has started ends with it, and what it starts itself.
+/// What this process starts from now on ends with it, and so does what that starts. They are of one job from their first moment on: this
+/// process is of it as well, and may end at any time.
 ///
 /// # Errors
 /// What the system says.
-pub fn end_with_this(process: &mut Child) -> io::Result<()> {
-    static JOB: OnceLock<Job> = OnceLock::new();
-    let job = match JOB.get() {
-        Some(job) => job,
-        // Where two threads make one at a time, one of the two is dropped before it has a process.
-        None => {
-            let job = Job::of_this_life()?;
-            JOB.get_or_init(|| job)
-        }
-    };
-    match job.take(process) {
-        // One that is gone can't be taken any more.
-        Err(error) => process.try_wait()?.map(drop).ok_or(error),
-        Ok(()) => Ok(()),
+pub fn end_children_with_this() -> io::Result<()> {
+    static JOB: Mutex<Option<Job>> = Mutex::new(None);
+    let mut job = JOB.lock().unwrap_or_else(PoisonError::into_inner);
+    if job.is_none() {
+        let new = Job::of_this_life()?;
+        new.take_this_process()?;
+        *job = Some(new);
     }
+    Ok(())
 }
 
 /// A crash of this process is told to the one that started it, and to nobody else: no window waits for somebody to close it.
@@ -182,8 +185,28 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        let words = [r"C:\rows\a.csv", "NVIDIA H200", "it's", "", "a,b", "100 % of $x", "$it's"];
-        let quoted = [r"C:\rows\a.csv", "\"NVIDIA H200\"", "\"it's\"", "\"\"", "\"a,b\"", "'100 % of $x'", "'$it''s'"];
+        let words = [
+            r"C:\rows\a.csv",
+            "NVIDIA H200",
+            "it's",
+            "",
+            "a,b",
+            "100 % of $x",
+            "$it's",
+            r"C:\a b\",
+            "x\u{201d} ; b ; \u{201c}",
+        ];
+        let quoted = [
+            r"C:\rows\a.csv",
+            "\"NVIDIA H200\"",
+            "\"it's\"",
+            "\"\"",
+            "\"a,b\"",
+            "'100 % of $x'",
+            "'$it''s'",
+            r#""C:\a b\\""#,
+            "'x\u{201d} ; b ; \u{201c}'",
+        ];
         assert_eq!(words.map(shell_word), quoted);
     }
 
