@@ -181,16 +181,16 @@ impl<'r> Drawer<'r> {
         let drawn: Vec<Line> = drawn.collect();
         let figures = drawn.iter().flat_map(|line| line.points.iter().map(|point| point.y));
         let y = Scale { label, is_log: is_wide(figures) && !is_slow_down, ticks: Ticks::Plain };
-        let expected = if is_slow_down { self.expected(&lines) } else { Vec::new() };
+        let expected = if is_slow_down { self.expected(&drawn, &lines) } else { Vec::new() };
         let marks = self.marks(&drawn, &lines, &of.key);
         Curves { x: axis_scale(of), y, marks, lines: drawn, expected }
     }
 
-    /// What a model expects of the lines that it says something of; the same for all of them.
-    fn expected(&self, lines: &[(Vec<AxisValue>, Vec<Row>)]) -> Vec<Expected> {
+    /// What a model expects of the lines that it says something of. What it expects of several is drawn once.
+    fn expected(&self, drawn: &[Line], lines: &[(Vec<AxisValue>, Vec<Row>)]) -> Vec<Expected> {
         let Some(expectation) = self.plot.and_then(|plot| plot.expected) else { return Vec::new() };
-        let mut all: Vec<Expected> = Vec::new();
-        for (_, own) in lines {
+        let mut all: Vec<(Expected, Vec<&str>)> = Vec::new();
+        for (line, (_, own)) in drawn.iter().zip(lines) {
             let figures = |variant: &str| {
                 let is_it = |row: &&Row| {
                     row.source == own[0].source
@@ -210,11 +210,19 @@ impl<'r> Drawer<'r> {
             // Like the lines, over what it is at the first.
             let base = points.first().map_or(1.0, |(_, first)| *first);
             let points: Vec<(f64, f64)> = points.into_iter().map(|(x, y)| (x, y / base)).collect();
-            if points.len() > 1 && all.iter().all(|known| known.points != points) {
-                all.push(Expected { name: expectation.name.to_owned(), points });
+            match all.iter_mut().find(|(known, _)| known.points == points) {
+                Some((_, of)) => of.push(&line.name),
+                None if points.len() > 1 => {
+                    all.push((Expected { name: expectation.name.to_owned(), points }, vec![&line.name]));
+                }
+                None => {}
             }
         }
-        all
+        let is_one = all.len() < 2;
+        let named = |(expected, of): (Expected, Vec<&str>)| {
+            if is_one { expected } else { Expected { name: format!("{} ({})", expected.name, of.join("; ")), ..expected } }
+        };
+        all.into_iter().map(named).collect()
     }
 
     /// The places on x that were derived for each line. What several lines share is marked once.

@@ -35,17 +35,21 @@ pub struct Tuned {
     pub picture: Option<Picture>,
 }
 
-/// What follows from rows of one source that were tuned: an answer for each variant and each state of the caches, as far as rows have times.
+/// What follows from rows of one source that were tuned: an answer for each variant and each state of the caches, and for each set of axes
+/// that were given, as far as rows have times.
 pub fn tuned<'r>(rows: &[Row<'r>]) -> Vec<(Row<'r>, Tuned)> {
     let rows: Vec<Row> = rows.iter().filter(|row| !row.record.is_derived()).copied().collect();
     let apart: Vec<Key> = [Key::Variant, Key::Cache].into_iter().filter(|key| differ(&rows, key)).collect();
-    let mut searches: BTreeMap<Vec<AxisValue>, Vec<Row>> = BTreeMap::new();
+    let axes = |row: &Row<'r>| row.record.by_axis.keys().map(String::as_str).collect::<Vec<&str>>();
+    let mut searches: BTreeMap<(Vec<AxisValue>, Vec<&str>), Vec<Row>> = BTreeMap::new();
     for row in rows {
-        searches.entry(apart.iter().map(|key| key.of(&row)).collect()).or_default().push(row);
+        searches.entry((apart.iter().map(|key| key.of(&row)).collect(), axes(&row))).or_default().push(row);
     }
-    let tuned = |(values, rows): (Vec<AxisValue>, Vec<Row<'r>>)| {
+    let are_of_one_kind = searches.keys().map(|(_, axes)| axes).collect::<BTreeSet<_>>().len() < 2;
+    let tuned = |((values, axes), rows): ((Vec<AxisValue>, Vec<&str>), Vec<Row<'r>>)| {
         let of = apart.iter().zip(&values).map(|(key, value)| key.words(value)).filter(|words| !words.is_empty());
-        Some((*rows.first()?, search(&rows, of.collect::<Vec<_>>().join(", "))?))
+        let of_axes = (!are_of_one_kind).then(|| format!("by {}", axes.join(", ")));
+        Some((*rows.first()?, search(&rows, of.chain(of_axes).collect::<Vec<_>>().join(", "))?))
     };
     searches.into_iter().filter_map(tuned).collect()
 }
@@ -200,6 +204,15 @@ mod tests {
         assert!(
             countless[0].1.starts_with("There is no answer here: the values of these axes have 21870000000 comb"),
             "{countless:?}"
+        );
+        // Searches over other axes are others.
+        let other = [1, 2, 3].map(|tile| record(&[("tile", tile)], "warm", 9.0 - tile as f64));
+        let more = [1, 2].map(|tile| record(&[("tile", tile), ("unroll", 4)], "warm", 3.0 + tile as f64));
+        let both = answers(&[other.to_vec(), more.to_vec()].concat());
+        let told: Vec<_> = both.iter().map(|(of, answer)| (of.as_str(), answer.lines().next().unwrap_or_default())).collect();
+        assert!(
+            matches!(told.as_slice(), [("by tile", three), ("by tile, unroll", two)] if three.contains("tile=3") && two.contains("tile=1")),
+            "{told:?}"
         );
         let failed = Record { status: "failed".to_owned(), time_ns: None, ..record(&[("x", 1)], "warm", 1.0) };
         assert_eq!(answers(&[failed]), []);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
 use rand::Rng;
@@ -80,6 +80,8 @@ pub enum SpaceError<E> {
 #[derive(Clone, Debug)]
 pub struct Space {
     axes: Vec<Dimension>,
+    /// Where each axis has its values.
+    places: Vec<HashMap<AxisValue, usize>>,
     /// The combinations that are allowed, ascending; a combination is a number whose digits are places in the axes' values.
     allowed: Vec<u32>,
 }
@@ -107,14 +109,13 @@ impl Space {
         if allowed.is_empty() {
             return Err(SpaceError::Empty(combinations as usize));
         }
-        Ok(Self { axes, allowed })
+        Ok(Self { places: places(&axes), axes, allowed })
     }
 
-    /// The configurations that were tried, whatever a search might have tried besides. All points have the same axes: one that lacks an axis
-    /// of the others is none of the space's.
+    /// The configurations that were tried, whatever a search might have tried besides. A point that lacks an axis of another is left out.
     ///
     /// # Errors
-    /// Where there are no points, or their axes have more combinations than can be numbered.
+    /// Where no point has all axes, or the axes have more combinations than can be numbered.
     pub fn of<'p>(points: impl IntoIterator<Item = &'p Point> + Clone) -> Result<Self, SpaceError<Infallible>> {
         let mut values: BTreeMap<&str, Vec<AxisValue>> = BTreeMap::new();
         for (axis, value) in points.clone().into_iter().flat_map(Point::iter) {
@@ -122,7 +123,7 @@ impl Space {
         }
         let axes: Vec<Dimension> = values.into_iter().map(|(axis, values)| Dimension::new(axis.to_owned(), values)).collect();
         let combinations = combinations(&axes, u32::MAX)?;
-        let mut space = Self { axes, allowed: Vec::new() };
+        let mut space = Self { places: places(&axes), axes, allowed: Vec::new() };
         space.allowed = points.into_iter().filter_map(|point| space.combination(point)).collect();
         space.allowed.sort_unstable();
         space.allowed.dedup();
@@ -163,11 +164,8 @@ impl Space {
 
     /// The number of a point's combination, whether it is allowed or not.
     fn combination(&self, point: &Point) -> Option<u32> {
-        let place = |axis: &Dimension| {
-            let value = point.get(&axis.name)?;
-            axis.values.iter().position(|own| own == value)
-        };
-        let places: Option<Vec<usize>> = self.axes.iter().map(place).collect();
+        let place = |(axis, places): (&Dimension, &HashMap<AxisValue, usize>)| places.get(point.get(&axis.name)?).copied();
+        let places: Option<Vec<usize>> = self.axes.iter().zip(&self.places).map(place).collect();
         self.numbered(&places?)
     }
 
@@ -250,6 +248,10 @@ impl Space {
         places[axis] = place;
         self.at(&places)
     }
+}
+
+fn places(axes: &[Dimension]) -> Vec<HashMap<AxisValue, usize>> {
+    axes.iter().map(|axis| axis.values.iter().cloned().zip(0..).collect()).collect()
 }
 
 fn combinations<E>(axes: &[Dimension], most: u32) -> Result<u32, SpaceError<E>> {

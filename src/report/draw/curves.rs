@@ -125,13 +125,15 @@ fn series(canvas: &mut Canvas<'_>, plot: &Plot, line: &Line, index: usize) {
     } else {
         course(canvas, plot, &all, index);
     }
-    // Markers that touch each other tell nothing.
+    // Markers that touch each other tell nothing; those that a page can hide take no room from others.
     let mut last = f64::NEG_INFINITY;
     for datum in &line.points {
         let at = plot.at(datum.x, datum.y);
         let is_shown = datum.is_doubted || (at.0 - last).abs() >= 9.0;
         if is_shown {
-            last = at.0;
+            if !datum.is_doubted {
+                last = at.0;
+            }
             mark_datum(canvas, Shape::of_series(index), at, 3.0, colour, datum.is_doubted);
         }
         canvas.hit(at, if line.points.len() > 60 { 4.0 } else { 7.0 }, datum.is_doubted, &datum.tip);

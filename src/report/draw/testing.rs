@@ -381,6 +381,17 @@ fn a_curve_passes_by_what_is_hidden() {
     assert_eq!(flagged(&drawn(Place::Page), "trusted"), [12]);
     assert_eq!(flagged(&drawn(Place::Page), "doubted"), [9]);
     assert_eq!(flagged(&drawn(Place::File), ""), [12]);
+    // What is left has its markers, however near those lay that are hidden.
+    let mut near = curves(&["a"], 80);
+    near.lines[0].points.iter_mut().enumerate().for_each(|(place, datum)| datum.is_doubted = place % 2 == 0);
+    let mut alone = near.clone();
+    alone.lines[0].points.retain(|datum| !datum.is_doubted);
+    let markers = |curves: Curves| {
+        let text = svg(&chart("", Body::Curves(curves)), Place::Page);
+        let is_marker = |line: &&str| line.starts_with("<circle cx") && line.contains("r=\"3.0\"");
+        text.lines().filter(is_marker).count()
+    };
+    assert_eq!(markers(near), markers(alone));
 }
 
 // ---- by numbers and texts of any kind ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
@@ -98,8 +98,11 @@ fn until_done(doors: &TcpListener) {
         }
         thread::sleep(Duration::from_millis(10));
     }
+    visitors.extend(std::iter::from_fn(|| doors.accept().ok()).map(|(visitor, _)| visitor));
     for visitor in &mut visitors {
-        // One that has gone needs no answer.
+        // What is left unread would be an error of the connection. One that has gone needs no answer.
+        let _ = visitor.set_nonblocking(true);
+        let _ = visitor.read(&mut [0; 4096]);
         let _ = visitor.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
     }
 }
