@@ -19,7 +19,7 @@ purpose=${1:---lint}
 case $purpose in --lint | --build | --test) ;; *) die "unknown option $purpose: --build or --test" ;; esac
 [ $# -le 1 ] || [ "$purpose" = --test ] || die "$purpose stands alone"
 # Others need programs of Linux, such as the SPIR-V tools, or take hours under Wine.
-held=(src/lib.rs host/{card,carried,cases,cli,compare,data,dump,golden,inspect.rs,isolation,limits,merge,pairs,report,session,tables,terminal,windows} devices/rows)
+held=(src/lib.rs host/{card,carried,cases,cli,compare,data,dump,golden,inspect.rs,isolation,limits,merge,pairs,report,session,tables,terminal,tune,windows} devices/rows)
 part=${2:-$(IFS=,; echo "${held[*]}")}
 
 target=x86_64-pc-windows-gnu

@@ -141,7 +141,9 @@ fn hostile(folder: &Folder) -> String {
         };
         writer.write_record(header.iter().zip(&row).map(cell)).unwrap();
     }
-    folder.write("</script>.csv".replace('/', "_").as_str(), writer.into_inner().unwrap())
+    // Windows has no such names.
+    let name = if cfg!(windows) { "=cmd().csv" } else { "<_script>.csv" };
+    folder.write(name, writer.into_inner().unwrap())
 }
 
 #[test]
