@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use lanescope::analysis::compare::{Question, Terms, compare, read};
 use lanescope::output::{Page, Report, Style, comparison_text};
+use lanescope::platform::shell_word;
 use lanescope::record::SCHEMA_VERSION;
 
 use crate::support::{Folder, Ran, lanescope, ran, succeeded};
@@ -523,12 +524,11 @@ fn suspects_are_cases_and_the_commands_that_decide_them() {
     let Ran { code, out, err } = compared(&[&sides[0], &sides[1], "--suspects", &file]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     let commands = out.split_once(&format!("\n{file}: ")).unwrap().1;
-    // A shell may take a path of Windows apart.
-    let quoted = if cfg!(windows) { format!("'{file}'") } else { file.clone() };
+    let [quoted, device] = [file.as_str(), "NVIDIA H100 80GB HBM3"].map(shell_word);
     for told in [
         "8 controls",
         " for each side:\n",
-        &format!("lanescope run --cases {quoted} --preset study -d 'NVIDIA H100 80GB HBM3' -o before-study.csv"),
+        &format!("lanescope run --cases {quoted} --preset study -d {device} -o before-study.csv"),
         "lanescope compare before=before-study.csv after=after-study.csv",
     ] {
         assert!(commands.contains(told), "no {told} in {commands}");
