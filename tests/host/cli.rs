@@ -120,6 +120,10 @@ fn an_output_that_can_not_be_written_is_refused_before_anything_runs() {
 
 #[test]
 fn without_a_driver_every_command_that_needs_one_says_what_to_do() {
+    if cfg!(windows) && std::env::var_os("WINEPREFIX").is_some() {
+        println!("skipped: Wine asks the drivers of the system around it, which don't learn of a program's own variables");
+        return;
+    }
     for arguments in [&["devices"][..], &["devices", "--json"], &["run"], &["run", "-d", "0"], &["run", "-d", "llvmpipe"]] {
         let mut command = lanescope(arguments);
         command.env("VK_DRIVER_FILES", "/nonexistent.json").env("VK_ICD_FILENAMES", "/nonexistent.json");
