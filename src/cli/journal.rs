@@ -452,7 +452,7 @@ impl State {
         let _ = file.set_len(0);
     }
 
-    /// Takes the lines of an earlier run, up to one that was torn. Tells how many bytes they have.
+    /// Takes the lines of an earlier run, up to one that was torn or damaged. Tells how many bytes they have.
     fn take_up(&mut self, lines: &mut impl BufRead) -> io::Result<usize> {
         let mut taken = 0;
         while let Some(line) = next_line(lines)? {
@@ -468,6 +468,9 @@ impl State {
                 }
                 Err(_) => break,
             };
+            if !Earlier::can_have(&read.sizes, read.process, &read.visited) {
+                break;
+            }
             taken += line.len();
             let VisitLine { device, case_id, spirv_hash, sizes, before, process, visited } = *read;
             let place = (device, case_id);

@@ -22,7 +22,7 @@ pub(super) const DIFFERENCED_FROM: u32 = 8;
 
 /// The sizes of a batch. Where the constant part is taken off, a sample may be four times as long as it has to be: it has fewer borders.
 /// The largest is one where a pass is all launch.
-const STEPS: [u32; 8] = [1, 2, 4, DIFFERENCED_FROM, 32, 128, 512, 2048];
+pub(super) const STEPS: [u32; 8] = [1, 2, 4, DIFFERENCED_FROM, 32, 128, 512, 2048];
 
 /// By how many floors the constant part differs from one at most. A sample lasts many more.
 const DISTURBED_FLOORS: f64 = 9.0;

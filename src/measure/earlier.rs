@@ -1,5 +1,7 @@
 //! What an earlier run that didn't come to its end measured of a case: a later one goes on from there.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::bench::{CaseKey, ShaderFacts, Visited};
@@ -17,7 +19,23 @@ pub struct Earlier {
     pub visits: Vec<(u32, Visited)>,
 }
 
+/// The longest time that a sample or a visit may say that it took: far longer than any takes, and short enough to be multiplied.
+const LONGEST: Duration = Duration::from_secs(200 * 365 * 24 * 60 * 60);
+
+/// The last number that a process of an earlier run may have: far more than a run starts, and few enough to go on counting.
+const LAST_PROCESS: u32 = 1 << 24;
+
 impl Earlier {
+    /// Whether a visit can be one that a run made. What a file tells may be damaged.
+    pub fn can_have(sizes: &(Sizes, Option<Sizes>), process: u32, visited: &Visited) -> bool {
+        let (own, base) = sizes;
+        own.can_be(LONGEST)
+            && base.is_none_or(|base| base.can_be(LONGEST))
+            && (1..=LAST_PROCESS).contains(&process)
+            && visited.spent <= LONGEST
+            && !visited.visit.samples.is_empty()
+    }
+
     /// Whether they were visits of this module, and in pairs if those to come are.
     pub(super) fn is_of(&self, shader: Option<&ShaderFacts>, is_paired: bool) -> bool {
         let is_same = shader.map_or("", |shader| shader.spirv_hash.as_str()) == self.spirv_hash;

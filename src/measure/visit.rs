@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::{PassTime, Target, constant, is_differenced};
+use super::batch::{PassTime, STEPS, Target, constant, is_differenced};
 use super::instrument;
 use super::rig::{Conditions, Rig};
 use super::stop::LAST_ROUND;
@@ -66,6 +66,17 @@ pub struct Sizes {
 impl Sizes {
     /// One sample of one pass: those of a case of which nothing is known yet.
     pub const ONE: Self = Self { batch: 1, samples: 1, shorts: 0, samples_at_once: 1, sample_time: Duration::ZERO };
+
+    /// Whether they can have been chosen, with samples of so long at most. What an earlier run left may be damaged.
+    pub(super) fn can_be(&self, longest: Duration) -> bool {
+        let Self { batch, samples, shorts, samples_at_once, sample_time } = *self;
+        let may_be = |count: u32, most: f64| (1.0..=most).contains(&f64::from(count));
+        (batch == 0 || STEPS.contains(&batch))
+            && may_be(samples, MAX_SAMPLES)
+            && may_be(samples_at_once, f64::from(samples + 1))
+            && [0, SHORTS].contains(&shorts)
+            && sample_time <= longest
+    }
 
     /// Samples of a single pass that a visit lacks. One more is discarded.
     fn lacking(&self, visit: &Visit) -> u32 {

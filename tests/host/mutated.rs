@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 #![expect(clippy::print_stdout, reason = "whoever lets them run for long wants to know how many there were")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,6 +18,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use crate::fuzz::mutate;
 use crate::support::processes::Family;
@@ -50,22 +52,31 @@ impl Target<'_> {
         let seconds: Option<u32> = std::env::var("LANESCOPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
         let seed: u64 = std::env::var("LANESCOPE_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
         let name = self.name;
+        let time = seconds.map(|seconds| Duration::from_secs(seconds.into()) / self.sharing);
         for right in self.right {
             let (ran, _) = self.run(right);
             assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let started = Instant::now();
+        let changing = (0_u64..).map_while(|count| {
+            let is_next = time.map_or(count < u64::from(8 / self.sharing), |time| started.elapsed() < time);
+            is_next.then(|| change(self.right.choose(&mut random).unwrap(), &mut random))
+        });
+        self.try_each(changing);
+    }
+
+    /// Runs it with each of these files.
+    fn try_each(&self, files: impl Iterator<Item = Vec<u8>>) {
+        let name = self.name;
         let (mut count, mut accepted, mut slowest) = (0_u32, 0_u32, Duration::ZERO);
-        let time = seconds.map(|seconds| Duration::from_secs(seconds.into()) / self.sharing);
-        while time.map_or(count < 8 / self.sharing, |time| started.elapsed() < time) {
-            let bytes = change(self.right.choose(&mut random).unwrap(), &mut random);
+        for bytes in files {
             let (ran, took) = self.run(&bytes);
             let said = [&ran.err, &ran.out];
             if ran.code.is_none_or(|code| code > 2) || said.iter().any(|text| text.contains("panicked")) {
                 let kept = std::env::temp_dir().join(format!("lanescope-{name}-finding"));
                 fs::write(&kept, &bytes).unwrap();
-                panic!("{name}, seed {seed}, change {count} (kept as {}): {ran:?}", kept.display());
+                panic!("{name}, change {count} (kept as {}): {ran:?}", kept.display());
             }
             count += 1;
             accepted += u32::from(ran.code == Some(0));
@@ -226,20 +237,55 @@ fn changed_tables() {
     target("table", &folder, "changed.json", &right, &arguments).try_out(changed);
 }
 
+/// Sets each number that some line of this kind has, in all lines at once, to what it can't be; and empties each list.
+fn with_other_numbers(text: &[u8], kind: &str) -> Vec<Vec<u8>> {
+    let lines: Vec<Value> = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let mut places = BTreeMap::new();
+    lines.iter().for_each(|line| leaves(line, String::new(), &mut places));
+    places.retain(|place, _| place.starts_with(kind));
+    let others = |value: &Value| match value {
+        Value::Array(_) => vec![json!([])],
+        Value::Number(number) if number.is_f64() => vec![json!(-1.0), json!(1e308)],
+        _ => vec![json!(0), json!(u32::MAX), json!(10_u64.pow(18))],
+    };
+    let changed = |place: &str, other: &Value| {
+        let mut lines = lines.clone();
+        lines.iter_mut().filter_map(|line| line.pointer_mut(place)).for_each(|value| *value = other.clone());
+        lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
+    };
+    places.iter().flat_map(|(place, value)| others(value).into_iter().map(move |other| changed(place, &other))).collect()
+}
+
+/// Where a value has numbers and lists; of a list, the first.
+fn leaves(value: &Value, place: String, found: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| leaves(value, format!("{place}/{name}"), found)),
+        Value::Array(all) => {
+            all.first().into_iter().for_each(|value| leaves(value, format!("{place}/0"), found));
+            found.insert(place, value.clone());
+        }
+        Value::Number(_) => drop(found.insert(place, value.clone())),
+        _ => {}
+    }
+}
+
 const RUN: &str = "run workgroup/linear memory/stride -d mock --preset quick -a n=4096 -q";
 
-/// Rows of a run that was broken off, and its journal.
-static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
-    let folder = Folder::new();
-    let count = || fs::read_to_string(folder.path("rows.csv.progress")).map_or(0, |text| text.lines().count());
+/// Rows of a run or a search that was broken off once its journal had more lines of this kind than this, and the journal.
+fn broken_off(folder: &Folder, arguments: &str, kind: &str, after: usize) -> [Vec<u8>; 2] {
+    let begin = format!("{{\"{}\"", kind.trim_start_matches('/'));
+    let is_it = |line: &&str| line.starts_with(&begin);
+    let count = || fs::read_to_string(folder.path("rows.csv.progress")).map_or(0, |text| text.lines().filter(is_it).count());
     let mut command = Command::new(BINARY);
-    command.args(RUN.split(' ')).args(["--resume", "rows.csv"]).current_dir(folder.path(""));
+    command.args(arguments.split(' ')).args(["--resume", "rows.csv"]).current_dir(folder.path(""));
     let mut family = Family::start(&mut command);
-    family.wait_until("it has visited", |_| count() > 20);
+    family.wait_until("it has visited", |_| count() > after);
     family.signal(Signal::KILL);
     family.end();
     ["rows.csv", "rows.csv.progress"].map(|name| fs::read(folder.path(name)).unwrap())
-});
+}
+
+static BROKEN_OFF: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| broken_off(&Folder::new(), RUN, "/visit", 20));
 
 #[test]
 fn changed_rows_to_resume() {
@@ -264,12 +310,66 @@ fn changed_rows_to_show() {
 }
 
 #[test]
+fn changed_rows_to_compare_merge_and_sum_up() {
+    let folder = Folder::new();
+    let rows = succeeded(&[&RUN.split(' ').collect::<Vec<_>>()[..], &["--format", "csv"]].concat()).out.into_bytes();
+    let (right, beside) = ([rows.clone()], [("base.csv", rows.as_slice())]);
+    for (name, arguments) in [
+        ("compare", "compare base.csv changed.csv --force --all --suspects suspects.csv"),
+        ("sides", "compare base=base.csv new=changed.csv --format jsonl --fail-on slower:3%"),
+        ("merge", "merge changed.csv base.csv -o merged.csv"),
+        ("card", "card changed.csv"),
+    ] {
+        let target = target(name, &folder, "changed.csv", &right, arguments);
+        Target { beside: &beside, left_behind: &["suspects.csv", "merged.csv"], sharing: 4, ..target }.try_out(changed);
+    }
+}
+
+#[test]
+fn changed_cases_and_limits() {
+    let folder = Folder::new();
+    let few = format!("{RUN} --format csv");
+    let rows = succeeded(&few.split(' ').collect::<Vec<_>>()).out.into_bytes();
+    let limits = b"[[device]]\nnames = [\"mock*\"]\nclock = \"nominal\"\nunits = 64\nclock_mhz = 2500\n\n\
+                   [device.published]\nmemory = 960\nfp32 = 40960\n"
+        .to_vec();
+    for (name, file, right, arguments) in [
+        ("cases", "changed.csv", rows, "run --cases changed.csv -d mock --preset quick -q --format csv".to_owned()),
+        ("limits", "changed.toml", limits, format!("{few} --limits changed.toml")),
+    ] {
+        let right = [right];
+        let target = target(name, &folder, file, &right, &arguments);
+        Target { sharing: 2, ..target }.try_out(changed);
+    }
+}
+
+#[test]
 fn changed_journals() {
     let folder = Folder::new();
     let [rows, journal] = &*BROKEN_OFF;
     let (right, arguments) = ([journal.clone()], format!("{RUN} --resume rows.csv"));
     let target = target("journal", &folder, "rows.csv.progress", &right, &arguments);
     Target { beside: &[("rows.csv", rows)], left_behind: &["rows.csv.bak"], ..target }.try_out(changed);
+}
+
+/// What a journal says is multiplied and counted on, also where it says what no run writes.
+#[test]
+fn journals_of_other_numbers() {
+    let search =
+        "tune a.comp -d mock -n 64 --no-lock -q --strategy hill-climbing -a ITEMS=1,2,3,4 --push width=8 --push light=1,2,3";
+    let [long, short] = ["100", "26"].map(|budget| format!("{search} --budget {budget}"));
+    for (name, broken, arguments, kind, after) in [("run", RUN, RUN, "/visit", 20), ("search", &long, &short, "/outcome", 4)] {
+        let folder = Folder::new();
+        folder.write("part.glsl", "#define SCALE 2.0\n");
+        folder.write("a.comp", SHADER);
+        let [rows, journal] = broken_off(&folder, broken, kind, after);
+        let (right, arguments) = ([journal.clone()], format!("{arguments} --resume rows.csv"));
+        let target = target(name, &folder, "rows.csv.progress", &right, &arguments);
+        let target = Target { beside: &[("rows.csv", &rows)], left_behind: &["rows.csv.bak"], ..target };
+        let changed = with_other_numbers(&journal, kind);
+        assert!(changed.len() > 20, "{name}: {}", changed.len());
+        target.try_each(changed.into_iter());
+    }
 }
 
 #[test]
