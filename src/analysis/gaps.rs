@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::rows::{Group, Position, Rows};
-use super::words::{abridged, counted, indented};
+use super::words::{abridged_from, counted, indented};
 use crate::record::Standing;
 
 /// Lines that name missing cases of one plan.
 const SHOWN: usize = 20;
 
+/// Devices and plans that have such lines. There may be as many as rows, and each may lack as many cases as all others have.
+const SHOWN_PLANS: usize = 20;
+
 /// What each case of a plan is, as far as any row tells, on whatever device.
 type Names = BTreeMap<u64, usize>;
 
-/// Says what is missing, in a paragraph for each device and plan.
+/// Says what is missing, in a paragraph for each device and plan, and in one for what is too much to be shown.
 pub fn told(rows: &Rows) -> Vec<String> {
     let positions = rows.positions();
     let mut names: HashMap<&str, Names> = HashMap::new();
@@ -25,13 +28,29 @@ pub fn told(rows: &Rows) -> Vec<String> {
         let end = positions.partition_point(|case| case.group <= group);
         &positions[start..end]
     };
-    let paragraph = |(group, told): (usize, &Group)| {
-        let missing = missing(told.cases?, of(group).iter().filter(|case| rows.get(case.row).standing.is_tried()));
-        let own: Names = of(group).iter().map(|case| (case.index, case.row)).collect();
-        let names = names.get(told.plan.as_str())?;
-        (!missing.is_empty()).then(|| paragraph(rows, told, &missing, &own, names))
+    let lacking = |(place, group): (usize, &'_ Group)| {
+        let missing = missing(group.cases?, of(place).iter().filter(|case| rows.get(case.row).standing.is_tried()));
+        (!missing.is_empty()).then_some((place, missing))
     };
-    rows.groups.iter().enumerate().filter_map(paragraph).collect()
+    let paragraph = |(place, missing): (usize, Vec<Range<u64>>)| {
+        let group = &rows.groups[place];
+        let own: Names = of(place).iter().map(|case| (case.index, case.row)).collect();
+        Some(paragraph(rows, group, &missing, &own, names.get(group.plan.as_str())?))
+    };
+    let mut lacking = rows.groups.iter().enumerate().filter_map(lacking);
+    let mut told: Vec<String> = lacking.by_ref().take(SHOWN_PLANS).filter_map(paragraph).collect();
+    let (groups, cases) =
+        lacking.fold((0_u64, 0), |(groups, cases), (_, missing)| (groups + 1, u64::saturating_add(cases, count(&missing))));
+    if groups > 0 {
+        let (plans, lack) = (counted(groups, "more plan"), if groups == 1 { "lacks" } else { "lack" });
+        told.push(format!("{plans}, counted on each device, {lack} {}", counted(cases, "case")));
+    }
+    told
+}
+
+/// How many cases they are.
+fn count(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().fold(0, |count, range| count.saturating_add(range.end - range.start))
 }
 
 /// The indexes that none of the positions takes.
@@ -53,7 +72,7 @@ fn missing<'s>(cases: u64, positions: impl Iterator<Item = &'s Position>) -> Vec
 
 fn paragraph(rows: &Rows, group: &Group, missing: &[Range<u64>], own: &Names, names: &Names) -> String {
     let cases = group.cases.unwrap_or_default();
-    let count = missing.iter().map(|range| range.end - range.start).sum();
+    let count = count(missing);
     let is = if count == 1 { "is" } else { "are" };
     let heading = format!(
         "{}, plan {}: {} of {cases} (0 to {}) {is} missing:",
@@ -62,41 +81,55 @@ fn paragraph(rows: &Rows, group: &Group, missing: &[Range<u64>], own: &Names, na
         counted(count, "case"),
         cases - 1
     );
-    let lines = missing.iter().flat_map(|range| lines(rows, range, own, names)).collect();
-    std::iter::once(heading).chain(indented(abridged(lines, SHOWN))).collect::<Vec<_>>().join("\n")
+    let line = |lacks: Lacks| match lacks {
+        Lacks::Named(index, row) => named(rows, index, row, own),
+        Lacks::Unnamed(range) => unnamed(rows, &range, names),
+    };
+    let lines = abridged_from(missing.iter().flat_map(|range| lacks(range, names)), SHOWN, line);
+    std::iter::once(heading).chain(indented(lines)).collect::<Vec<_>>().join("\n")
 }
 
-/// The cases that some row names, each on a line, and runs of those that none does.
-fn lines(rows: &Rows, range: &Range<u64>, own: &Names, names: &Names) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut next = range.start;
-    for (index, row) in names.range(range.clone()) {
-        lines.extend(unnamed(rows, next..*index, names));
-        let reason = own.get(index).map(|row| rows.get(*row)).filter(|row| row.standing == Standing::NotRun);
-        let reason = reason.map(|row| format!(": not run: {}", row.packed.record().reason)).unwrap_or_default();
-        lines.push(format!("case {index}, {}{reason}", rows.get(*row).packed.record().case_name()));
-        next = index + 1;
-    }
-    lines.extend(unnamed(rows, next..range.end, names));
-    lines
+/// Cases that are missing.
+enum Lacks {
+    /// One that this row names.
+    Named(u64, usize),
+    /// A run of those that no row names.
+    Unnamed(Range<u64>),
+}
+
+/// What a run of missing cases is made of.
+fn lacks(range: &Range<u64>, names: &Names) -> impl Iterator<Item = Lacks> {
+    let (mut next, end) = (range.start, range.end);
+    let run = |range: Range<u64>| (!range.is_empty()).then_some(Lacks::Unnamed(range));
+    let named = names.range(range.clone()).map(|(index, row)| (*index, Some(*row))).chain([(end, None)]);
+    named.flat_map(move |(index, row)| {
+        let before = run(next..index);
+        next = index.saturating_add(1);
+        before.into_iter().chain(row.map(|row| Lacks::Named(index, row)))
+    })
+}
+
+fn named(rows: &Rows, index: u64, row: usize, own: &Names) -> String {
+    let reason = own.get(&index).map(|row| rows.get(*row)).filter(|row| row.standing == Standing::NotRun);
+    let reason = reason.map(|row| format!(": not run: {}", row.packed.record().reason)).unwrap_or_default();
+    format!("case {index}, {}{reason}", rows.get(row).packed.record().case_name())
 }
 
 /// Cases that no row names, by their neighbours.
-fn unnamed(rows: &Rows, range: Range<u64>, names: &Names) -> Option<String> {
-    let cases = match range.end.checked_sub(range.start)? {
-        0 => return None,
+fn unnamed(rows: &Rows, range: &Range<u64>, names: &Names) -> String {
+    let cases = match range.end - range.start {
         1 => format!("case {}", range.start),
         _ => format!("cases {} to {}", range.start, range.end - 1),
     };
     let name = |row: &usize| rows.get(*row).packed.record().case_name();
     let before = names.range(..range.start).next_back().map(|(_, row)| name(row));
     let after = names.range(range.end..).next().map(|(_, row)| name(row));
-    Some(match (before, after) {
+    match (before, after) {
         (Some(before), Some(after)) => format!("{cases}, between {before} and {after}"),
         (Some(before), None) => format!("{cases}, after {before}"),
         (None, Some(after)) => format!("{cases}, before {after}"),
         (None, None) => cases,
-    })
+    }
 }
 
 #[cfg(test)]

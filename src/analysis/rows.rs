@@ -13,6 +13,9 @@ use crate::record::{Packed, Record, Recovery, SCHEMA_VERSION};
 const SHOWN_CONFLICTS: usize = 20;
 const SHOWN_PLACES: usize = 4;
 
+/// The most axes that the rows of a file may have: many times those of all experiments. Each is a column of every row that is written.
+const MOST_AXES: usize = 1000;
+
 /// The columns without which rows can't be told apart, put in order or followed from.
 pub const NEEDED: [&str; 27] = [
     "experiment",
@@ -211,9 +214,15 @@ impl FileRows {
             return Err(Error::Usage(format!("{file} lacks {missing}: {why}")));
         }
         let (mut fresh, mut paired_with_itself, mut newest) = (Vec::new(), BTreeSet::new(), None);
+        let mut axes: BTreeSet<String> = BTreeSet::new();
         while let Some(record) = recovery.next() {
             let mut record = record.map_err(usage)?;
             newest = newest.max(Some(version(&record.schema)));
+            axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
+            if axes.len() > MOST_AXES {
+                let (file, line) = (shown(path), recovery.line());
+                return Err(Error::Usage(format!("{file}, line {line}: the rows so far have more than {MOST_AXES} axes")));
+            }
             SCHEMA_VERSION.clone_into(&mut record.schema);
             let device = device_key(&record);
             if record.pair_base.ends_with(&format!("@{}/{}", record.device_uuid, record.driver_uuid)) {

@@ -4,12 +4,20 @@ use crate::model::Shown;
 use std::path::Path;
 
 /// The first of many lines, and how many are left out.
-pub fn abridged(mut lines: Vec<String>, most: usize) -> Vec<String> {
-    if lines.len() > most + 1 {
-        let left_out = lines.len() - most;
-        lines.truncate(most);
-        lines.push(format!("and {left_out} more"));
+pub fn abridged(lines: Vec<String>, most: usize) -> Vec<String> {
+    abridged_from(lines.into_iter(), most, |line| line)
+}
+
+/// The same of things of which each makes a line: those that are left out are counted alone.
+pub fn abridged_from<T>(mut things: impl Iterator<Item = T>, most: usize, line: impl FnMut(T) -> String) -> Vec<String> {
+    let mut first: Vec<T> = things.by_ref().take(most + 1).collect();
+    let mut left_out = things.count();
+    if left_out > 0 {
+        first.truncate(most);
+        left_out += 1;
     }
+    let mut lines: Vec<String> = first.into_iter().map(line).collect();
+    lines.extend((left_out > 0).then(|| format!("and {left_out} more")));
     lines
 }
 

@@ -147,21 +147,27 @@ pub fn dimensions(rows: &[Row], first: Option<&str>) -> Vec<Dimension> {
         Key::SubgroupSize => (6, 0),
     };
     all.sort_by_key(rank);
-    let mut kept: Vec<Dimension> = Vec::new();
-    for one in all {
-        if !follows(rows, &kept, &one.key) {
-            kept.push(one);
-        }
-    }
-    kept
+    let mut told = Told { of: vec![0; rows.len()], count: 1 };
+    all.retain(|one| told.tell_apart(rows, &one.key));
+    all
 }
 
-/// Whether rows that agree in some things agree in another one.
-fn follows(rows: &[Row], from: &[Dimension], what: &Key) -> bool {
-    let mut known: BTreeMap<Vec<AxisValue>, AxisValue> = BTreeMap::new();
-    rows.iter().all(|row| {
-        let at = from.iter().map(|dimension| dimension.key.of(row)).collect();
-        let value = what.of(row);
-        *known.entry(at).or_insert_with(|| value.clone()) == value
-    })
+/// Which rows some dimensions tell apart.
+struct Told {
+    /// A number for each row, which those have in common that agree in all of them.
+    of: Vec<usize>,
+    /// How many numbers there are.
+    count: usize,
+}
+
+impl Told {
+    /// Tells rows apart by one thing more, and whether that tells any apart that weren't.
+    fn tell_apart(&mut self, rows: &[Row], what: &Key) -> bool {
+        let mut numbers: BTreeMap<(usize, AxisValue), usize> = BTreeMap::new();
+        for (row, number) in rows.iter().zip(&mut self.of) {
+            let next = numbers.len();
+            *number = *numbers.entry((*number, what.of(row))).or_insert(next);
+        }
+        std::mem::replace(&mut self.count, numbers.len()) != numbers.len()
+    }
 }

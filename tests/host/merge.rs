@@ -452,6 +452,37 @@ fn what_is_missing_is_told_by_its_neighbours() {
     assert!(error.contains(": 1 case of") && error.contains(&format!("  case 7, {}\n", name(7))), "{error}");
 }
 
+/// Files may name as many devices as rows: then each lacks what all the others have.
+#[test]
+fn what_many_devices_lack_is_counted() {
+    let folder = Folder::new();
+    let mut table = Table::of(whole()).measured();
+    table.rows.truncate(30);
+    for row in 0..30 {
+        table.set(row, "device_uuid", &format!("00000000-0000-0000-0000-0000000000{row:02x}"));
+    }
+    let cases: u64 = table.get(&table.rows[0], "plan_cases").parse().unwrap();
+    let error = folder.refused(&folder.tables(&[table]), 1);
+    assert_eq!(error.matches("cases of ").count(), 20, "{error}");
+    assert!(error.contains("  and 10 more\n"), "{error}");
+    assert!(error.contains(&format!("10 more plans, counted on each device, lack {} cases", 10 * (cases - 1))), "{error}");
+}
+
+/// Each axis is a column of every row that is written.
+#[test]
+fn rows_of_more_axes_than_there_can_be_are_refused() {
+    let folder = Folder::new();
+    let mut table = Table::of(whole()).measured();
+    table.rows = vec![table.rows[0].clone(); 6];
+    let axes = |row: usize| (0..200).map(|axis| format!("a{row}x{axis:03}=1")).collect::<Vec<_>>().join(";");
+    for row in 0..6 {
+        table.set(row, "axis_values", &axes(row));
+        table.set(row, "case_id", &format!("c{row:016}"));
+    }
+    let error = folder.refused(&folder.tables(&[table]), 2);
+    assert!(error.contains("line 7: the rows so far have more than 1000 axes"), "{error}");
+}
+
 #[test]
 fn a_plan_names_what_is_missing_and_vanishes_behind_what_is_there() {
     let folder = Folder::new();
