@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fs4::fs_std::FileExt;
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,7 @@ impl Table {
         let failed = |source| TableError::Io { action: "write", path: path.to_owned(), source };
         // Links to one table share its lock.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let _lock = lock(&target).map_err(failed)?;
+        let _lock = lock(&target, PATIENCE).map_err(failed)?;
         match regular::read(&target, TABLE) {
             Ok(text) => Self::parse(&text, path)?.entries.into_values().for_each(|entry| self.merge(entry)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -188,23 +189,48 @@ impl Table {
     }
 }
 
-/// Waits for the lock beside a file; the system lets it go however the process ends.
-fn lock(target: &Path) -> io::Result<File> {
+/// How long somebody else may hold the lock of a table: far longer than saving one takes. Anybody who can read it can hold it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits so long for the lock beside a file; the system lets it go however the process ends.
+fn lock(target: &Path, patience: Duration) -> io::Result<File> {
     let Some(name) = target.file_name() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut name = name.to_owned();
     name.push(".lock");
-    let (file, _) = regular::shared_lock(&target.with_file_name(name))?;
-    FileExt::lock_exclusive(&file)?;
+    let (path, begun) = (target.with_file_name(name), Instant::now());
+    let (file, _) = regular::shared_lock(&path)?;
+    while !FileExt::try_lock_exclusive(&file)? {
+        if begun.elapsed() >= patience {
+            let how = format!(
+                "another process has held {} for {} s: end it, or name another table",
+                path.shown(),
+                patience.as_secs()
+            );
+            return Err(io::Error::new(io::ErrorKind::TimedOut, how));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use crate::model::{AxisValue, DeviceInfo, DriverIdentity, Uuid};
 
     use super::*;
+
+    #[test]
+    fn a_lock_that_is_never_let_go_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.json");
+        let held = lock(&path, Duration::ZERO).unwrap();
+        let refused = lock(&path, Duration::from_millis(50)).unwrap_err().to_string();
+        assert!(refused.contains("another process has held") && refused.contains("table.json.lock"), "{refused}");
+        drop(held);
+        assert!(lock(&path, Duration::ZERO).is_ok());
+    }
 
     fn size(n: u64) -> BTreeMap<String, u64> {
         BTreeMap::from([("n".to_owned(), n)])
