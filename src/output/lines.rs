@@ -64,11 +64,11 @@ fn broken_line(line: &str, width: usize) -> Vec<String> {
     let mut column = 0;
     for word in pieces(line, width) {
         let mut rest = word;
-        if column > 0 && column + 1 + rest.width() > width {
+        if column > 0 && is_wider(rest, width.saturating_sub(column + 1)) {
             lines.push(String::new());
             column = 0;
         }
-        while rest.width() > width {
+        while is_wider(rest, width) {
             let (head, tail) = rest.split_at(cut(rest, width));
             // A letter that is wider than a line.
             if tail.is_empty() {
@@ -120,6 +120,16 @@ fn push(lines: &mut [String], text: &str) {
     }
 }
 
+/// Whether a text is wider than this: of a long one, only the beginning is looked at.
+fn is_wider(text: &str, width: usize) -> bool {
+    let mut column = 0;
+    text.len() > width
+        && text.chars().any(|c| {
+            column += c.width().unwrap_or(0);
+            column > width
+        })
+}
+
 /// Where a word is cut that is longer than a line.
 fn cut(word: &str, width: usize) -> usize {
     let mut column = 0;
@@ -137,7 +147,7 @@ fn cut(word: &str, width: usize) -> usize {
 
 /// The last place in so much of a word where it is put together: behind a mark, or before a capital.
 fn seam(word: &str, fitting: usize) -> Option<usize> {
-    let pairs = word.char_indices().zip(word.chars().skip(1));
+    let pairs = word.char_indices().take_while(|(place, _)| *place < fitting).zip(word.chars().skip(1));
     let is_seam = |one: char, other: char| "/_:;=".contains(one) || (one.is_lowercase() && other.is_uppercase());
     let seams = pairs.filter(|((_, one), other)| is_seam(*one, *other)).map(|((place, one), _)| place + one.len_utf8());
     seams.take_while(|seam| *seam <= fitting).last()
