@@ -1,6 +1,10 @@
 //! Errors that a user can cause or mend. Each says what to do.
 
+use std::path::Path;
+
 use thiserror::Error;
+
+use crate::model::Shown;
 
 /// An error that ends a command.
 #[derive(Debug, Error)]
@@ -25,12 +29,12 @@ pub enum Error {
     #[error("{0}")]
     Busy(String),
     /// An output that can't be written.
-    #[error("can't write {path}; nothing was measured")]
+    #[error("can't write {path}: {cause}")]
     Output {
         /// The path as given.
         path: String,
         /// What the system said.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
 }
 
@@ -47,6 +51,12 @@ pub const EXIT_RETRY: u8 = 75;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 impl Error {
+    /// What a path's output ends with, from what the system said.
+    pub fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.shown();
+        move |cause| Self::Output { path, cause }
+    }
+
     /// The exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Self::Busy(_)) { EXIT_RETRY } else { EXIT_USAGE }

@@ -113,11 +113,26 @@ pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
 }
 
 /// Opens a file of this program's own, which lies beside one of the user's or in a folder that others may write to, to read and write; it
-/// is made where it isn't there, and tells so. No link is followed: somebody may have put it there.
+/// is made where it isn't there, and tells so. No link is followed: somebody may have put it there. Nor is a file taken that another user
+/// owns, who could change it later, or that has another name as well, whose file would change.
 ///
 /// # Errors
-/// What the system says; and for what is no regular file that it is.
+/// What the system says; and for what is no regular file that it is, whose it is, or that it has another name.
 pub fn own(path: &Path) -> io::Result<(File, bool)> {
+    let (file, is_new) = found_or_made(path)?;
+    let metadata = file.metadata()?;
+    if !is_new && platform::has_other_names(&metadata) {
+        return Err(refused("it is a hard link to a file that has another name as well: remove it"));
+    }
+    // Whoever owns the folder can put in place what they like.
+    let folder = || std::fs::metadata(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+    if !is_new && platform::is_by_another(&metadata) && !platform::have_one_owner(&metadata, &folder()?) {
+        return Err(refused("it is another user's: remove it"));
+    }
+    Ok((file, is_new))
+}
+
+fn found_or_made(path: &Path) -> io::Result<(File, bool)> {
     let options = || platform::without_following(OpenOptions::new().read(true).write(true)).clone();
     match options().create_new(true).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok((open_own(path, &options())?, false)),
@@ -128,9 +143,9 @@ pub fn own(path: &Path) -> io::Result<(File, bool)> {
 /// A file that users share to lock something, whoever made it: what it holds is never read nor changed.
 ///
 /// # Errors
-/// As [`own`].
+/// What the system says; and for what is no regular file that it is.
 pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
-    let denied = match own(path) {
+    let denied = match found_or_made(path) {
         // Another user's can be read, which is enough.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => error,
         opened => return opened,
@@ -140,25 +155,42 @@ pub fn shared_lock(path: &Path) -> io::Result<(File, bool)> {
 
 /// Opens what is there, if it is a regular file. It is looked at before as well: opening a device has effects.
 fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    let check = |metadata: &Metadata| match platform::kind(metadata) {
-        FileKind::Regular => Ok(()),
-        _ => Err(refused("it is no regular file, and somebody else may have put it there: remove it")),
-    };
-    check(&std::fs::symlink_metadata(path)?)?;
+    check_own(&std::fs::symlink_metadata(path)?)?;
     let file = options.open(path)?;
-    check(&file.metadata()?)?;
+    check_own(&file.metadata()?)?;
     platform::after_opening(&file)?;
     Ok(file)
 }
 
-/// Replaces what a file of this program's own holds, see [`own`].
+/// Puts a file of this program's own in place of an earlier one, which whoever made it and its other names keep.
 ///
 /// # Errors
-/// As [`own`].
+/// What the system says; and for what is no regular file that it is.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (mut file, _) = own(path)?;
-    file.set_len(0)?;
-    file.write_all(bytes)
+    if let Ok(metadata) = std::fs::symlink_metadata(path) {
+        check_own(&metadata)?;
+        std::fs::remove_file(path)?;
+    }
+    // Nor is one overwritten that somebody makes meanwhile.
+    File::create_new(path)?.write_all(bytes)
+}
+
+fn check_own(metadata: &Metadata) -> io::Result<()> {
+    match platform::kind(metadata) {
+        FileKind::Regular => Ok(()),
+        _ => Err(refused("it is no regular file, and somebody else may have put it there: remove it")),
+    }
+}
+
+/// A folder to write into, which is made where it isn't there, and so are those around it.
+///
+/// # Errors
+/// What the system says; and for what is no folder that it is none.
+pub fn folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => io::Error::new(ErrorKind::NotADirectory, "something that is no folder has this name"),
+        _ => error,
+    })
 }
 
 /// Opens a file of the user's to write, and to read where it is regular; it is made where it isn't there, and tells so. A pipe must have a
@@ -231,6 +263,18 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(folder.path().join("victim")).unwrap(), "victim");
         assert!(!folder.path().join("made").exists());
+    }
+
+    #[test]
+    fn what_has_another_name_keeps_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, trap] = ["victim", "rows.csv.part"].map(|name| folder.path().join(name));
+        fs::write(&victim, "victim").unwrap();
+        fs::hard_link(&victim, &trap).unwrap();
+        assert!(own(&trap).unwrap_err().to_string().contains("hard link"));
+        overwrite(&trap, b"new").unwrap();
+        assert_eq!([&victim, &trap].map(|path| fs::read_to_string(path).unwrap()), ["victim", "new"]);
+        assert!(own(&trap).is_ok());
     }
 
     #[test]

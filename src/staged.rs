@@ -58,10 +58,16 @@ impl Staged {
     /// What the system says; the file then stays under its temporary name.
     pub fn finish(self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
-        regular::own(temporary)?.0.sync_all()?;
-        if let Ok(metadata) = fs::metadata(&self.target) {
-            fs::set_permissions(temporary, metadata.permissions())?;
+        let (file, is_new) = regular::own(temporary)?;
+        if is_new {
+            let _ = fs::remove_file(temporary);
+            return Err(io::Error::new(io::ErrorKind::NotFound, "what was written is gone: somebody has removed it meanwhile"));
         }
+        file.sync_all()?;
+        if let Ok(metadata) = fs::metadata(&self.target) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        drop(file);
         fs::rename(temporary, &self.target)?;
         sync_folder(&self.target);
         Ok(())
@@ -122,6 +128,16 @@ mod tests {
         let staged = Staged::new(&path);
         fs::write(staged.path(), "half").unwrap();
         staged.discard().unwrap();
+        assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["rows.csv".to_owned()], "old".to_owned()));
+    }
+
+    #[test]
+    fn what_was_removed_meanwhile_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        fs::write(&path, "old").unwrap();
+        let staged = Staged::new(&path);
+        assert!(staged.finish().unwrap_err().to_string().contains("somebody has removed it"));
         assert_eq!((names(folder.path()), fs::read_to_string(&path).unwrap()), (vec!["rows.csv".to_owned()], "old".to_owned()));
     }
 

@@ -6,24 +6,19 @@ use anyhow::Context;
 
 use super::args::Card;
 use super::limits;
+use super::overwriting::Files;
 use super::stdout::print_as_is;
 use crate::analysis::{Purpose, Rows, gaps, related};
-use crate::error::{EXIT_OK, Error};
+use crate::error::EXIT_OK;
 use crate::model::Shown;
-use crate::output::{self, CardWriter, Mode, Page, Progress, Staged, Writer};
+use crate::output::{CardWriter, Mode, Page, Progress, Writer, write_whole};
 
 /// Reads the files, and writes the card of their rows, a column for each device.
 pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let file = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
-    if let Some(taken) = file.and_then(|file| arguments.files.iter().find(|read| output::is_same_file(read, file))) {
-        return Err(Error::Usage(format!("{} holds the rows: name another file for the card", taken.shown())).into());
-    }
+    let read = Files::default().reading("the rows", &arguments.files).reading("the limits", &arguments.limits.limits);
+    read.writing("--output", file).check()?;
     let limits = limits::read(&arguments.limits)?;
-    if let (Some(own), Some(file)) = (&arguments.limits.limits, file) {
-        if output::is_same_file(own, file) {
-            return Err(Error::Usage(format!("{} holds the limits: name another file for the card", own.shown())).into());
-        }
-    }
     let mut rows = Rows::default();
     for file in &arguments.files {
         rows.read(file, Purpose::Card)?;
@@ -39,9 +34,7 @@ pub fn card(arguments: &Card) -> anyhow::Result<u8> {
     let text = String::from_utf8(text).context("the card is no text")?;
     // It is legible already.
     let Some(file) = file else { return print_as_is(&text) };
-    let staged = Staged::new(file);
-    let unwritable = |error: std::io::Error| Error::Usage(format!("can't write {}: {error}", file.shown()));
-    staged.write(text.as_bytes()).map_err(unwritable)?;
+    write_whole(file, &text)?;
     Ok(EXIT_OK)
 }
 

@@ -19,7 +19,7 @@ use super::target;
 use super::voice::Voice;
 use crate::error::Error;
 use crate::experiments::CATALOGUE;
-use crate::output::Mode;
+use crate::output::{Mode, json};
 use crate::plan;
 
 /// Prints the experiments that match.
@@ -29,7 +29,7 @@ pub fn list(arguments: &List) -> anyhow::Result<u8> {
     let device = asked.unwrap_or_else(nominal::gpu);
     let found = find(&arguments.words, &nominal::setting(&device))?;
     if arguments.json {
-        return print_as_is(&(serde_json::to_string_pretty(&Catalogue::new(&found, &device)?)? + "\n"));
+        return print_as_is(&json(&Catalogue::new(&found, &device)?)?);
     }
     let listing = Listing { found: &found, device: &device, is_detailed: arguments.verbose, width: width() };
     print(&listing.to_string())

@@ -21,7 +21,7 @@ use super::stdout::print;
 use crate::analysis::compare::{Comparison, Sides, Terms, compare as compared, read};
 use crate::error::{EXIT_FAILED, EXIT_OK};
 use crate::model::Shown;
-use crate::output::{Format, Mode, Progress, Report, Target, say};
+use crate::output::{Format, Mode, Progress, Report, Target, say, write_whole};
 use suspects::Suspects;
 
 /// Reads both sides, compares them, and tells what changed.
@@ -57,6 +57,6 @@ fn suspect(file: &Path, sides: &Sides, comparisons: &[Comparison]) -> anyhow::Re
         let words = "no case changed or is unclear for a reason that measuring it again would mend: nothing to write";
         return Ok(vec![format!("{}: {words}", file.shown())]);
     }
-    files::whole(file, &suspects.csv()?)?;
+    write_whole(file, &suspects.csv()?)?;
     Ok(commands::lines(&suspects, file, sides, comparisons))
 }

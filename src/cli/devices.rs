@@ -12,7 +12,7 @@ use super::voice::Voice;
 use crate::error::Error;
 use crate::gpu::NO_DEVICE_ADVICE;
 use crate::model::{DeviceInfo, Format, FormatUse, Heap, MatrixProduct, MemoryType, QueueFamily, Quirk};
-use crate::output::Mode;
+use crate::output::{Mode, json};
 use crate::units::{Bytes, rate};
 use crate::worker::{Deadlines, Platform, find};
 
@@ -41,7 +41,7 @@ pub fn devices(arguments: &Devices) -> anyhow::Result<u8> {
         return Err(Error::NoDevice(NO_DEVICE_ADVICE.to_owned()).into());
     }
     if arguments.json {
-        return print_as_is(&(serde_json::to_string_pretty(&devices)? + "\n"));
+        return print_as_is(&json(&devices)?);
     }
     print(&told(&found.loader_version, &devices, width(), arguments.verbose))
 }

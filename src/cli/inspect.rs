@@ -18,7 +18,7 @@ use super::defines;
 use super::stdout::{print, print_as_is};
 use crate::error::{EXIT_FAILED, EXIT_OK, Error};
 use crate::model::SubgroupClass;
-use crate::output::{Column, Need, Page, in_a_line, paragraph};
+use crate::output::{Column, Need, Page, in_a_line, json, paragraph};
 use crate::shader::{
     Access, BindingInfo, BlockInfo, BlockPlace, EntryPoint, Extent, InstructionCounts, InstructionKind, InstructionMix, Module,
     Reading, ReflectError, SpecConstant, SpecValues, StructLayout, TypeLayout, from_file,
@@ -43,7 +43,7 @@ pub fn inspect(arguments: &Inspect) -> anyhow::Result<u8> {
         inspection.devices = Some(devices::ask(arguments, &module, &values)?);
     }
     match arguments.format {
-        InspectFormat::Json => print_as_is(&(serde_json::to_string_pretty(&inspection)? + "\n")),
+        InspectFormat::Json => print_as_is(&json(&inspection)?),
         InspectFormat::Text => print(&inspection.text(Page::stdout())),
     }?;
     let has_failed = inspection.devices.iter().flatten().any(DevicePart::has_failed);

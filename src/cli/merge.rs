@@ -5,6 +5,7 @@ use std::path::Path;
 use super::args::Merge;
 use super::chosen;
 use super::outputs;
+use super::overwriting::Files;
 use crate::analysis::{Purpose, Rows, counted, gaps, related};
 use crate::error::{EXIT_OK, Error};
 use crate::model::{Shown, Status};
@@ -17,6 +18,8 @@ pub fn merge(arguments: &Merge) -> anyhow::Result<u8> {
     if arguments.format == Some(Format::Card) {
         return Err(Error::Usage("`lanescope card FILE...` makes the card of files".to_owned()).into());
     }
+    Files::default().reading("the rows", &arguments.files).writing("--save-table", &arguments.save_table).check()?;
+    Files::default().writing("--output", &arguments.output).writing("--save-table", &arguments.save_table).check()?;
     let targets = outputs::targets(&arguments.output, arguments.format, None)?;
     let mut rows = Rows::default();
     for file in &arguments.files {
@@ -65,7 +68,7 @@ struct Form<'f> {
 fn write(rows: &Rows, targets: Vec<(Target, Format)>, form: Form) -> anyhow::Result<Summary> {
     let header = Header::new(rows.axes()).choosing(form.columns)?;
     let (opened, staged) = outputs::stage(targets);
-    let outputs = output::open(&opened, &header).map_err(unwritable)?;
+    let outputs = output::open(&opened, &header)?;
     let written = fill(rows, outputs, form.is_anonymous);
     match &written {
         Ok(_) => outputs::finish(staged)?,
@@ -86,14 +89,6 @@ fn fill(rows: &Rows, mut outputs: Outputs, is_anonymous: bool) -> anyhow::Result
     })?;
     let _ = outputs.finish()?;
     Ok(summary)
-}
-
-/// Nothing was to be measured here.
-fn unwritable(error: Error) -> Error {
-    match error {
-        Error::Output { path, source } => Error::Usage(format!("can't write {path}: {source}")),
-        other => other,
-    }
 }
 
 /// What was written.

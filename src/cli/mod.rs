@@ -20,6 +20,7 @@ mod lock;
 mod merge;
 mod named;
 mod outputs;
+mod overwriting;
 mod packaging;
 mod prose;
 mod report;

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+use clap_mangen::Man;
 
 use super::args::Arguments;
 use super::stdout::print_as_is;
 use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
+use crate::regular;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> anyhow::Result<u8> {
@@ -22,13 +24,23 @@ pub fn completions(shell: Shell) -> anyhow::Result<u8> {
 pub fn man(folder: Option<&Path>) -> anyhow::Result<u8> {
     let Some(folder) = folder else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+        Man::new(Arguments::command()).render(&mut page)?;
         return print_as_is(&String::from_utf8(page)?);
     };
     if !folder.is_dir() {
         return Err(Error::Usage(format!("`{}` is no folder: make it first", folder.shown())).into());
     }
-    clap_mangen::generate_to(Arguments::command(), folder)
-        .with_context(|| format!("can't write manual pages into {}", folder.shown()))?;
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    pages(&command, folder)?;
     Ok(EXIT_OK)
+}
+
+/// Writes the page of a command, and those of its own commands.
+fn pages(command: &Command, folder: &Path) -> anyhow::Result<()> {
+    let (page, mut text) = (Man::new(command.clone()), Vec::new());
+    page.render(&mut text)?;
+    let file = folder.join(page.get_filename());
+    regular::overwrite(&file, &text).with_context(|| format!("can't write {}", file.shown()))?;
+    command.get_subcommands().filter(|command| !command.is_hide_set()).try_for_each(|command| pages(command, folder))
 }

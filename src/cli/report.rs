@@ -6,17 +6,16 @@
 
 mod sources;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::args::report::Report;
 use super::limits;
 use super::named::named_files;
+use super::overwriting::Files;
 use crate::analysis::compare::{Comparison, Question, Terms, compare as compared, read};
 use crate::error::{EXIT_OK, Error};
 use crate::model::Shown;
-use crate::output::{self, Mode, Progress, Staged, hand_over};
+use crate::output::{Mode, Progress, hand_over, write_whole};
 use crate::regular;
 use crate::report::{Contents, drawn, page};
 
@@ -41,7 +40,7 @@ pub fn report(arguments: &Report) -> anyhow::Result<u8> {
         if file == Path::new("-") {
             hand_over(&text)?;
         } else {
-            whole(file, &text)?;
+            write_whole(file, &text)?;
         }
     }
     Ok(EXIT_OK)
@@ -52,13 +51,10 @@ fn check(arguments: &Report, files: &[(Option<String>, PathBuf)]) -> Result<(), 
     if files.iter().any(|(_, file)| file == Path::new("-")) {
         return Err(Error::Usage("`-` names no file of rows here: /dev/stdin is standard input".to_owned()));
     }
-    let written = arguments.output.as_deref().filter(|file| *file != Path::new("-"));
-    let read = files.iter().map(|(_, file)| file.as_path()).chain(arguments.limits.limits.as_deref());
-    if let Some(taken) =
-        written.and_then(|file| read.into_iter().find(|read| *read == file || output::is_same_file(read, file)))
-    {
-        return Err(Error::Usage(format!("{} is read: name another file for the page", taken.shown())));
-    }
+    let read = Files::default()
+        .reading("the rows", files.iter().map(|(_, file)| file))
+        .reading("the limits", &arguments.limits.limits);
+    read.writing("--output", &arguments.output).check()?;
     if let Some((_, stream)) = files.iter().find(|(_, file)| arguments.compare && file.exists() && !file.is_file()) {
         let advice = "it is read twice with --compare: write it to a file first";
         return Err(Error::Usage(format!("{} is no regular file, and {advice}", stream.shown())));
@@ -84,21 +80,11 @@ fn comparisons(
 
 /// Writes every figure into a folder, and says how many there are. Other files of it are left.
 fn figures(folder: &Path, contents: &Contents) -> Result<usize, Error> {
-    let unwritable = |path: &Path| {
-        let path = path.shown();
-        move |source: io::Error| Error::Output { path, source }
-    };
-    fs::create_dir_all(folder).map_err(unwritable(folder))?;
+    regular::folder(folder).map_err(Error::unwritable(folder))?;
     let figures = drawn(contents);
     for (name, svg) in &figures {
         let path = folder.join(format!("{name}.svg"));
-        regular::overwrite(&path, svg.as_bytes()).map_err(unwritable(&path))?;
+        regular::overwrite(&path, svg.as_bytes()).map_err(Error::unwritable(&path))?;
     }
     Ok(figures.len())
-}
-
-/// Writes a file, which has its name once it is whole.
-fn whole(path: &Path, text: &str) -> Result<(), Error> {
-    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.shown()));
-    Staged::new(path).write(text.as_bytes()).map_err(unwritable)
 }

@@ -16,6 +16,7 @@ use crate::model::{DeviceInfo, Shown};
 use crate::output::{self, Format, Outputs, Staged, Target};
 use crate::plan::{Plan, Planned};
 use crate::record::{Header, Reader, Record, Recovery, Standing};
+use crate::regular;
 
 /// Kept rows, by device of the run.
 #[derive(Default)]
@@ -260,9 +261,8 @@ pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Form
 
 /// Copies a file to a name beside it that nothing bears.
 fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
-    let free = output::free_name(file, ".bak");
-    std::fs::copy(file, &free).with_context(|| format!("can't keep {} as {}", file.shown(), free.shown()))?;
-    Ok(free)
+    let copied = regular::open(file, regular::ROWS).and_then(|mut rows| output::copy_beside(&mut rows, file, ".bak"));
+    copied.with_context(|| format!("can't keep {} as it is", file.shown()))
 }
 
 /// Whether a device is in the run twice.

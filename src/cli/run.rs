@@ -7,6 +7,7 @@ use super::args::run::Run;
 use super::cases::Cases;
 use super::device_run::{DeviceRun, Pairing};
 use super::journal::{Journal, Journals};
+use super::overwriting::Files;
 use super::resume::{Kept, output_targets};
 use super::settings::{RunSettings, Settings};
 use super::sink::{Beside, Sink};
@@ -18,7 +19,7 @@ use super::{interrupt, lanes, limits, lock, merge, outputs};
 use crate::analysis::earlier::lacking;
 use crate::error::{EXIT_INTERRUPTED, Error};
 use crate::experiments::Setting;
-use crate::model::{DeviceInfo, Shown};
+use crate::model::DeviceInfo;
 use crate::output::{self, CodeFolder, PictureFolder, Samples};
 use crate::plan::{Plan, Planned, Request, tell_what_others_do};
 use crate::record::{Described, Fate, Header, Record};
@@ -106,17 +107,11 @@ pub fn run(arguments: Run) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Samples need a file of their own, and rows don't overwrite those that say what is measured.
+/// Nothing is written over what says what is measured, nor over what else is written.
 fn check_files(settings: &RunSettings) -> Result<(), Error> {
     let RunSettings { samples, cases, common: Settings { rows, .. }, .. } = settings;
-    for (flag, file) in [("--samples", samples), ("--cases", cases), ("--limits", &settings.limits.limits)] {
-        let Some(file) = file else { continue };
-        let taken = rows.files.iter().chain(&rows.resume).find(|rows| output::is_same_file(rows, file));
-        if let Some(taken) = taken {
-            return Err(Error::Usage(format!("rows go to {}: {flag} needs another file", taken.shown())));
-        }
-    }
-    Ok(())
+    let read = Files::default().reading("the cases", cases).reading("the limits", &settings.limits.limits);
+    read.writing_rows(rows).writing("--samples", samples).check()
 }
 
 fn plans<'t>(settings: &RunSettings, targets: &'t Targets, cases: Option<&Cases>) -> anyhow::Result<Vec<Plan<'t>>> {

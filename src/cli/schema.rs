@@ -57,7 +57,7 @@ fn as_json() -> serde_json::Result<String> {
             })
         })
         .collect();
-    Ok(serde_json::to_string_pretty(&json!({ "schema": SCHEMA_VERSION, "columns": columns }))? + "\n")
+    crate::output::json(&json!({ "schema": SCHEMA_VERSION, "columns": columns }))
 }
 
 fn as_text() -> Result<String, std::fmt::Error> {

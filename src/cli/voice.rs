@@ -25,10 +25,10 @@ impl Voice {
         Arc::new(self.clone())
     }
 
-    /// Notes what failed beside the rows: the run has failed with it.
+    /// Says, quiet or not, what failed beside the rows: the run has failed with it.
     pub fn fault(&self, what: &str) {
         self.faults.fetch_add(1, Ordering::Relaxed);
-        self.progress.note(what);
+        self.progress.answer(what);
     }
 
     /// Whether anything failed beside the rows.

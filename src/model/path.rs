@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::platform;
+
 /// A path that reaches other processes as it is. What is sent to them is JSON, which is text, and serde refuses a `PathBuf` that is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FilePath(PathBuf);
@@ -67,16 +69,23 @@ impl<'de> Deserialize<'de> for FilePath {
     }
 }
 
-/// How people are shown a path: in one line, whatever it is made of. A name may hold line ends, and would look like an error of its own.
+/// How people are shown a path, or a name from somebody's file: in one line, whatever it is made of. It may hold line ends, and would look
+/// like an error of its own.
 pub trait Shown {
-    /// The path, with escapes for what would end the line or what no text shows.
+    /// With escapes for what would end the line or what no text shows.
     fn shown(&self) -> String;
 }
 
 impl Shown for Path {
     fn shown(&self) -> String {
+        self.display().to_string().as_str().shown()
+    }
+}
+
+impl Shown for str {
+    fn shown(&self) -> String {
         let mut shown = String::new();
-        for c in self.display().to_string().chars() {
+        for c in self.chars() {
             if c.is_control() { shown.extend(c.escape_unicode()) } else { shown.push(c) }
         }
         shown
@@ -117,7 +126,8 @@ pub fn readable(text: &str) -> String {
 
 /// What a character stands for, as the byte or the half of a pair that it is.
 pub fn path_part(c: char) -> Option<u16> {
-    mark(c).and_then(|part| u16::try_from(part + part_offset()).ok())
+    let part = mark(c).and_then(|part| u16::try_from(part + u32::from(*platform::ODD_PARTS.start())).ok());
+    part.filter(|part| platform::ODD_PARTS.contains(part))
 }
 
 /// Which of the marks a character is.
@@ -129,74 +139,22 @@ fn mark_of(part: u32) -> char {
     char::from_u32(FIRST_MARK + part).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// What the first mark stands for.
-#[cfg(unix)]
-fn part_offset() -> u32 {
-    0
-}
-
-/// As above: the first half of a surrogate pair that there is.
-#[cfg(windows)]
-fn part_offset() -> u32 {
-    0xD800
-}
-
-#[cfg(unix)]
 fn with_marks(name: &OsStr) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = |bytes: &[u8]| bytes.iter().map(|byte| mark_of((*byte).into())).collect::<String>();
+    let marks =
+        |parts: &[u16]| parts.iter().map(|part| mark_of(u32::from(part - platform::ODD_PARTS.start()))).collect::<String>();
     let mut text = String::new();
-    for chunk in name.as_bytes().utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match mark(c) {
-                Some(_) => text.push_str(&bytes(c.encode_utf8(&mut [0; 4]).as_bytes())),
-                None => text.push(c),
-            }
-        }
-        text.push_str(&bytes(chunk.invalid()));
-    }
-    text
-}
-
-#[cfg(unix)]
-fn without_marks(text: &str) -> OsString {
-    use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::new();
-    for c in text.chars() {
-        match mark(c).and_then(|part| u8::try_from(part).ok()) {
-            Some(byte) => bytes.push(byte),
-            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
-    }
-    OsString::from_vec(bytes)
-}
-
-#[cfg(windows)]
-fn with_marks(name: &OsStr) -> String {
-    use std::os::windows::ffi::OsStrExt;
-    let halves = |halves: &[u16]| halves.iter().map(|half| mark_of(u32::from(*half) - part_offset())).collect::<String>();
-    let mut text = String::new();
-    for c in char::decode_utf16(name.encode_wide()) {
-        match c {
-            Ok(c) if mark(c).is_some() => text.push_str(&halves(c.encode_utf16(&mut [0; 2]))),
+    for part in platform::name_parts(name) {
+        match part {
+            Ok(c) if mark(c).is_some() => text.push_str(&marks(&platform::parts_of(c))),
             Ok(c) => text.push(c),
-            Err(half) => text.push_str(&halves(&[half.unpaired_surrogate()])),
+            Err(part) => text.push_str(&marks(&[part])),
         }
     }
     text
 }
 
-#[cfg(windows)]
 fn without_marks(text: &str) -> OsString {
-    use std::os::windows::ffi::OsStringExt;
-    let mut words = Vec::new();
-    for c in text.chars() {
-        match path_part(c) {
-            Some(half) => words.push(half),
-            None => words.extend_from_slice(c.encode_utf16(&mut [0; 2])),
-        }
-    }
-    OsString::from_wide(&words)
+    platform::name_of(text.chars().map(|c| path_part(c).map_or(Ok(c), Err)))
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! What drivers show of their code: a file for each case, in a folder.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics, Shown};
+use crate::model::{Case, DeviceInfo, Executable, PipelineStatistics};
 use crate::record::Record;
 use crate::regular;
 
@@ -25,7 +24,7 @@ impl CodeFolder {
     /// # Errors
     /// [`Error::Output`] where that can't be done.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown(), source })?;
+        regular::folder(path).map_err(Error::unwritable(path))?;
         Ok(Self { path: path.to_owned(), is_empty: true })
     }
 
@@ -49,8 +48,7 @@ impl CodeFolder {
             return Ok(());
         }
         let path = self.path.join(file_name(row));
-        regular::overwrite(&path, text(row, case, kernels).as_bytes())
-            .map_err(|source| Error::Output { path: path.shown(), source })?;
+        regular::overwrite(&path, text(row, case, kernels).as_bytes()).map_err(Error::unwritable(&path))?;
         self.is_empty = false;
         Ok(())
     }
@@ -80,7 +78,7 @@ impl CodeFolder {
         line(&mut text, &format!("# {head}"));
         line(&mut text, &format!("# {}, {} {}", device.name, device.driver.name, device.driver.version));
         pipeline.executables.iter().for_each(|executable| show(&mut text, name, executable));
-        regular::overwrite(&path, text.as_bytes()).map_err(|source| Error::Output { path: path.shown(), source })?;
+        regular::overwrite(&path, text.as_bytes()).map_err(Error::unwritable(&path))?;
         self.is_empty = false;
         Ok(Some(path))
     }
@@ -130,6 +128,8 @@ fn line(text: &mut String, line: &str) {
 #[cfg(test)]
 mod tests {
     use crate::model::{Kernel, Point, Representation};
+
+    use std::fs;
 
     use super::*;
 

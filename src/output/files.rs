@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::regular;
-use crate::staged::is_temporary;
+use crate::staged::{Staged, is_temporary};
 
-/// Whether two paths lead to one file, there or not yet. What is no file, such as `/dev/null`, may be written to twice.
+/// Whether two paths lead to one file, there or not yet, also where it has several names. What is no file, such as `/dev/null`, may be
+/// written to twice.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let is_special = platform::kind_at(one).is_ok_and(|kind| kind != FileKind::Regular);
-    !is_special && place(one) == place(other)
+    let [there, other_there] = [one, other].map(|path| std::fs::metadata(path).ok());
+    let are_one = || there.zip(other_there).is_some_and(|(one, other)| platform::are_one(&one, &other));
+    !is_special && (place(one) == place(other) || are_one())
 }
 
 /// A path without detours.
@@ -127,10 +131,12 @@ impl WholeLines {
         if is_at(path, &self.file) || has_same_bytes(path, &mut self.file).unwrap_or(false) {
             return Ok(());
         }
-        let saved = free_name(path, ".saved");
-        let copied = self.file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut self.file, &mut File::create_new(&saved)?));
+        // The folder may be gone as well.
+        let elsewhere = || std::env::temp_dir().join(path.file_name().unwrap_or(path.as_os_str()));
+        let copied = copy_beside(&mut self.file, path, ".saved");
+        let copied = copied.or_else(|error| copy_beside(&mut self.file, &elsewhere(), ".saved").map_err(|_| error));
         Err(io::Error::other(match copied {
-            Ok(_) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.shown()),
+            Ok(saved) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.shown()),
             Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
         }))
     }
@@ -254,8 +260,30 @@ fn has_same_bytes(path: &Path, file: &mut File) -> io::Result<bool> {
     }
 }
 
+/// Writes a file, which has its name once it is whole.
+///
+/// # Errors
+/// [`Error::Output`] where it can't be written.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+    Staged::new(path).write(text.as_bytes()).map_err(Error::unwritable(path))
+}
+
+/// Copies a file to a name that nothing bears, beside the one that it has or had, and gives that name. Only those may read the copy
+/// who may read the file.
+///
+/// # Errors
+/// What the system says.
+pub fn copy_beside(file: &mut File, path: &Path, ending: &str) -> io::Result<PathBuf> {
+    let free = free_name(path, ending);
+    let mut copy = File::create_new(&free)?;
+    copy.set_permissions(file.metadata()?.permissions())?;
+    file.seek(SeekFrom::Start(0))?;
+    io::copy(file, &mut copy)?;
+    Ok(free)
+}
+
 /// A name beside a file that nothing bears: with this ending, or one that is numbered.
-pub fn free_name(file: &Path, ending: &str) -> PathBuf {
+fn free_name(file: &Path, ending: &str) -> PathBuf {
     let named = |number: u32| {
         let mut name = file.as_os_str().to_owned();
         name.push(ending);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 
 use super::Writer;
+use super::json::json_line;
 use crate::record::{Header, Record};
 
 /// Writes JSON lines.
@@ -22,9 +23,7 @@ impl<W: Write> Jsonl<W> {
 
 impl<W: Write> Writer for Jsonl<W> {
     fn write(&mut self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Row { header: &self.header, record })?;
-        line.push(b'\n');
-        self.out.write_all(&line)?;
+        self.out.write_all(json_line(&Row { header: &self.header, record })?.as_bytes())?;
         self.out.flush()
     }
 

@@ -20,6 +20,7 @@ mod code;
 mod comparison;
 mod csv;
 mod files;
+mod json;
 mod jsonl;
 mod lines;
 mod page;
@@ -41,7 +42,8 @@ pub use card::CardWriter;
 pub use code::CodeFolder;
 pub use comparison::{Names, Report, comparison_csv, comparison_jsonl, comparison_text};
 pub use csv::Csv;
-pub use files::{free_name, is_at, is_same_file, stop_writing};
+pub use files::{copy_beside, is_at, is_same_file, stop_writing, write_whole};
+pub use json::json;
 pub use jsonl::Jsonl;
 pub use lines::paragraph;
 pub use page::{Page, choose_colours};
@@ -51,7 +53,7 @@ pub use progress::{Bar, Mode, Progress};
 pub use samples::Samples;
 pub use table::{Style, Table};
 pub use text_table::{Align, Cell, Column, Need, TextTable, remark};
-pub use tone::{Tone, in_a_line, legible};
+pub use tone::{Tone, in_a_line, is_unseen, legible};
 pub use view::row_table;
 
 /// Something that rows are written to.
@@ -229,14 +231,15 @@ impl<'t> Reserved<'t> {
         let mut reserved = Self { targets, files: Vec::new(), made: Vec::new(), limits: None };
         for (target, _) in targets {
             if *target == Target::Stdout && platform::is_stdout_closed() {
-                let source = io::Error::other("it is closed; name a file with --output");
-                return Err(Error::Output { path: target.name(), source });
+                let cause =
+                    io::Error::other("it is closed, or `/dev/null` opened for reading as well; name a file with --output");
+                return Err(Error::Output { path: target.name(), cause });
             }
             let (Target::File(path) | Target::Continued(path)) = target else {
                 reserved.files.push(None);
                 continue;
             };
-            let (file, is_new) = open_file(path).map_err(|source| Error::Output { path: target.name(), source })?;
+            let (file, is_new) = open_file(path).map_err(|cause| Error::Output { path: target.name(), cause })?;
             reserved.files.push(Some(file));
             reserved.made.extend(is_new.then_some(path.as_path()));
         }
@@ -283,7 +286,7 @@ impl<'t> Reserved<'t> {
                     outputs.sinks.push(Sink { name: target.name(), path, is_continued, writer, file, has_lines });
                 }
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => outputs.closed = true,
-                Err(source) => return Err(Error::Output { path: target.name(), source }),
+                Err(cause) => return Err(Error::Output { path: target.name(), cause }),
             }
         }
         Ok(outputs)

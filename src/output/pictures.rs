@@ -1,11 +1,11 @@
 //! Outputs that people can look at: PNG files in a folder.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::code::case_file;
 use crate::error::Error;
-use crate::model::{DeviceInfo, Picture, Shown, Texels};
+use crate::model::{DeviceInfo, Picture, Texels};
 use crate::regular;
 
 /// A folder of pictures of one device. Those of an earlier run's case that is measured again are replaced; others are left.
@@ -22,7 +22,7 @@ impl PictureFolder {
     /// # Errors
     /// [`Error::Output`] where that can't be done.
     pub fn create(path: &Path) -> Result<(), Error> {
-        fs::create_dir_all(path).map_err(|source| Error::Output { path: path.shown(), source })
+        regular::folder(path).map_err(Error::unwritable(path))
     }
 
     /// One that is there, for this device's pictures.
@@ -43,9 +43,8 @@ impl PictureFolder {
     ) -> Result<(), Error> {
         let [device, driver] = &self.uuids;
         let path = self.path.join(case_file([experiment, variant, case_id, device, driver], &format!("-{output}.png")));
-        let failed = |source| Error::Output { path: path.shown(), source };
-        let png = png(picture, bytes).map_err(|error| failed(error.into()))?;
-        regular::overwrite(&path, &png).map_err(failed)
+        let png = png(picture, bytes).map_err(io::Error::from);
+        png.and_then(|png| regular::overwrite(&path, &png)).map_err(Error::unwritable(&path))
     }
 }
 
@@ -86,7 +85,7 @@ mod tests {
 
     /// What a file shows, and how wide and high it is.
     fn shown(file: &[u8]) -> (Vec<u8>, [u32; 2]) {
-        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut reader = png::Decoder::new(io::Cursor::new(file)).read_info().unwrap();
         let mut texels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut texels).unwrap();
         (texels, [info.width, info.height])

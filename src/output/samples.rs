@@ -1,6 +1,5 @@
 //! Every sample of a run as long CSV: one line per sample.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use super::files::{WholeLines, between_rows};
 use crate::error::Error;
 use crate::model::Shown;
 use crate::record::Record;
+use crate::regular;
 
 /// The columns. `ns` is the time per pass (for a clock rate, the ratio); `batch` the passes of the sample, 0 where the timer
 /// itself was measured; `process`, `round` and `index` count from 1.
@@ -25,12 +25,8 @@ impl Samples {
     /// # Errors
     /// [`Error::Output`] where it can't be written.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let opened = File::options().create(true).read(true).write(true).truncate(false).open(path);
-        let path = path.shown();
-        match opened {
-            Ok(file) => Ok(Self { path, out: WholeLines::new(file) }),
-            Err(source) => Err(Error::Output { path, source }),
-        }
+        let (file, _) = regular::output(path).map_err(Error::unwritable(path))?;
+        Ok(Self { path: path.shown(), out: WholeLines::new(file) })
     }
 
     /// Begins a new file; with `continues`, goes on after the last whole line.
@@ -43,7 +39,7 @@ impl Samples {
             true => self.out.write_all(head.as_bytes()),
             false => Ok(()),
         });
-        begun.map_err(|source| Error::Output { path: self.path.clone(), source })
+        begun.map_err(|cause| Error::Output { path: self.path.clone(), cause })
     }
 
     /// Writes the samples of a row: of each round, the samples and the process that took them.

@@ -101,7 +101,7 @@ fn push_visible(shown: &mut String, c: char) {
 
 /// Whether a terminal would obey it, or a reader not see it: control characters, what changes the direction of writing, what has no
 /// width (marks of tones among them) and what separates lines elsewhere.
-fn is_unseen(c: char) -> bool {
+pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'

@@ -15,8 +15,11 @@ use windows as system;
 
 // Files.
 pub use system::{
-    after_opening, is_own_stream, is_same_file, kind, kind_at, kind_of, let_others_read, without_following, without_waiting,
+    after_opening, are_one, has_other_names, have_one_owner, is_by_another, is_own_stream, is_same_file, kind, kind_at,
+    kind_of, let_others_read, without_following, without_waiting,
 };
+// Their names, which are no text everywhere.
+pub use system::{ODD_PARTS, name_of, name_parts, parts_of};
 // The terminal, or the console.
 pub use system::{columns, is_stdout_closed, shell_word};
 // The processor.

@@ -2,6 +2,7 @@
 
 use super::sweep::{Key, Row};
 use crate::model::Status;
+use crate::output::in_a_line;
 use crate::record::Record;
 use crate::units::{figure as figure_words, percent};
 
@@ -65,6 +66,10 @@ pub fn tip(row: &Row, keys: &[Key]) -> String {
     let name = parts.collect::<Vec<_>>().join(", ");
     let figure = figure(record).map_or_else(|| record.status.replace('_', " "), |figure| figure.words());
     let flags = record.quality_flags.replace(';', ", ");
-    let lines = [name, figure, flags, record.reason.clone()];
-    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    tip_of([name, figure, flags, record.reason.clone()])
+}
+
+/// Lines of a tip: each stays one, whatever names it holds.
+pub fn tip_of(lines: impl IntoIterator<Item = String>) -> String {
+    lines.into_iter().map(|line| in_a_line(&line)).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::chart::{Body, Chart, Ratio, Ratios, Verdict};
 use super::charts::Picture;
+use super::figures::tip_of;
 use crate::analysis::compare::{self, Compared, Comparison};
 use crate::output::Names;
 use crate::units::ratio_between;
@@ -60,6 +61,6 @@ fn item(case: &Compared, name: String, ratio: &compare::Ratio) -> Ratio {
         interval: (ratio.low, ratio.high),
         verdict: verdict(case),
         is_doubted: !case.flags.is_empty(),
-        tip: lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n"),
+        tip: tip_of(lines),
     }
 }

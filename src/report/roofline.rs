@@ -3,7 +3,7 @@
 use super::Source;
 use super::chart::{Body, Chart, Datum, Line, Roof, Roofline, Scale, Ticks};
 use super::charts::Picture;
-use super::figures::{figure, is_doubted, tip};
+use super::figures::{figure, is_doubted, tip, tip_of};
 use super::layout::MOST_SERIES;
 use super::sweep::{Key, Row, rows_of};
 use crate::record::Record;
@@ -74,7 +74,7 @@ fn point(row: &Row) -> Option<Datum> {
         y,
         interval: interval.map(|(low, high)| (flops as f64 / high, flops as f64 / low)),
         is_doubted: is_doubted(record),
-        tip: format!("{}\n{place}\n{}", record.experiment, tip(row, &keys)),
+        tip: format!("{}\n{}", tip_of([record.experiment.clone(), place]), tip(row, &keys)),
     })
 }
 

@@ -356,6 +356,20 @@ fn with_includes(shader: &Path, text: &str, reading: &Reading) -> Result<Library
     Ok(library)
 }
 
+/// The files that a shader includes, or would include under some condition.
+///
+/// # Errors
+/// As [`from_file`], where its text can't be read.
+pub fn included_files(shader: &Path, reading: &Reading) -> Result<Vec<PathBuf>, FileError> {
+    let bytes = read(shader, false)?;
+    if spirv_words(shader, &bytes)?.is_some() {
+        return Ok(Vec::new());
+    }
+    let whole = whole_text(shader, &text_of(shader, bytes)?, reading)?;
+    let (own, library) = (key(shader), with_includes(shader, &whole, reading)?);
+    Ok(library.paths().filter(|path| *path != own).map(on_disk).collect())
+}
+
 /// Whether an include may lie in another folder, since nothing that can be one is here.
 fn is_elsewhere(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)

@@ -63,6 +63,11 @@ impl Library {
         self.sources.get(path).map(AsRef::as_ref)
     }
 
+    /// All paths, sorted.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.sources.keys().map(String::as_str)
+    }
+
     /// The paths of all compute shaders (`.comp`), sorted.
     pub fn shaders(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str).filter(|path| path.ends_with(".comp"))

@@ -37,7 +37,7 @@ use self::index::Index;
 use self::interface::Interface;
 use self::types::Types;
 use super::loader::{self, LoadError, id};
-use crate::model::SubgroupClass;
+use crate::model::{Shown, SubgroupClass};
 
 pub use blocks::{BlockInfo, BlockPlace, MatrixOrder, MemberLayout, StructLayout, TypeLayout};
 pub use image::ImageInfo;
@@ -190,7 +190,7 @@ pub enum ReflectError {
     #[error("the module has no compute entry point")]
     NoComputeEntryPoint,
     /// No compute entry point bears the name.
-    #[error("the module has no compute entry point `{name}`; it has {}", .known.join(", "))]
+    #[error("the module has no compute entry point `{name}`; it has {}", .known.iter().map(|name| name.shown()).collect::<Vec<_>>().join(", "))]
     NoEntryPoint {
         /// The name given.
         name: String,

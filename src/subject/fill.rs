@@ -25,7 +25,7 @@ pub enum Fill {
     /// 0, 1, 2, ... through all numbers of the buffer, as far as each one's type goes.
     Iota,
     /// One number, as shaders see it.
-    Constant(f64),
+    Constant(#[serde(with = "crate::model::real")] f64),
     /// The bytes of a file, which has to have as many.
     File(FilePath),
 }
@@ -59,6 +59,11 @@ impl fmt::Display for Fill {
 }
 
 impl Fill {
+    /// The file that has its bytes.
+    pub(super) fn file(&self) -> Option<&FilePath> {
+        if let Self::File(path) = self { Some(path) } else { None }
+    }
+
     /// The bytes of a buffer of this layout. `elements` is what whole random numbers stay below.
     ///
     /// # Errors

@@ -1,6 +1,5 @@
 //! The user's shader, compiled, with a workgroup size that can be specialized.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::spec::Subject;
@@ -36,15 +35,8 @@ impl UserModule {
     pub(super) fn read(subject: &Subject, macros: Vec<(String, String)>) -> Result<Self, Failure> {
         let refused = |reason: String| Failure::new(Status::CompileError, reason);
         let said = |words: String| refused(format!("{}: {words}", subject.shader.shown()));
-        let Subject { include_folders, target, entry, .. } = subject;
-        let reading = Reading {
-            include_folders: include_folders.iter().cloned().map(PathBuf::from).collect(),
-            macros,
-            preamble: subject.preamble.clone().map(PathBuf::from),
-            target: *target,
-            entry: entry.clone(),
-            ..Reading::default()
-        };
+        let Subject { entry, .. } = subject;
+        let reading = subject.reading(macros);
         let written = from_file(&subject.shader, &reading).map_err(|error| refused(error.to_string()))?;
         let point = named(&written.reflection, entry.as_deref()).map_err(said)?;
         let (name, local_size) = (point.name.clone(), written.reflection.local_size(point, &SpecValues::new()));
@@ -189,11 +181,13 @@ fn named<'r>(reflection: &'r Reflection, asked: Option<&str>) -> Result<&'r Entr
     match (asked, &reflection.entry_points[..]) {
         (None, [only]) => Ok(only),
         (None, _) => {
-            Err(format!("the module has several entry points: name one of {}", names().collect::<Vec<_>>().join(", ")))
+            let names: Vec<String> = names().map(Shown::shown).collect();
+            Err(format!("the module has several entry points: name one of {}", names.join(", ")))
         }
         (Some(asked), all) => all.iter().find(|entry| entry.name == asked).ok_or_else(|| {
             let near = nearest(asked, names());
             let near = if near.is_empty() { names().map(str::to_owned).collect() } else { near };
+            let near: Vec<String> = near.iter().map(|name| name.shown()).collect();
             format!("the module has no compute entry point `{asked}`; it has {}", near.join(", "))
         }),
     }

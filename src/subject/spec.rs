@@ -1,6 +1,7 @@
 //! What is run, as data: a shader of the user's, what it works on, and what its results are compared with.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ use super::fill::Fill;
 use super::images::ImageSpec;
 use super::samplers::SamplerSpec;
 use crate::model::{FilePath, Point, SpirvTarget};
+use crate::shader::{FileError, Reading, included_files};
 
 /// A kernel and all that its user says of it. Every process that measures it makes the same cases of it. Expressions are texts here: see
 /// [`Expression`](super::Expression) for what they may say.
@@ -62,6 +64,40 @@ pub struct Subject {
     pub is_idempotent: bool,
     /// Selects test data.
     pub seed: u64,
+}
+
+impl Subject {
+    /// How its shader is read, with these macros.
+    pub(super) fn reading(&self, macros: Vec<(String, String)>) -> Reading {
+        Reading {
+            include_folders: self.include_folders.iter().cloned().map(PathBuf::from).collect(),
+            macros,
+            preamble: self.preamble.clone().map(PathBuf::from),
+            target: self.target,
+            entry: self.entry.clone(),
+            ..Reading::default()
+        }
+    }
+
+    /// The files that it is made of, and what each one holds.
+    ///
+    /// # Errors
+    /// Where the shader can't be read.
+    pub fn files(&self) -> Result<Vec<(&'static str, PathBuf)>, FileError> {
+        let held = |what: &'static str| move |path: &FilePath| (what, path.to_path_buf());
+        let mut files = vec![("the shader", self.shader.to_path_buf())];
+        files.extend(self.preamble.iter().map(held("the preamble")));
+        let included = included_files(&self.shader, &self.reading(self.macros.clone()))?;
+        files.extend(included.into_iter().map(|path| ("what the shader includes", path)));
+        let fills = self.buffers.iter().map(|buffer| &buffer.fill).chain(self.images.iter().map(|image| &image.fill));
+        files.extend(fills.flatten().filter_map(Fill::file).map(held("data")));
+        match &self.reference {
+            Reference::Shader(path) => files.push(held("the reference")(path)),
+            Reference::Files(all) => files.extend(all.iter().map(|(_, path)| path).map(held("the reference"))),
+            Reference::Untouched | Reference::Configuration(_) => {}
+        }
+        Ok(files)
+    }
 }
 
 /// What the outputs of every configuration are compared with.

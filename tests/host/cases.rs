@@ -86,7 +86,7 @@ fn rows_that_are_no_cases_of_this_run_are_refused() {
     let file = folder.write("rows.csv", listing(&rows));
     for flag in ["-o", "--resume"] {
         let ran = ran(&["run", "-d", "mock", "--cases", &file, flag, &file]);
-        assert!(ran.code == Some(2) && ran.err.contains("--cases needs another file"), "{}", ran.err);
+        assert!(ran.code == Some(2) && ran.err.contains("holds the cases: name another file for --"), "{}", ran.err);
     }
     // With a filter, its cases are a part of that one's, as those of a list of ids are.
     let ran = ran(&["run", "workgroup/linear", "-a", "n=4096", "-d", "mock", "--cases", &file]);

@@ -100,7 +100,7 @@ fn limits_are_not_overwritten() {
     let file = readmes(&folder);
     let before = fs::read_to_string(&file).unwrap();
     let Ran { code, err, .. } = ran(&["run", "memory/stream", "-d", "mock", "--limits", &file, "-o", &file, "--format=csv"]);
-    assert!(code == Some(2) && err.contains("--limits needs another file"), "{err}");
+    assert!(code == Some(2) && err.contains("holds the limits: name another file for --output"), "{err}");
     let rows = folder.write("rows.csv", "");
     let Ran { code, err, .. } = ran(&["card", &rows, "--limits", &file, "-o", &file]);
     assert!(code == Some(2) && err.contains("holds the limits: name another file"), "{err}");

@@ -5,7 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -41,14 +42,19 @@ enum Kind {
     Unreadable,
     /// A right one that this user may read.
     OtherUsers,
+    /// A right one of another user's that everybody may write to.
+    PutThere,
+    /// A right one that has another name as well.
+    HardLink,
+    Socket,
 }
 
 use Kind::{
-    Empty, Folder, Huge, LinkToFolder, LinkToNothing, LinkToPipe, LinkToRegular, LoopOfLinks, OtherUsers, Pipe, Regular,
-    Unreadable, Zero,
+    Empty, Folder, HardLink, Huge, LinkToFolder, LinkToNothing, LinkToPipe, LinkToRegular, LoopOfLinks, OtherUsers, Pipe,
+    PutThere, Regular, Socket, Unreadable, Zero,
 };
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 16] = [
     Regular,
     Empty,
     Pipe,
@@ -62,6 +68,9 @@ const KINDS: [Kind; 13] = [
     Huge,
     Unreadable,
     OtherUsers,
+    PutThere,
+    HardLink,
+    Socket,
 ];
 
 impl Kind {
@@ -82,6 +91,16 @@ impl Kind {
                 pipe(&beside);
                 symlink(beside, path).unwrap();
             }
+            PutThere => {
+                fs::write(path, text).unwrap();
+                fs::set_permissions(path, Permissions::from_mode(0o666)).unwrap();
+                chown(path, Some(SOMEBODY), None).unwrap();
+            }
+            HardLink => {
+                fs::write(&beside, text).unwrap();
+                fs::hard_link(beside, path).unwrap();
+            }
+            Socket => drop(UnixListener::bind(path).unwrap()),
             LinkToFolder => {
                 fs::create_dir(&beside).unwrap();
                 symlink(beside, path).unwrap();
@@ -96,6 +115,9 @@ impl Kind {
         }
     }
 }
+
+/// Another user yet.
+const SOMEBODY: u32 = 65533;
 
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
@@ -126,6 +148,8 @@ fn bounded(folder: &Path, user: &str, arguments: &str) -> Ran {
 enum Outcome {
     /// It does what it is for.
     Works,
+    /// The same, and what it writes is in the file that bears another name as well.
+    WritesThrough,
     /// It ends with an error that says this.
     Refused(&'static str),
     /// It does without, and says this.
@@ -134,7 +158,7 @@ enum Outcome {
     Ends,
 }
 
-use Outcome::{Ends, Noted, Refused, Works};
+use Outcome::{Ends, Noted, Refused, Works, WritesThrough};
 
 struct Place {
     /// What is run; `FILE` stands for the path, `OTHER` for that of a right file.
@@ -148,14 +172,19 @@ struct Place {
 }
 
 fn rows() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lavapipe.csv")).unwrap()
+    recorded("lavapipe")
+}
+
+fn recorded(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/{name}.csv"))).unwrap()
 }
 
 /// What is read in whole or row by row.
 fn read(kind: Kind) -> Outcome {
     match kind {
-        Regular | LinkToRegular | OtherUsers => Works,
+        Regular | LinkToRegular | OtherUsers | PutThere | HardLink => Works,
         Empty => Ends,
+        Socket => Refused("it is a socket"),
         Pipe | LinkToPipe => Refused("it is a pipe"),
         Folder | LinkToFolder => Refused("it is a folder"),
         Zero => Refused("it is a device"),
@@ -193,7 +222,8 @@ fn data(kind: Kind) -> Outcome {
 /// An earlier run's rows that aren't there are measured.
 fn resumed(kind: Kind) -> Outcome {
     match kind {
-        Empty | LinkToNothing => Works,
+        Empty => Works,
+        LinkToRegular | LinkToNothing => WritesThrough,
         // Whether it is there can't be told, and then it can't be written.
         LoopOfLinks => Refused("file.csv"),
         _ => read_rows(kind),
@@ -204,6 +234,7 @@ fn resumed(kind: Kind) -> Outcome {
 fn table(kind: Kind) -> Outcome {
     match kind {
         LinkToNothing => Works,
+        LinkToRegular => WritesThrough,
         Empty => Refused("is no tuning table"),
         _ => read(kind),
     }
@@ -212,7 +243,9 @@ fn table(kind: Kind) -> Outcome {
 /// What is written to, as the user named it.
 fn written(kind: Kind) -> Outcome {
     match kind {
-        Regular | Empty | Zero | LinkToRegular | LinkToNothing | Huge => Works,
+        Regular | Empty | Zero | Huge | PutThere => Works,
+        LinkToRegular | LinkToNothing | HardLink => WritesThrough,
+        Socket => Refused("it is a socket"),
         Pipe | LinkToPipe => Refused("it is a pipe that nobody reads"),
         Folder | LinkToFolder => Refused("Is a directory"),
         LoopOfLinks => Refused("Too many levels of symbolic links"),
@@ -224,7 +257,7 @@ fn written(kind: Kind) -> Outcome {
 fn replaced(kind: Kind) -> Outcome {
     match kind {
         Folder | LinkToFolder => Refused("irectory"),
-        Unreadable | OtherUsers => Works,
+        Unreadable | OtherUsers | HardLink | LinkToNothing => Works,
         // The link itself is replaced.
         LoopOfLinks => Ends,
         _ => written(kind),
@@ -238,8 +271,23 @@ fn own(kind: Kind) -> Outcome {
     match kind {
         Regular | Empty | Huge => Works,
         Unreadable | OtherUsers => Refused("Permission denied"),
+        PutThere => Refused("it is another user's"),
+        HardLink => Refused("it is a hard link"),
         _ => Refused(TRAP),
     }
+}
+
+/// A file of this program's own that another takes the place of.
+fn made_anew(kind: Kind) -> Outcome {
+    match kind {
+        Unreadable | OtherUsers | PutThere | HardLink => Works,
+        _ => own(kind),
+    }
+}
+
+/// What nothing is read of nor written to, whoever's it is.
+fn lock(kind: Kind) -> Outcome {
+    if matches!(kind, OtherUsers | PutThere | HardLink) { Works } else { own(kind) }
 }
 
 /// What only helps to go on later.
@@ -252,7 +300,15 @@ fn progress(kind: Kind) -> Outcome {
     }
 }
 
-const PLACES: [Place; 27] = [
+/// A folder that is to be written into, and is made where there is none. A link that leads nowhere is no place for one.
+fn folder(kind: Kind) -> Outcome {
+    match kind {
+        Folder | LinkToFolder => Works,
+        _ => Refused("no folder has this name"),
+    }
+}
+
+const PLACES: [Place; 39] = [
     Place { arguments: "inspect FILE", file: "file.comp", text: || SHADER.to_owned(), rule: read },
     Place {
         arguments: "inspect OTHER.comp --preamble FILE",
@@ -270,6 +326,14 @@ const PLACES: [Place; 27] = [
     Place { arguments: "merge FILE -o out.csv", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "card FILE", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "report -q FILE -o out.html", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "report -q FILE OTHER.csv --figures shots", file: "file.csv", text: rows, rule: read_rows },
+    Place { arguments: "report OTHER.csv --figures FILE", file: "shots", text: String::new, rule: folder },
+    Place {
+        arguments: "report OTHER.csv --figures shots",
+        file: "shots/memory-stream.svg",
+        text: String::new,
+        rule: made_anew,
+    },
     Place { arguments: "compare FILE OTHER.csv", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "compare OTHER.csv FILE", file: "file.csv", text: rows, rule: read_rows },
     Place { arguments: "RUN -q --cases FILE", file: "file.txt", text: || CASE.clone(), rule: read },
@@ -282,15 +346,26 @@ const PLACES: [Place; 27] = [
         rule: read,
     },
     Place { arguments: "RUN -q -o FILE", file: "file.csv", text: String::new, rule: written },
+    Place { arguments: "RUN -q --samples FILE", file: "file.csv", text: String::new, rule: written },
+    Place { arguments: "RUN -q --isa FILE", file: "code", text: String::new, rule: folder },
+    Place { arguments: "RUN -q --dump FILE", file: "shots", text: String::new, rule: folder },
+    Place { arguments: "DUMP --no-lock --dump shots", file: "shots/PICTURE", text: String::new, rule: made_anew },
     Place { arguments: "RUN -q --resume FILE", file: "file.csv", text: || HEADER.clone(), rule: resumed },
     Place { arguments: "RUN --resume out.csv", file: "out.csv.progress", text: || "mine".to_owned(), rule: progress },
     Place { arguments: "RUN -q --resume OTHER2.csv", file: "OTHER2.csv.part", text: String::new, rule: own },
     Place { arguments: "merge OTHER.csv -o FILE", file: "file.csv", text: String::new, rule: replaced },
     Place { arguments: "merge OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
-    Place { arguments: "card OTHER.csv -o out.txt", file: "out.txt.part", text: String::new, rule: own },
-    Place { arguments: "report OTHER.csv -o out.html", file: "out.html.part", text: String::new, rule: own },
+    Place { arguments: "card OTHER.csv -o out.txt", file: "out.txt.part", text: String::new, rule: made_anew },
+    Place { arguments: "report OTHER.csv -o out.html", file: "out.html.part", text: String::new, rule: made_anew },
     Place { arguments: "report OTHER.csv -o FILE", file: "file.html", text: String::new, rule: replaced },
-    Place { arguments: "compare OTHER.csv OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: own },
+    Place { arguments: "compare -q ONE.csv TWO.csv --suspects FILE", file: "file.csv", text: String::new, rule: replaced },
+    Place {
+        arguments: "compare -q ONE.csv TWO.csv --suspects out.csv",
+        file: "out.csv.part",
+        text: String::new,
+        rule: made_anew,
+    },
+    Place { arguments: "compare OTHER.csv OTHER.csv -o out.csv", file: "out.csv.part", text: String::new, rule: made_anew },
     Place {
         arguments: "TUNE -q --manifest FILE",
         file: "file.toml",
@@ -315,14 +390,16 @@ const PLACES: [Place; 27] = [
         text: || "{\"version\":1,\"entries\":[]}".to_owned(),
         rule: table,
     },
+    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.lock", text: String::new, rule: lock },
+    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.part", text: String::new, rule: made_anew },
     Place {
-        arguments: "TUNE -q --save-table out.json",
-        file: "out.json.lock",
+        arguments: "TUNE -q --t4 FILE",
+        file: "file.json",
         text: String::new,
-        // Another user's keeps off as well.
-        rule: |kind| if kind == OtherUsers { Works } else { own(kind) },
+        rule: |kind| if matches!(kind, Folder | LinkToFolder) { Refused("it is a folder") } else { replaced(kind) },
     },
-    Place { arguments: "TUNE -q --save-table out.json", file: "out.json.part", text: String::new, rule: own },
+    Place { arguments: "TUNE -q --t4 out.json", file: "out.json.part", text: String::new, rule: made_anew },
+    Place { arguments: "man pages", file: "pages/lanescope-run.1", text: String::new, rule: made_anew },
 ];
 
 /// The one case that `RUN` measures.
@@ -336,6 +413,15 @@ static HEADER: LazyLock<String> = LazyLock::new(|| {
     out.lines().next().unwrap().to_owned() + "\n"
 });
 
+/// A run that makes a picture, and the name that its file has.
+const DUMP: &str = "run algo/raytrace:bounded -d mock --preset quick -q --format csv --max-noise 0.5";
+static PICTURE: LazyLock<String> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments: Vec<&str> = DUMP.split(' ').chain(["--dump", folder.path().to_str().unwrap()]).collect();
+    crate::support::succeeded(&arguments);
+    fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap()
+});
+
 /// What the reference of `TUNE` is: a buffer whose every element is the mock's.
 static ONES: LazyLock<String> = LazyLock::new(|| "1234".repeat(1024));
 
@@ -346,6 +432,10 @@ fn prepare(folder: &Path, place: &Place) -> (PathBuf, String) {
     write("OTHER.comp", SHADER);
     write("OTHER.csv", &rows());
     write("OTHER2.csv", &HEADER);
+    if place.arguments.contains("ONE.csv") {
+        write("ONE.csv", &recorded("nvidia-h100-overview-1"));
+        write("TWO.csv", &recorded("nvidia-h100-overview-2"));
+    }
     write("INCLUDING.comp", &SHADER.replace("layout(local", "#include \"file.glsl\"\nlayout(local"));
     write(
         "COMMENTED.comp",
@@ -358,8 +448,14 @@ fn prepare(folder: &Path, place: &Place) -> (PathBuf, String) {
         format!("{run} --format csv")
     };
     let tune = "tune OTHER.comp -d mock -n 1024 --preset quick --no-lock --format csv -a local_size_x=64,128";
-    let arguments = place.arguments.replace("FILE", place.file).replace("RUN", &run).replace("TUNE", tune);
-    (folder.join(place.file), arguments)
+    let arguments =
+        place.arguments.replace("FILE", place.file).replace("RUN", &run).replace("DUMP", DUMP).replace("TUNE", tune);
+    let name = if place.file.contains("PICTURE") { place.file.replace("PICTURE", &PICTURE) } else { place.file.to_owned() };
+    let path = folder.join(name);
+    let parent = path.parent().unwrap();
+    fs::create_dir_all(parent).unwrap();
+    fs::set_permissions(parent, Permissions::from_mode(0o777)).unwrap();
+    (path, arguments)
 }
 
 #[test]
@@ -370,7 +466,11 @@ fn every_place_meets_every_kind_of_file() {
     let mut wrong = Vec::new();
     for place in &PLACES {
         for kind in KINDS {
-            let user = if matches!(kind, Unreadable | OtherUsers) { *NOBODY } else { Some("") };
+            let user = match kind {
+                Unreadable | OtherUsers => *NOBODY,
+                PutThere => rustix::process::geteuid().is_root().then_some(""),
+                _ => Some(""),
+            };
             let Some(user) = user else { continue };
             let folder = tempfile::tempdir().unwrap();
             let (path, arguments) = prepare(folder.path(), place);
@@ -378,7 +478,12 @@ fn every_place_meets_every_kind_of_file() {
             let ran = bounded(folder.path(), user, &arguments);
             let outcome = (place.rule)(kind);
             let all = || format!("{}{}", ran.err, ran.out);
+            let beside = path.with_file_name("beside");
+            let is_left =
+                |is_left: bool| !beside.is_file() || (fs::read(&beside).unwrap() == (place.text)().as_bytes()) == is_left;
             let is_right = match outcome {
+                WritesThrough => ran.code == Some(0) && is_left(false),
+                _ if !is_left(true) => false,
                 Works => ran.code == Some(0),
                 Refused(words) => ran.code != Some(0) && all().contains(words),
                 Noted(words) => ran.code == Some(0) && ran.err.contains(words),

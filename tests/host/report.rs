@@ -267,7 +267,7 @@ fn what_cant_be_shown_is_refused() {
     let few = folder.write("few.csv", "schema,case_id,axis_values,status\nv2.1,c1,,ok\n");
     for (arguments, says) in [
         (&[file.as_str()][..], "--output"),
-        (&[&file, "-o", &file], "is read: name another file"),
+        (&[&file, "-o", &file], "holds the rows: name another file"),
         (&[&file, "--compare", "-o", &none], "nothing to be compared with"),
         (&["a=", "-o", &none], "a file is missing"),
         (&["-", "-o", &none], "/dev/stdin is standard input"),

@@ -543,6 +543,48 @@ fn paths_are_shown_in_one_line() {
     assert_eq!(fault("cli/run.rs", "fn display() {} // .display()\n#[cfg(test)]\nmod tests { fn f() { path.display(); } }"), 0);
 }
 
+/// What opens a file by its path, whatever that leads to. `create_new` doesn't.
+const OPENERS: [&str; 8] = ["open", "create", "options", "OpenOptions", "read", "read_to_string", "write", "copy"];
+
+/// The files that open what nobody but the system can have put in place: a folder to bring to the disk, and what the kernel tells;
+/// and one of tests alone.
+const OPEN: [&str; 4] = ["staged.rs", "cli/host.rs", "gpu/clock.rs", "report/draw/testing.rs"];
+
+/// What others may have put in place is opened in one place, which looks at it.
+fn opening_faults(source: &Source) -> Vec<String> {
+    let is_known = source.path == Path::new("regular.rs") || OPEN.iter().any(|path| source.path == Path::new(path));
+    if source.root != "src" || source.module() == "platform" || is_known {
+        return Vec::new();
+    }
+    let opens = |position: usize, name: &str| {
+        let is_of_files = ["fs::", "File::"].iter().any(|path| source.code[..position].ends_with(path));
+        name == "OpenOptions" || OPENERS.contains(&name) && is_of_files && source.after(position, name).starts_with('(')
+    };
+    // A crate that writes files by itself.
+    let found = source.names().filter(|(position, name)| opens(*position, name) || *name == "generate_to");
+    found
+        .map(|(position, name)| source.fault(position, &format!("`{name}` opens a file: `regular` looks at it first")))
+        .collect()
+}
+
+#[test]
+fn files_are_opened_in_one_place() {
+    let faults: Vec<String> = tree().iter().flat_map(opening_faults).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    let fault = |path: &str, text: &str| opening_faults(&Source::new(path, text)).len();
+    for text in [
+        "fn f() { fs::read(path); }",
+        "fn f() { std::fs::copy(a, b); }",
+        "fn f() { File::open(path); }",
+        "use std::fs::OpenOptions;",
+        "fn f() { clap_mangen::generate_to(command, folder); }",
+    ] {
+        assert_eq!(fault("cli/run.rs", text), 1, "{text}");
+        assert_eq!(fault("regular.rs", text), 0, "{text}");
+    }
+    assert_eq!(fault("cli/run.rs", "fn f() { File::create_new(path); regular::open(path); file.read(bytes); }"), 0);
+}
+
 /// The files that write to standard output or the error stream, or ask about them. What people read goes through the first, which
 /// lets nothing through that a terminal would obey.
 const PRINT: [&str; 8] = [

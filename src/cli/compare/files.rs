@@ -6,12 +6,12 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::super::args::compare::{Compare, Shape};
+use super::super::overwriting::Files;
 use super::sides;
 use crate::analysis::compare::Question;
 use crate::error::Error;
-use crate::model::Shown;
 use crate::output::{
-    self, Format, Page, Report, Staged, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over,
+    Format, Page, Report, Style, Target, comparison_csv, comparison_jsonl, comparison_text, hand_over, write_whole,
 };
 
 /// Files as named; standard output where it is named, where no file is, and beside files for a person at a terminal.
@@ -41,20 +41,11 @@ pub fn targets(arguments: &Compare, question: &Question) -> Result<Vec<(Target, 
 /// Demands that files that are written are apart from each other, and from those that are read.
 fn check(targets: &[(Target, Format)], suspects: Option<&Path>, question: &Question) -> Result<(), Error> {
     let named = targets.iter().filter_map(|(target, _)| match target {
-        Target::File(path) => Some(path.as_path()),
+        Target::File(path) => Some(path),
         _ => None,
     });
-    let written: Vec<&Path> = named.chain(suspects).collect();
-    let is_same = |one: &Path, other: &Path| one == other || output::is_same_file(one, other);
-    for (i, file) in written.iter().enumerate() {
-        if sides::files(question).iter().any(|read| is_same(read, file)) {
-            return Err(Error::Usage(format!("{} holds the rows: name another file to write", file.shown())));
-        }
-        if written[..i].iter().any(|earlier| is_same(earlier, file)) {
-            return Err(Error::Usage(format!("{} is to be written twice: name another file", file.shown())));
-        }
-    }
-    Ok(())
+    let read = Files::default().reading("the rows", sides::files(question));
+    read.writing("--output", named).writing("--suspects", suspects).check()
 }
 
 /// Writes the report everywhere.
@@ -66,7 +57,7 @@ pub fn write(targets: &[(Target, Format)], report: &Report) -> anyhow::Result<()
         match target {
             // What is for people is legible already.
             Target::Stdout => hand_over(&written(report, *format, Page::stdout())?)?,
-            Target::File(path) | Target::Continued(path) => whole(path, &written(report, *format, Page::FILE)?)?,
+            Target::File(path) | Target::Continued(path) => write_whole(path, &written(report, *format, Page::FILE)?)?,
         }
     }
     Ok(())
@@ -79,14 +70,4 @@ fn written(report: &Report, format: Format, page: Page) -> anyhow::Result<String
         Format::Markdown => comparison_text(report, Style::Markdown),
         Format::Table | Format::Card => comparison_text(report, Style::Text(page)),
     })
-}
-
-/// Writes a file, which has its name once it is whole.
-///
-/// # Errors
-/// Where it can't be written.
-pub fn whole(path: &Path, text: &str) -> Result<(), Error> {
-    let unwritable = |error: io::Error| Error::Usage(format!("can't write {}: {error}", path.shown()));
-    let staged = Staged::new(path);
-    staged.write(text.as_bytes()).map_err(unwritable)
 }

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context;
-
 use super::race::{Race, Trial};
 use crate::cli::args::tune::Tune;
+use crate::cli::overwriting::Files;
+use crate::cli::settings::RowFiles;
 use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
-use crate::output::{Page, Staged, Tone, answer_text, paragraph};
+use crate::output::{Page, Tone, answer_text, paragraph, write_whole};
 use crate::stats::Interval;
+use crate::subject::Subject;
 use crate::tuning::answer::{self, Answer, Timing};
 use crate::tuning::{
     DeviceId, Diagnosis, DriverId, KernelId, T4Measurement, T4Result, T4Session, T4Times, T4Validity, Table, TableEntry,
@@ -97,21 +98,23 @@ impl Found {
     }
 }
 
-/// Files that are written when all is measured must be writable before.
+/// Files that are written when all is measured must be writable before, and none is written over what is read, or twice.
 ///
 /// # Errors
-/// A table that is none, and a folder that isn't there.
-pub fn check_files(arguments: &Tune) -> Result<(), Error> {
+/// A table that is none, a folder that isn't there, and a file that is named for two things.
+pub fn check_files(arguments: &Tune, subject: &Subject, rows: &RowFiles) -> Result<(), Error> {
+    let read = subject.files().map_err(|error| Error::Usage(error.to_string()))?;
+    let files = read.into_iter().fold(Files::default(), |files, (what, file)| files.reading(what, [file]));
+    let written = files.reading("the manifest", &arguments.manifest).writing_rows(rows);
+    written.writing("--t4", &arguments.t4).writing("--save-table", &arguments.save_table).check()?;
     if let Some(path) = arguments.save_table.as_deref().filter(|path| path.exists()) {
         Table::load(path).map_err(|error| Error::Usage(error.to_string()))?;
     }
     for path in arguments.save_table.iter().chain(&arguments.t4) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if path.is_dir() || !folder.is_dir() {
-            return Err(Error::Usage(format!(
-                "can't write {}: it needs a folder that is there, and a file's name",
-                path.shown()
-            )));
+        let why = [(path.is_dir(), "it is a folder"), (!folder.is_dir(), "its folder isn't there")];
+        if let Some((_, why)) = why.into_iter().find(|(is_so, _)| *is_so) {
+            return Err(Error::Usage(format!("can't write {}: {why}", path.shown())));
         }
     }
     Ok(())
@@ -165,8 +168,7 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
     };
     let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
     let text = serde_json::to_string_pretty(&t4(&session, &results))? + "\n";
-    let staged = Staged::new(path);
-    staged.write(text.as_bytes()).with_context(|| format!("can't write {}", path.shown()))
+    Ok(write_whole(path, &text)?)
 }
 
 fn result(trial: &Trial) -> Option<T4Result> {

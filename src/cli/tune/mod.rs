@@ -66,7 +66,7 @@ pub fn tune(arguments: Tune, typed: impl Iterator<Item = OsString>) -> anyhow::R
     let subject = kernel.subject().clone();
     // Whatever the user has to mend shows here, before anything is measured.
     kernel.reference().map_err(|failure| usage(&failure))?;
-    found::check_files(&arguments)?;
+    found::check_files(&arguments, &subject, rows)?;
     let header = Header::new(space.axes().iter().map(|axis| axis.name.to_string()).chain([SIZE.to_owned()]));
     let header = header.choosing(&rows.columns)?;
     let Some(_locks) = lock::take_all(&settings, &targets, &voice)? else { return Ok(EXIT_INTERRUPTED) };

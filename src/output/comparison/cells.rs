@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::analysis::compare::{Compared, Comparison};
+use crate::output::json::json_line;
 use crate::record::Cell;
 
 /// The columns. Those from `row_kind` on tell apart what is compared: measured or derived, of which side, on which of several devices.
@@ -54,8 +55,7 @@ pub fn comparison_jsonl(comparisons: &[Comparison]) -> Result<String, serde_json
         let object: Map<String, Value> = cells
             .map(|(name, cell)| serde_json::to_value(cell).map(|value| (name.to_owned(), value)))
             .collect::<Result<_, _>>()?;
-        text += &serde_json::to_string(&object)?;
-        text.push('\n');
+        text += &json_line(&object)?;
     }
     Ok(text)
 }

@@ -2,15 +2,19 @@
 
 mod processor;
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat, stat};
+use rustix::process::geteuid;
 
 use super::FileKind;
 
@@ -75,6 +79,52 @@ pub fn after_opening(file: &File) -> io::Result<()> {
 pub fn is_own_stream(path: &Path) -> bool {
     ["/dev/stdin", "/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
         || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
+}
+
+/// What parts of a name can be that are no text, and those of characters beyond the first plane.
+pub const ODD_PARTS: RangeInclusive<u16> = 0..=0xFF;
+
+/// A name's characters, and the bytes that are none.
+pub fn name_parts(name: &OsStr) -> impl Iterator<Item = Result<char, u16>> {
+    let chunks = name.as_bytes().utf8_chunks();
+    chunks.flat_map(|chunk| chunk.valid().chars().map(Ok).chain(chunk.invalid().iter().map(|byte| Err((*byte).into()))))
+}
+
+/// The bytes that a name has for a character.
+pub fn parts_of(c: char) -> Vec<u16> {
+    c.encode_utf8(&mut [0; 4]).bytes().map(u16::from).collect()
+}
+
+/// The name of these parts. What is no byte is left out.
+pub fn name_of(parts: impl Iterator<Item = Result<char, u16>>) -> OsString {
+    let mut bytes = Vec::new();
+    for part in parts {
+        match part {
+            Ok(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Err(byte) => bytes.extend(u8::try_from(byte)),
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// Whether a file is another user's than this process's.
+pub fn is_by_another(file: &Metadata) -> bool {
+    file.uid() != geteuid().as_raw()
+}
+
+/// Whether two files are of one user.
+pub fn have_one_owner(one: &Metadata, other: &Metadata) -> bool {
+    one.uid() == other.uid()
+}
+
+/// Whether a file has more than one name.
+pub fn has_other_names(file: &Metadata) -> bool {
+    file.nlink() > 1
+}
+
+/// Whether two files that are there are one, whatever names they have.
+pub fn are_one(one: &Metadata, other: &Metadata) -> bool {
+    is_same_file(one, other)
 }
 
 /// Whether two open files are one.

@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::output::is_unseen;
+
 /// A text as it may stand in XML, as an attribute or between tags: what isn't to be shown is left out.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -24,11 +26,10 @@ pub fn one_line(text: &str) -> String {
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What XML 1.0 can hold, but for the controls that it discourages, and for those that turn the direction of what follows: a legend's
+/// What XML 1.0 can hold, but for what nobody sees or a reader obeys, such as a mark that turns the direction of what follows: a legend's
 /// words aren't to be turned by a name.
 fn is_shown(c: char) -> bool {
-    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c == '\n' || c == '\t' || !(c.is_control() || turns || matches!(c, '\u{fffe}' | '\u{ffff}'))
+    c == '\n' || c == '\t' || !(is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
 
 /// How wide a text is, about, in the widest of the usual fonts without serifs.

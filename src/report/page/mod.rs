@@ -137,7 +137,7 @@ fn controls(sources: &[Source], sections: &[Section]) -> Markup {
             label { "Family "
                 select #family {
                     option value="" { "all" }
-                    @for family in families { option value=(family) { (in_a_line(family)) } }
+                    @for family in families { option value=(in_a_line(family)) { (in_a_line(family)) } }
                 }
             }
             @if sources.len() > 1 {
@@ -165,7 +165,7 @@ fn contents_list(contents: &Contents, has_roofline: bool, sections: &[Section], 
                 @if !contents.comparisons.is_empty() { li { a href="#compared" { "Comparison" } } }
                 @if has_roofline { li { a href="#roofline" { "Roofline" } } }
                 @for of_family in entries.chunk_by(|(one, _), (other, _)| one.family() == other.family()) {
-                    li data-family=(of_family[0].0.family()) {
+                    li data-family=(in_a_line(of_family[0].0.family())) {
                         (in_a_line(of_family[0].0.family()))
                         ul {
                             @for (section, id) in of_family {
@@ -241,7 +241,7 @@ fn experiment(section: &Section, id: &str, sources: &[Source], header: &Header) 
     let of_rows: BTreeSet<usize> = all().map(|row| row.source).collect();
     let is_open = section.shown().next().is_none() || all().count() <= FEW_ROWS;
     Ok(html! {
-        section.experiment id=(id) data-family=(section.family()) data-text=(in_a_line(&search)) data-sources=(parts::sources(&of_rows)) {
+        section.experiment id=(id) data-family=(in_a_line(section.family())) data-text=(in_a_line(&search)) data-sources=(parts::sources(&of_rows)) {
             h2 { a href=(format!("#{id}")) { (in_a_line(section.name)) } @if !summary.is_empty() { small { (summary) } } }
             @if let Some(text) = section.text {
                 details.prose { summary { "What it measures, and how to read it" } (PreEscaped(prose::rendered(text.body))) }

@@ -135,9 +135,10 @@ fn add(all: &mut Vec<Decorated>, more: &[Decorated]) {
     }
 }
 
+/// So much of a name as anybody reads, in one line: no language's names have line ends.
 fn shortened(name: &str) -> String {
     let end = (0..=name.len().min(LONGEST_NAME)).rev().find(|end| name.is_char_boundary(*end)).unwrap_or_default();
-    name.get(..end).unwrap_or(name).to_owned()
+    name.get(..end).unwrap_or(name).replace(['\n', '\r'], " ")
 }
 
 fn argument(all: &[Decorated], decoration: Decoration) -> Option<u32> {
