@@ -458,7 +458,7 @@ impl State {
         while let Some(line) = next_line(lines)? {
             let read = match serde_json::from_str::<Line>(&line) {
                 Ok(Line::Visit(read)) => read,
-                Ok(Line::Outcome(read)) => {
+                Ok(Line::Outcome(read)) if read.ended.outcome.can_be() => {
                     let place = (read.device, read.case_id);
                     self.earlier.remove(&place);
                     taken += line.len();
@@ -466,7 +466,7 @@ impl State {
                     self.ended.insert(place, read.ended);
                     continue;
                 }
-                Err(_) => break,
+                Ok(Line::Outcome(_)) | Err(_) => break,
             };
             if !Earlier::can_have(&read.sizes, read.process, &read.visited) {
                 break;

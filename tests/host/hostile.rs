@@ -66,6 +66,80 @@ fn a_plan_without_end_is_refused_before_anything_is_written() {
     succeeded(&[&few[..], &["--max-cases=3"]].concat());
 }
 
+/// A slip in a command line costs nothing that was there before.
+#[test]
+fn nothing_is_written_over_what_is_read() {
+    const SHADER: &str = "#version 460\n#extension GL_GOOGLE_include_directive : require\n#include \"part.csv\"\nlayout(local_size_x = 64) in;\n\
+                          layout(binding = 0) readonly buffer A { float a[]; };\nlayout(binding = 1) buffer B { float b[]; };\n\
+                          void main() { b[gl_GlobalInvocationID.x] = a[gl_GlobalInvocationID.x]; }\n";
+    let folder = crate::support::Folder::new();
+    let write = |name: &str, text: &str| folder.write(name, text);
+    let (shader, part, before) =
+        (write("a.csv", SHADER), write("part.csv", "// A part.\n"), write("before.csv", "// Before.\n"));
+    let (data, expected) = (write("data.csv", &"1234".repeat(1024)), write("expected.csv", &"1234".repeat(1024)));
+    let manifest = write("manifest.csv", &format!("shader = {shader:?}\nn = 1024\n"));
+    let fill = format!("--buffer=A=:file={data}");
+    let reference = format!("--reference=B={expected}");
+    let search = [
+        "tune",
+        "-d",
+        "mock",
+        "-n",
+        "1024",
+        "-a=local_size_x=64",
+        "--preset=quick",
+        "-q",
+        "--no-lock",
+        "--manifest",
+        &manifest,
+    ];
+    let search = [&search[..], &["--preamble", &before, &fill, &reference]].concat();
+    for (file, what) in [
+        (&shader, "the shader"),
+        (&part, "what the shader includes"),
+        (&before, "the preamble"),
+        (&data, "data"),
+        (&expected, "the reference"),
+        (&manifest, "the manifest"),
+    ] {
+        let text = std::fs::read_to_string(file).unwrap();
+        for flag in ["-o", "--t4", "--save-table"] {
+            let refused = ran(&[&search[..], &[flag, file]].concat());
+            assert!(
+                refused.code == Some(2) && refused.err.contains(&format!("holds {what}: name another file")),
+                "{flag}: {refused:?}"
+            );
+            assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+        }
+    }
+    let new = folder.path("new.csv").to_str().unwrap().to_owned();
+    for flags in [["-o", "--t4"], ["--t4", "--save-table"], ["--resume", "--t4"]] {
+        let refused = ran(&[&search[..], &[flags[0], &new, flags[1], &new]].concat());
+        assert!(refused.code == Some(2) && refused.err.contains("is given twice, by --"), "{flags:?}: {refused:?}");
+    }
+    assert!(!folder.path("new.csv").exists());
+    let small = ["run", "workgroup/linear", "-d", "mock", "-a=n=4096", "-a=local_size_x=64", "--preset=quick", "-q"];
+    let cases = write("cases.csv", &succeeded(&[&small[..], &["--format=csv"]].concat()).out);
+    let limits = write("limits.toml", "[[device]]\nnames = [\"none\"]\nunits = 1\nclock = \"nominal\"\nclock_mhz = 1\n");
+    for (flag, file, what) in [("--cases", &cases, "the cases"), ("--limits", &limits, "the limits")] {
+        let refused = ran(&[&small[..], &[flag, file, "--samples", file]].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(&format!("holds {what}: name another file")), "{refused:?}");
+    }
+    let refused = ran(&["merge", &cases, "--save-table", &cases]);
+    assert!(refused.code == Some(2) && refused.err.contains("holds the rows"), "{refused:?}");
+}
+
+/// JSON, in which processes speak, has no number for these.
+#[test]
+fn a_buffer_may_be_filled_with_what_is_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = shader(&folder, "\nb[i] = 0;");
+    for value in ["nan", "-inf", "1e999", "1.5"] {
+        let fill = format!("--buffer=0=:constant={value}");
+        succeeded(&["tune", &copy, "-d", "mock", "-n", "64", "-a=local_size_x=64", "--preset=quick", "-q", "--no-lock", &fill]);
+    }
+}
+
 #[cfg(unix)]
 mod on_unix {
     use std::ffi::OsStr;
@@ -92,6 +166,18 @@ mod on_unix {
         assert!(full.code == Some(1) && full.err.contains("can't write"), "{full:?}");
         // What was written before is there.
         assert!(std::fs::read_to_string(&file).unwrap().lines().count() > 1);
+    }
+
+    /// Why the exit code isn't 0 is said in any case.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_fails_beside_the_rows_is_said_quiet_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let samples = folder.path().join("samples.csv");
+        let run = "run workgroup/linear -d mock --preset quick -q --format csv -a n=4096 --no-lock --samples";
+        let full = behind("ulimit -f 4; exec", &format!("{run} '{}'", samples.display()));
+        assert!(full.code == Some(1) && full.err.contains("no more samples are written"), "{full:?}");
+        assert!(full.out.contains(",ok,"), "{full:?}");
     }
 
     /// Root has as many as it likes: then another user has so few.
