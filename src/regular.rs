@@ -5,9 +5,10 @@
 //! only regular files are read, and streams where that makes sense; and each kind of file has a size that it can't have.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
+use crate::model::Shown;
 use crate::platform::{self, FileKind};
 use crate::units::Bytes;
 
@@ -114,22 +115,47 @@ pub fn read_text(path: &Path, kind: Kind) -> io::Result<String> {
 
 /// Opens a file of this program's own, which lies beside one of the user's or in a folder that others may write to, to read and write; it
 /// is made where it isn't there, and tells so. No link is followed: somebody may have put it there. Nor is a file taken that another user
-/// owns, who could change it later, or that has another name as well, whose file would change.
+/// owns, who could change it later, unless the folder is that user's. One that has other names as well is parted from them: what they
+/// name stays as it is.
 ///
 /// # Errors
-/// What the system says; and for what is no regular file that it is, whose it is, or that it has another name.
+/// What the system says; and for what is no regular file that it is, or that it is another user's.
 pub fn own(path: &Path) -> io::Result<(File, bool)> {
     let (file, is_new) = found_or_made(path)?;
     let metadata = file.metadata()?;
-    if !is_new && platform::has_other_names(&metadata) {
-        return Err(refused("it is a hard link to a file that has another name as well: remove it"));
+    if is_new {
+        return Ok((file, true));
     }
-    // Whoever owns the folder can put in place what they like.
+    if is_anothers(path, &metadata)? {
+        return Err(refused("it is another user's, who may have put it there: remove it"));
+    }
+    let file = if platform::has_other_names(&metadata) { parted(path, file)? } else { file };
+    Ok((file, false))
+}
+
+/// Opens a file once more that [`own`] has opened or made.
+///
+/// # Errors
+/// As [`own`], and where it isn't there.
+pub fn own_again(path: &Path) -> io::Result<File> {
+    open_own(path, platform::without_following(OpenOptions::new().read(true).write(true)))
+}
+
+/// Whether a file is another user's. Whoever owns its folder can put in place what they like.
+fn is_anothers(path: &Path, file: &Metadata) -> io::Result<bool> {
     let folder = || std::fs::metadata(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-    if !is_new && platform::is_by_another(&metadata) && !platform::have_one_owner(&metadata, &folder()?) {
-        return Err(refused("it is another user's: remove it"));
-    }
-    Ok((file, is_new))
+    Ok(platform::is_by_another(file) && !platform::have_one_owner(file, &folder()?))
+}
+
+/// A copy of a file, which takes its name; its other names keep the file.
+fn parted(path: &Path, mut file: File) -> io::Result<File> {
+    let permissions = file.metadata()?.permissions();
+    std::fs::remove_file(path)?;
+    let mut copy = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    copy.set_permissions(permissions)?;
+    io::copy(&mut file, &mut copy)?;
+    copy.rewind()?;
+    Ok(copy)
 }
 
 fn found_or_made(path: &Path) -> io::Result<(File, bool)> {
@@ -162,17 +188,29 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Puts a file of this program's own in place of an earlier one, which whoever made it and its other names keep.
+/// Replaces what a file of this program's own holds; it is made where it isn't there. One that is another user's, or has other names as
+/// well, makes room for a new one.
 ///
 /// # Errors
-/// What the system says; and for what is no regular file that it is.
+/// What the system says; and for what is no regular file that it is, or that another user's can't be removed.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Ok(metadata) = std::fs::symlink_metadata(path) {
-        check_own(&metadata)?;
-        std::fs::remove_file(path)?;
-    }
-    // Nor is one overwritten that somebody makes meanwhile.
-    File::create_new(path)?.write_all(bytes)
+    let found = match found_or_made(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
+        found => Some(found?.0),
+    };
+    let metadata = found.as_ref().map(File::metadata).transpose()?;
+    let is_alone = |file: &Metadata| Ok::<_, io::Error>(!platform::has_other_names(file) && !is_anothers(path, file)?);
+    let mut file = match found {
+        Some(file) if metadata.as_ref().map_or(Ok(false), is_alone)? => file,
+        _ => {
+            check_own(&std::fs::symlink_metadata(path)?)?;
+            std::fs::remove_file(path)
+                .map_err(|error| refused(&format!("{} is another user's, and can't be removed: {error}", path.shown())))?;
+            File::create_new(path)?
+        }
+    };
+    file.set_len(0)?;
+    file.write_all(bytes)
 }
 
 fn check_own(metadata: &Metadata) -> io::Result<()> {
@@ -271,10 +309,20 @@ mod tests {
         let [victim, trap] = ["victim", "rows.csv.part"].map(|name| folder.path().join(name));
         fs::write(&victim, "victim").unwrap();
         fs::hard_link(&victim, &trap).unwrap();
-        assert!(own(&trap).unwrap_err().to_string().contains("hard link"));
+        let (mut file, _) = own(&trap).unwrap();
+        let mut held = String::new();
+        file.read_to_string(&mut held).unwrap();
+        assert_eq!(held, "victim", "a journal is gone on from");
+        file.write_all(b" and more").unwrap();
+        let texts = || [&victim, &trap].map(|path| fs::read_to_string(path).unwrap());
+        assert_eq!(texts(), ["victim", "victim and more"]);
+        fs::remove_file(&trap).unwrap();
+        fs::hard_link(&victim, &trap).unwrap();
         overwrite(&trap, b"new").unwrap();
-        assert_eq!([&victim, &trap].map(|path| fs::read_to_string(path).unwrap()), ["victim", "new"]);
-        assert!(own(&trap).is_ok());
+        assert_eq!(texts(), ["victim", "new"]);
+        fs::set_permissions(&trap, fs::Permissions::from_mode(0o600)).unwrap();
+        overwrite(&trap, b"newer").unwrap();
+        assert_eq!((texts()[1].as_str(), fs::metadata(&trap).unwrap().permissions().mode() & 0o777), ("newer", 0o600));
     }
 
     #[test]

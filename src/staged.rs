@@ -58,11 +58,12 @@ impl Staged {
     /// What the system says; the file then stays under its temporary name.
     pub fn finish(self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
-        let (file, is_new) = regular::own(temporary)?;
-        if is_new {
-            let _ = fs::remove_file(temporary);
-            return Err(io::Error::new(io::ErrorKind::NotFound, "what was written is gone: somebody has removed it meanwhile"));
-        }
+        let file = regular::own_again(temporary).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::new(error.kind(), "what was written is gone: somebody has removed it meanwhile")
+            }
+            _ => error,
+        })?;
         file.sync_all()?;
         if let Ok(metadata) = fs::metadata(&self.target) {
             file.set_permissions(metadata.permissions())?;

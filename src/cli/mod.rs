@@ -145,7 +145,11 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<u8> {
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+        let of_output = || match cause.downcast_ref::<Error>() {
+            Some(Error::Output { cause, .. }) => Some(cause),
+            _ => None,
+        };
+        cause.downcast_ref::<io::Error>().or_else(of_output).is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     };
     error.chain().any(is_closed)
 }

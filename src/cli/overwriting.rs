@@ -1,11 +1,16 @@
 //! What a command writes is apart from what it reads, and from what else it writes: nobody means to lose the one by the other.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::settings::RowFiles;
 use crate::error::Error;
 use crate::model::Shown;
 use crate::output::{Target, is_same_file};
+use crate::platform::{self, FileKind};
+
+/// What lies beside files while they are written: until they are whole, to go on from, and to keep others off.
+const BESIDE: [&str; 3] = [".part", ".progress", ".lock"];
 
 /// The files of a command.
 #[derive(Default)]
@@ -27,7 +32,16 @@ impl Files {
     /// These are written, as this flag wants it: `--output`.
     #[must_use]
     pub fn writing<P: AsRef<Path>>(mut self, flag: &'static str, files: impl IntoIterator<Item = P>) -> Self {
-        self.written.extend(named(files).map(|file| (flag, file)));
+        for file in named(files) {
+            let beside = |ending: &str| {
+                file.with_file_name([file.file_name().unwrap_or_default(), ending.as_ref()].join(OsStr::new("")))
+            };
+            // Nothing lies beside a pipe or `/dev/null`.
+            if platform::kind_at(&file).map_or(true, |kind| kind == FileKind::Regular) {
+                self.written.extend(BESIDE.map(|ending| (flag, beside(ending))));
+            }
+            self.written.push((flag, file));
+        }
         self
     }
 
@@ -43,7 +57,7 @@ impl Files {
     /// # Errors
     /// A file that would be written over.
     pub fn check(&self) -> Result<(), Error> {
-        let is_one = |one: &Path, other: &Path| one == other || is_same_file(one, other);
+        let is_one = |one: &Path, other: &Path| is_same_file(one, other);
         for (i, (flag, file)) in self.written.iter().enumerate() {
             if let Some((what, read)) = self.read.iter().find(|(_, read)| is_one(read, file)) {
                 return Err(Error::Usage(format!("{} holds {what}: name another file for {flag}", read.shown())));
@@ -87,6 +101,13 @@ mod tests {
         let twice = |flag| check(Files::default().writing("--output", [&other]).writing(flag, [&other])).unwrap_err();
         assert!(twice("--samples").contains("is given twice, by --output and --samples"));
         assert!(twice("--output").contains("is given twice, by --output:"));
+        let part = folder.path().join("other.csv.part");
+        assert!(
+            check(Files::default().reading("the rows", [&part]).writing("--output", [&other])).is_err(),
+            "it is written first"
+        );
+        let null = || Files::default().writing("--output", ["/dev/null"]).writing("--samples", ["/dev/null"]);
+        assert!(cfg!(windows) || check(null()).is_ok());
         assert_eq!(check(Files::default().reading("the rows", ["-"]).writing("--output", ["-"])), Ok(()));
     }
 }

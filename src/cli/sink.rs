@@ -174,8 +174,7 @@ impl Sink {
         let mut state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.closed |= voice.progress.suspend(|| state.outputs.finish())? == WriteOutcome::Closed;
         let State { beside, closed, written, skipped, failed, not_run, retryable, told, .. } = state;
-        // Nor is anything said where the picture itself is what failed.
-        if let Some(folder) = beside.unseen.filter(|_| failed == 0) {
+        if let Some(folder) = beside.unseen {
             let folder = folder.shown();
             voice.progress.note(&format!("note: none of the measured cases makes a picture: {folder} has no file of this run"));
         }

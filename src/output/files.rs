@@ -131,10 +131,9 @@ impl WholeLines {
         if is_at(path, &self.file) || has_same_bytes(path, &mut self.file).unwrap_or(false) {
             return Ok(());
         }
-        // The folder may be gone as well.
-        let elsewhere = || std::env::temp_dir().join(path.file_name().unwrap_or(path.as_os_str()));
         let copied = copy_beside(&mut self.file, path, ".saved");
-        let copied = copied.or_else(|error| copy_beside(&mut self.file, &elsewhere(), ".saved").map_err(|_| error));
+        // The folder may be gone as well.
+        let copied = copied.or_else(|error| copy_elsewhere(&mut self.file, path, ".saved").map_err(|_| error));
         Err(io::Error::other(match copied {
             Ok(saved) => format!("it was deleted or replaced meanwhile; its rows are in {}", saved.shown()),
             Err(error) => format!("it was deleted or replaced meanwhile, and its rows are lost: {error}"),
@@ -268,18 +267,27 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
     Staged::new(path).write(text.as_bytes()).map_err(Error::unwritable(path))
 }
 
-/// Copies a file to a name that nothing bears, beside the one that it has or had, and gives that name. Only those may read the copy
-/// who may read the file.
+/// Copies a file to a name that nothing bears, beside the one that it has or had, and gives that name. It has the file's permissions.
 ///
 /// # Errors
 /// What the system says.
 pub fn copy_beside(file: &mut File, path: &Path, ending: &str) -> io::Result<PathBuf> {
-    let free = free_name(path, ending);
-    let mut copy = File::create_new(&free)?;
-    copy.set_permissions(file.metadata()?.permissions())?;
-    file.seek(SeekFrom::Start(0))?;
+    let permissions = file.metadata()?.permissions();
+    copied(file, free_name(path, ending), |copy| copy.set_permissions(permissions))
+}
+
+/// The same in the folder for temporary files, for this user alone: what kept others from the file may have been its folder.
+fn copy_elsewhere(file: &mut File, path: &Path, ending: &str) -> io::Result<PathBuf> {
+    let elsewhere = std::env::temp_dir().join(path.file_name().unwrap_or(path.as_os_str()));
+    copied(file, free_name(&elsewhere, ending), platform::keep_from_others)
+}
+
+fn copied(file: &mut File, to: PathBuf, allow: impl FnOnce(&File) -> io::Result<()>) -> io::Result<PathBuf> {
+    let mut copy = File::create_new(&to)?;
+    allow(&copy)?;
+    file.rewind()?;
     io::copy(file, &mut copy)?;
-    Ok(free)
+    Ok(to)
 }
 
 /// A name beside a file that nothing bears: with this ending, or one that is numbered.

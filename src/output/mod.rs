@@ -231,8 +231,9 @@ impl<'t> Reserved<'t> {
         let mut reserved = Self { targets, files: Vec::new(), made: Vec::new(), limits: None };
         for (target, _) in targets {
             if *target == Target::Stdout && platform::is_stdout_closed() {
-                let cause =
-                    io::Error::other("it is closed, or `/dev/null` opened for reading as well; name a file with --output");
+                let cause = io::Error::other(
+                    "it is closed (or is `/dev/null`, opened for reading and writing, which looks the same); name a file with --output",
+                );
                 return Err(Error::Output { path: target.name(), cause });
             }
             let (Target::File(path) | Target::Continued(path)) = target else {

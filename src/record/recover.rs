@@ -74,6 +74,9 @@ impl<R: Read> Recovery<R> {
         if let Err(error) = rows.fill() {
             return Err(ReadError::of_file(file, format!("can't be read: {error}")));
         }
+        if let Some(words) = other_form(&rows.buffer) {
+            return Err(ReadError::of_file(file, words.to_owned()));
+        }
         if rows.whole == 0 && is_torn_header(rows.tail()) {
             return Err(ReadError::without_rows(file, "holds no rows: it ends within its header line"));
         }
@@ -146,6 +149,16 @@ impl<R: Read> Iterator for Recovery<R> {
         // What follows an error was read to judge it.
         self.ended = !matches!(row, Some(Ok(_)));
         row
+    }
+}
+
+/// What the file is instead of CSV in UTF-8, where its first bytes tell, and what to do.
+fn other_form(begin: &[u8]) -> Option<&'static str> {
+    match begin {
+        [0x1f, 0x8b, ..] => Some("it is compressed by gzip: give what `zcat` makes of it"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("it is compressed by zstd: give what `zstdcat` makes of it"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("it is UTF-16, as PowerShell 5 writes it: save it as UTF-8"),
+        _ => None,
     }
 }
 

@@ -92,7 +92,11 @@ impl Subject {
         let fills = self.buffers.iter().map(|buffer| &buffer.fill).chain(self.images.iter().map(|image| &image.fill));
         files.extend(fills.flatten().filter_map(Fill::file).map(held("data")));
         match &self.reference {
-            Reference::Shader(path) => files.push(held("the reference")(path)),
+            Reference::Shader(path) => {
+                files.push(held("the reference")(path));
+                let included = included_files(path, &self.reading(self.macros.clone()))?;
+                files.extend(included.into_iter().map(|path| ("what the reference includes", path)));
+            }
             Reference::Files(all) => files.extend(all.iter().map(|(_, path)| path).map(held("the reference"))),
             Reference::Untouched | Reference::Configuration(_) => {}
         }

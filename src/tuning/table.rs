@@ -201,11 +201,8 @@ fn lock(target: &Path, patience: Duration) -> io::Result<File> {
     let (file, _) = regular::shared_lock(&path)?;
     while !FileExt::try_lock_exclusive(&file)? {
         if begun.elapsed() >= patience {
-            let how = format!(
-                "another process has held {} for {} s: end it, or name another table",
-                path.shown(),
-                patience.as_secs()
-            );
+            let (seconds, path) = (patience.as_secs(), path.shown());
+            let how = format!("after {seconds} s another process still locks {path}: try again, or name another table");
             return Err(io::Error::new(io::ErrorKind::TimedOut, how));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -227,7 +224,7 @@ mod tests {
         let path = folder.path().join("table.json");
         let held = lock(&path, Duration::ZERO).unwrap();
         let refused = lock(&path, Duration::from_millis(50)).unwrap_err().to_string();
-        assert!(refused.contains("another process has held") && refused.contains("table.json.lock"), "{refused}");
+        assert!(refused.contains("another process still locks") && refused.contains("table.json.lock"), "{refused}");
         drop(held);
         assert!(lock(&path, Duration::ZERO).is_ok());
     }

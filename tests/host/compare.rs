@@ -636,7 +636,7 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
         let time = row.split(',').find(|cell| cell.contains('.') && cell.parse::<f64>().is_ok()).unwrap();
         format!("{text}{}\n", row.replacen(time, "1.5", 1)).into_bytes()
     };
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change); 14] = [
         ("it ends within its header line", &|_| Vec::new()),
         ("holds no rows", &|text| format!("{}\n", text.lines().next().unwrap()).into_bytes()),
         ("is missing: this is not a file that lanescope wrote", &|_| b"name,time\na,1\n".to_vec()),
@@ -653,6 +653,9 @@ fn what_is_no_file_of_rows_is_refused_in_words() {
         ("its cells are parted by semicolons", &|text| text.replace(',', ";").into_bytes()),
         ("has two results of one run and device: which row counts?", &|text| other_value(&text)),
         ("its lines end in carriage returns alone", &|text| text.replace('\n', "\r").into_bytes()),
+        ("it is UTF-16", &|text| [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()),
+        ("it is compressed by gzip", &|text| [&[0x1f, 0x8b, 8, 0][..], text.as_bytes()].concat()),
+        ("it is compressed by zstd", &|text| [&[0x28, 0xb5, 0x2f, 0xfd][..], text.as_bytes()].concat()),
     ];
     for (said, change) in changes {
         let (_folder, file) = changed(change);

@@ -355,10 +355,12 @@ fn changed_journals() {
 /// What a journal says is multiplied and counted on, also where it says what no run writes.
 #[test]
 fn journals_of_other_numbers() {
-    let search =
-        "tune a.comp -d mock -n 64 --no-lock -q --strategy hill-climbing -a ITEMS=1,2,3,4 --push width=8 --push light=1,2,3";
-    let [long, short] = ["100", "26"].map(|budget| format!("{search} --budget {budget}"));
-    for (name, broken, arguments, kind, after) in [("run", RUN, RUN, "/visit", 20), ("search", &long, &short, "/outcome", 4)] {
+    const PAIRS: &str = "run algo/transpose --paired -d mock --preset quick -q";
+    let search = "tune a.comp -d mock -n 64 --no-lock -q --strategy hill-climbing -a ITEMS=1,2,3,4,5,6,7,8 --push width=8 --push light=1,2,3";
+    let [long, short] = ["290", "26"].map(|budget| format!("{search} --budget {budget}"));
+    for (name, broken, arguments, kind, after) in
+        [("run", RUN, RUN, "/visit", 20), ("pairs", PAIRS, PAIRS, "/visit", 10), ("search", &long, &short, "/outcome", 4)]
+    {
         let folder = Folder::new();
         folder.write("part.glsl", "#define SCALE 2.0\n");
         folder.write("a.comp", SHADER);

@@ -91,7 +91,7 @@ fn names_of_a_module_are_no_commands() {
     check(&ran(&["inspect", &hostile]));
     let coloured = ran(&["inspect", "--color=always", "-d", "mock", &hostile]);
     assert_eq!(obeyed(&without_colours(&coloured.out)), "", "{coloured:?}");
-    // For programs it is what it is.
+    // For programs it is what it is, but for line ends.
     let text = ran(&["inspect", "--format=json", &hostile]).out;
     assert_eq!(obeyed(&text), "");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context;
+
 use super::race::{Race, Trial};
 use crate::cli::args::tune::Tune;
 use crate::cli::overwriting::Files;
@@ -12,7 +14,7 @@ use crate::cli::voice::Voice;
 use crate::error::Error;
 use crate::measure::{Measured, Race as Standings};
 use crate::model::{AxisValue, Failure, Metric, Point, Shown, Status};
-use crate::output::{Page, Tone, answer_text, paragraph, write_whole};
+use crate::output::{Page, Staged, Tone, answer_text, json, paragraph};
 use crate::stats::Interval;
 use crate::subject::Subject;
 use crate::tuning::answer::{self, Answer, Timing};
@@ -167,8 +169,9 @@ pub fn write_t4(race: &Race, path: &Path) -> anyhow::Result<()> {
         objective: "time".to_owned(),
     };
     let results: Vec<T4Result> = race.trials().values().filter_map(result).collect();
-    let text = serde_json::to_string_pretty(&t4(&session, &results))? + "\n";
-    Ok(write_whole(path, &text)?)
+    // All is measured: it is no error of usage any more.
+    let written = Staged::new(path).write(json(&t4(&session, &results))?.as_bytes());
+    written.with_context(|| format!("can't write {}", path.shown()))
 }
 
 fn result(trial: &Trial) -> Option<T4Result> {

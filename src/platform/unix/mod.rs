@@ -132,6 +132,14 @@ pub fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
+/// No other user can read this file.
+///
+/// # Errors
+/// What the system says.
+pub fn keep_from_others(file: &File) -> io::Result<()> {
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+}
+
 /// Other users can read this file, whatever this one's mask for new files says, where the system allows that.
 pub fn let_others_read(file: &File) {
     let _ = file.set_permissions(std::fs::Permissions::from_mode(0o644));

@@ -134,6 +134,14 @@ pub fn is_same_file(named: &Metadata, own: &Metadata) -> bool {
 }
 
 /// The folder for temporary files is the user's own there.
+///
+/// # Errors
+/// None.
+pub fn keep_from_others(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// The folder for temporary files is the user's own there.
 pub fn let_others_read(_file: &File) {}
 
 /// There is no limit to a file's size.
