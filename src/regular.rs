@@ -192,20 +192,19 @@ fn open_own(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// well, makes room for a new one.
 ///
 /// # Errors
-/// What the system says; and for what is no regular file that it is, or that another user's can't be removed.
+/// What the system says; and for what is no regular file that it is, or that it can't be replaced.
 pub fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let found = match found_or_made(path) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => None,
-        found => Some(found?.0),
+    let is_alone = |file: &File| {
+        let metadata = file.metadata()?;
+        Ok::<_, io::Error>(!platform::has_other_names(&metadata) && !is_anothers(path, &metadata)?)
     };
-    let metadata = found.as_ref().map(File::metadata).transpose()?;
-    let is_alone = |file: &Metadata| Ok::<_, io::Error>(!platform::has_other_names(file) && !is_anothers(path, file)?);
-    let mut file = match found {
-        Some(file) if metadata.as_ref().map_or(Ok(false), is_alone)? => file,
+    let mut file = match found_or_made(path) {
+        Ok((file, is_new)) if is_new || is_alone(&file)? => file,
+        Err(error) if error.kind() != ErrorKind::PermissionDenied || !is_named(path) => return Err(error),
         _ => {
             check_own(&std::fs::symlink_metadata(path)?)?;
-            std::fs::remove_file(path)
-                .map_err(|error| refused(&format!("{} is another user's, and can't be removed: {error}", path.shown())))?;
+            let kept = |error| refused(&format!("{} can't be replaced: {error}", path.shown()));
+            std::fs::remove_file(path).map_err(kept)?;
             File::create_new(path)?
         }
     };

@@ -57,12 +57,11 @@ impl Files {
     /// # Errors
     /// A file that would be written over.
     pub fn check(&self) -> Result<(), Error> {
-        let is_one = |one: &Path, other: &Path| is_same_file(one, other);
         for (i, (flag, file)) in self.written.iter().enumerate() {
-            if let Some((what, read)) = self.read.iter().find(|(_, read)| is_one(read, file)) {
+            if let Some((what, read)) = self.read.iter().find(|(_, read)| is_same_file(read, file)) {
                 return Err(Error::Usage(format!("{} holds {what}: name another file for {flag}", read.shown())));
             }
-            if let Some((other, _)) = self.written[..i].iter().find(|(_, earlier)| is_one(earlier, file)) {
+            if let Some((other, _)) = self.written[..i].iter().find(|(_, earlier)| is_same_file(earlier, file)) {
                 let by = if other == flag { flag.to_string() } else { format!("{other} and {flag}") };
                 return Err(Error::Usage(format!("{} is given twice, by {by}: name another file for one", file.shown())));
             }
