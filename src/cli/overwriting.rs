@@ -37,10 +37,10 @@ impl Files {
                 file.with_file_name([file.file_name().unwrap_or_default(), ending.as_ref()].join(OsStr::new("")))
             };
             // Nothing lies beside a pipe or `/dev/null`.
-            if platform::kind_at(&file).map_or(true, |kind| kind == FileKind::Regular) {
-                self.written.extend(BESIDE.map(|ending| (flag, beside(ending))));
-            }
+            let is_file = platform::kind_at(&file).map_or(true, |kind| kind == FileKind::Regular);
+            let all_beside = BESIDE.map(|ending| (flag, beside(ending)));
             self.written.push((flag, file));
+            self.written.extend(all_beside.into_iter().filter(|_| is_file));
         }
         self
     }
@@ -98,7 +98,7 @@ mod tests {
             assert!(check(reading().writing("--output", [&link])).is_err(), "another name of the same file");
         }
         let twice = |flag| check(Files::default().writing("--output", [&other]).writing(flag, [&other])).unwrap_err();
-        assert!(twice("--samples").contains("is given twice, by --output and --samples"));
+        assert!(twice("--samples").contains("other.csv is given twice, by --output and --samples"));
         assert!(twice("--output").contains("is given twice, by --output:"));
         let part = folder.path().join("other.csv.part");
         assert!(

@@ -74,22 +74,22 @@ pub struct Table {
 #[derive(Debug, Error)]
 pub enum TableError {
     /// The system refuses.
-    #[error("can't {action} {}: {source}", .path.shown())]
+    #[error("can't {action} {}: {cause}", .path.shown())]
     Io {
         /// `read` or `write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The file is something else, or damaged.
-    #[error("{} is no tuning table: {source}", .path.shown())]
+    #[error("{} is no tuning table: {cause}", .path.shown())]
     Form {
         /// The file.
         path: PathBuf,
         /// What is wrong, with line and column.
-        source: serde_json::Error,
+        cause: serde_json::Error,
     },
     /// Another version of this program wrote it.
     #[error("{} is a tuning table of version {found}, and this program knows version {VERSION}: use one as new as the table, or start another table", .path.shown())]
@@ -122,7 +122,7 @@ impl Table {
     /// Where there is none, or one that this program doesn't understand.
     pub fn load(path: &Path) -> Result<Self, TableError> {
         let text =
-            regular::read(path, TABLE).map_err(|source| TableError::Io { action: "read", path: path.to_owned(), source })?;
+            regular::read(path, TABLE).map_err(|cause| TableError::Io { action: "read", path: path.to_owned(), cause })?;
         Self::parse(&text, path)
     }
 
@@ -134,7 +134,7 @@ impl Table {
     /// # Errors
     /// Where the file can't be written, or is no table: it then stays as it was.
     pub fn save(&mut self, path: &Path) -> Result<(), TableError> {
-        let failed = |source| TableError::Io { action: "write", path: path.to_owned(), source };
+        let failed = |cause| TableError::Io { action: "write", path: path.to_owned(), cause };
         // Links to one table share its lock.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let _lock = lock(&target, PATIENCE).map_err(failed)?;
@@ -171,7 +171,7 @@ impl Table {
     }
 
     fn parse(text: &[u8], path: &Path) -> Result<Self, TableError> {
-        let form = |source| TableError::Form { path: path.to_owned(), source };
+        let form = |cause| TableError::Form { path: path.to_owned(), cause };
         let Versioned { version } = serde_json::from_slice(text).map_err(form)?;
         if version != VERSION {
             return Err(TableError::Version { path: path.to_owned(), found: version });
@@ -227,6 +227,15 @@ mod tests {
         assert!(refused.contains("another process still locks") && refused.contains("table.json.lock"), "{refused}");
         drop(held);
         assert!(lock(&path, Duration::ZERO).is_ok());
+    }
+
+    /// Whoever prints an error prints its sources behind it.
+    #[test]
+    fn an_error_says_once_what_the_system_said() {
+        use std::error::Error;
+        let error = Table::load(Path::new("no/such.json")).unwrap_err();
+        assert!(error.to_string().contains("No such file") || cfg!(windows));
+        assert!(error.source().is_none());
     }
 
     fn size(n: u64) -> BTreeMap<String, u64> {
