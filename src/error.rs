@@ -51,7 +51,7 @@ pub const EXIT_RETRY: u8 = 75;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 impl Error {
-    /// What a path's output ends with, from what the system said.
+    /// The error of an output at this path, from what the system said.
     pub fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.shown();
         move |cause| Self::Output { path, cause }

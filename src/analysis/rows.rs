@@ -221,7 +221,8 @@ impl FileRows {
             axes.extend(record.by_axis.keys().filter(|name| !axes.contains(*name)).cloned().collect::<Vec<_>>());
             if axes.len() > MOST_AXES {
                 let (file, line) = (shown(path), recovery.line());
-                return Err(Error::Usage(format!("{file}, line {line}: the rows so far have more than {MOST_AXES} axes")));
+                let words = format!("the rows so far have more than {MOST_AXES} axes, which no file of lanescope's has");
+                return Err(Error::Usage(format!("{file}, line {line}: {words}")));
             }
             SCHEMA_VERSION.clone_into(&mut record.schema);
             let device = device_key(&record);

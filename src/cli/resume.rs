@@ -262,7 +262,7 @@ pub fn output_targets(rows: &RowFiles, kept: &Kept) -> Result<(Vec<(Target, Form
 /// Copies a file to a name beside it that nothing bears.
 fn keep_beside(file: &Path) -> anyhow::Result<PathBuf> {
     let copied = regular::open(file, regular::ROWS).and_then(|mut rows| output::copy_beside(&mut rows, file, ".bak"));
-    copied.with_context(|| format!("can't keep {} as it is", file.shown()))
+    copied.with_context(|| format!("can't copy {} to a name beside it", file.shown()))
 }
 
 /// Whether a device is in the run twice.
