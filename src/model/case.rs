@@ -619,7 +619,9 @@ pub enum Step {
 impl Step {
     /// Push constants from 32-bit words.
     pub fn push_words(words: &[u32]) -> Self {
-        Self::Push { bytes: words.iter().flat_map(|word| word.to_ne_bytes()).collect() }
+        let mut bytes = Vec::with_capacity(4 * words.len());
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_ne_bytes()));
+        Self::Push { bytes }
     }
 }
 

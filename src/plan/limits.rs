@@ -1,5 +1,7 @@
 //! The limits that every case must keep, whatever its experiment.
 
+use std::fmt::Display;
+
 use crate::model::{
     Case, DeviceInfo, Feature, Footprint, Format, FormatUse, ImageRole, Kernel, MemoryKind, Resource, Shape, Skip, Step,
 };
@@ -97,9 +99,9 @@ fn step_limits(step: &Step, device: &DeviceInfo) -> Result<(), Skip> {
 }
 
 fn each_dimension(limit: &str, asked: [u32; 3], allowed: [u32; 3]) -> Result<(), Skip> {
-    (0..3).try_for_each(|i| at_most(&format!("{limit}[{i}]"), asked[i].into(), allowed[i].into()))
+    (0..3).try_for_each(|i| at_most(format_args!("{limit}[{i}]"), asked[i].into(), allowed[i].into()))
 }
 
-fn at_most(limit: &str, asked: u64, allowed: u64) -> Result<(), Skip> {
+fn at_most(limit: impl Display, asked: u64, allowed: u64) -> Result<(), Skip> {
     if asked <= allowed { Ok(()) } else { Err(Skip::new(format!("{limit} is {allowed}, the case needs {asked}"))) }
 }

@@ -52,8 +52,11 @@ impl Filter {
             let between = if both > 0.0 { weight(tap + 1) / both } else { 0.0 };
             [weight(tap) / total, both / total, between, 0.0]
         };
-        #[expect(clippy::cast_possible_truncation, reason = "as near as f32 comes")]
-        let bytes: Vec<u8> = (0..MOST_TAPS).flat_map(tap).flat_map(|value| (value as f32).to_ne_bytes()).collect();
+        let mut bytes = Vec::new();
+        for value in (0..MOST_TAPS).flat_map(tap) {
+            #[expect(clippy::cast_possible_truncation, reason = "as near as f32 comes")]
+            bytes.extend_from_slice(&(value as f32).to_ne_bytes());
+        }
         Resource::words("filter", bytes.len() as u64 / 4, Contents::Data(Data::new(bytes)))
     }
 
