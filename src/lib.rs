@@ -29,6 +29,8 @@ pub mod globs;
 pub mod model;
 pub mod platform;
 pub mod process;
+#[cfg(test)]
+mod properties;
 pub mod regular;
 pub mod staged;
 pub mod stats;

@@ -372,6 +372,8 @@ mod tests {
         use super::super::*;
 
         proptest! {
+            #![proptest_config(crate::properties::config())]
+
             /// What is shown is the number, to the place that its interval allows, in a handful of characters.
             #[test]
             fn number_is_shown_as_near_as_its_interval(value in -1e14..1e14_f64, share in 1e-9..10.0_f64) {

@@ -126,6 +126,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn positions_are_found_in_any_size(seed: u64, n in 1_u64.., at: u64) {
             let order = Permutation::new(seed, n);

@@ -122,6 +122,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn every_number_arrives(value in any::<f64>()) {
             let sent = serde_json::to_string(&Real(value)).unwrap();

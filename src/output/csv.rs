@@ -108,6 +108,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn whatever_a_row_holds_reads_back(records in prop::collection::vec(rows(), 0..4)) {
             let header = Header::new(["n", "op"]);

@@ -171,6 +171,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn any_text_is_taken_or_refused(text in "\\PC{0,24}") {
             let _ = parse_values(&integers(), &text);

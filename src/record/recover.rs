@@ -396,6 +396,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn whatever_rows_hold_none_is_torn(records in records(), cut in any::<prop::sample::Index>(), step in 1_usize..100) {
             let (bytes, ends) = file(&records);

@@ -109,6 +109,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn any_text_keeps_its_lines(text in "[(,=/*\\\\ \né]{0,9}(local_size_x|local_size_z|a)?[ /*=\n]{0,6}") {
             let changed = with_local_size_ids(&text, [Some(1), Some(2), Some(3)]);

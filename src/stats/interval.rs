@@ -166,6 +166,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn the_interval_holds_the_sample_median(values in prop::collection::vec(0.0..1e9_f64, 6..80)) {
             let interval = median_interval(&values).unwrap();

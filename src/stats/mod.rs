@@ -117,6 +117,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn a_summary_is_ordered_and_lies_within_the_samples(samples in prop::collection::vec(0.0..1e9_f64, 1..60)) {
             let s = summary(&samples);

@@ -540,7 +540,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(ProptestConfig { cases: 2000, ..crate::properties::config() })]
 
         #[test]
         fn any_text_has_a_value_or_an_error(text in prop_oneof![4 => like_an_expression(), 1 => "\\PC{0,40}"]) {

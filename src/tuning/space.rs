@@ -392,6 +392,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn every_configuration_is_found_where_it_stands(sizes in prop::collection::vec(1_u64..5, 0..5), modulus in 1_u64..4) {
             let names = ["a", "b", "c", "d", "e"];

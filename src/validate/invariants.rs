@@ -141,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn a_product_is_right_and_with_any_other_number_wrong(
             rows in 1_usize..6, inner in 1_usize..6, columns in 1_usize..6, seed: u64, at: usize, by in prop_oneof![Just(1_i64), Just(-1), any::<i32>().prop_map(i64::from)]

@@ -293,6 +293,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::config())]
+
         #[test]
         fn a_knee_is_found_in_any_order_and_unit(at in 2..7_usize, scale in 0.1..1e6_f64, seed in any::<u64>()) {
             let top = POWERS[at];

@@ -158,6 +158,8 @@ fn numbers(text: &str) -> Vec<String> {
 }
 
 proptest! {
+    #![proptest_config(crate::properties::config())]
+
     #[test]
     fn nothing_is_wider_than_asked_for_and_no_number_is_broken(table in table(), width in 30..160_u16, is_coloured in any::<bool>()) {
         let page = Page { width, is_coloured };

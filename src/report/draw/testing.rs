@@ -1,7 +1,7 @@
 //! Pictures of every kind, from small, large and hostile data.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proptest::prelude::*;
 
@@ -617,16 +617,15 @@ fn extremes() -> Vec<(&'static str, Chart)> {
     ]
 }
 
+/// `LANESCOPE_PICTURES` names a folder that is to have every kind of picture, for people to look at.
 #[test]
 fn extremes_are_pictures() {
     check(&measured());
     extremes().iter().for_each(|(_, chart)| check(chart));
+    std::env::var_os("LANESCOPE_PICTURES").iter().for_each(|folder| write_pictures(Path::new(folder)));
 }
 
-/// Writes every kind of picture to the folder that `LANESCOPE_PICTURES` names, for people to look at.
-#[test]
-fn pictures_for_eyes() {
-    let Some(folder) = std::env::var_os("LANESCOPE_PICTURES").map(PathBuf::from) else { return };
+fn write_pictures(folder: &Path) {
     let small = small();
     let named = small.iter().map(|chart| (chart.title.replace(' ', "_").to_lowercase(), chart.clone()));
     let all = named.chain([("measured".to_owned(), measured())]);
