@@ -75,7 +75,7 @@ if [ -f "${2:-}" ]; then
   exec "$(runner "$1")" "${limits[@]}" "$2"
 fi
 say "writing the inputs to begin with"
-LANESCOPE_CORPUS=$seeds quietly cargo test --locked --test host fuzz::corpus -- --ignored || die "could not write the inputs to begin with"
+LANESCOPE_CORPUS=$seeds quietly cargo test --locked --test host fuzz::what_fuzzing_begins_with_is_taken || die "could not write the inputs to begin with"
 use_tools
 for target in "${targets[@]}"; do
   build "$target"

@@ -1,18 +1,38 @@
 #!/usr/bin/env bash
 # Installs what the tests need and this machine lacks, then checks format, lints, documentation and tests.
 #
-#   scripts/test.sh             all of it: lints for Windows too, and tests on every Vulkan driver that scripts/drivers.sh provides
-#   scripts/test.sh --quick     format, lints, and the tests that need no driver: for every commit
-#   scripts/test.sh ARGUMENTS   all checks, but of the tests what cargo test runs with these: scripts/test.sh --test devices tune::
+#   scripts/test.sh             what continuous integration runs: tests on every Vulkan driver that scripts/drivers.sh provides
+#   scripts/test.sh --quick     format, lints, and the tests that need no driver, thinned out: for every commit
+#   scripts/test.sh --full      lints for Windows too, and every test at full length: daily, and before a release
+#   scripts/test.sh --record    one of these, alone on the machine, and what it took goes into tests/times.csv
+#   scripts/test.sh ARGUMENTS   the checks of continuous integration, but of the tests what cargo test runs with these arguments
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
+
+form=short
+record=()
+while :; do
+  case ${1:-} in
+    --quick | --full) form=${1#--} ;;
+    --record) record=(--record) ;;
+    *) break ;;
+  esac
+  shift
+done
+[ $# -eq 0 ] || [ "$form${record[*]}" = short ] || die "--quick, --full and --record run all tests of theirs: leave out $*"
+
+# What each step took: seconds by the clock, of the program and of the system, and the step's name.
+steps=$(mktemp)
+trap 'rm -f "$steps"' EXIT
 
 step() {
   local name=$1 start=$SECONDS
   shift
   say "$name"
-  "$@" || die "$name: failed after $((SECONDS - start)) s: $*"
+  TIMEFORMAT="%R %U %S $name"
+  # What is said goes where it went before, and only what `time` says into the file.
+  { time "$@" 2>&3 || die "$name: failed after $((SECONDS - start)) s: $*" 2>&3; } 3>&2 2>>"$steps"
   say "$name: $((SECONDS - start)) s"
 }
 
@@ -24,44 +44,49 @@ windows() {
   return "$status"
 }
 
-# Builds unit tests, and other tests of these targets (Cargo.toml says why in two profiles).
+# The fuzz targets are a package of their own.
+format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
+
+# Builds unit tests, and other tests of these targets (Cargo.toml says why in two profiles). A step doesn't end by itself where one of
+# its commands fails.
 build_tests() {
   local build=(cargo test --locked --no-run --message-format=json-render-diagnostics)
-  messages=${CARGO_TARGET_DIR:-target}/tests.json
-  "${build[@]}" --profile dev --lib >"$messages"
-  "${build[@]}" "$@" >>"$messages"
+  "${build[@]}" --profile dev --lib >"$messages" && "${build[@]}" "$@" >>"$messages"
+}
+
+# What ends the output is the count of the tests.
+run_tests() {
+  say "tests"
+  scripts/run_tests.py --form "$form" --steps "$steps" ${record[@]+"${record[@]}"} "$@" <"$messages"
 }
 
 # Where nothing is built a second time, keeping what that would need is in vain.
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
+export LANESCOPE_TEST_FORM=$form
+messages=${CARGO_TARGET_DIR:-target}/tests.json
 step "setting up" scripts/setup.sh --tests
 use_rust
 step "shaderc" scripts/shaderc.sh
-
-# The fuzz targets are a package of their own.
-format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 step "format" format
 step "lints" cargo clippy --locked --all-targets -- -D warnings
 
-if [ "${1:-}" = --quick ]; then
-  [ $# -eq 1 ] || die "--quick stands alone"
+if [ "$form" = quick ]; then
   # A test that needs a driver after all fails.
   export VK_DRIVER_FILES=/no/driver.json VK_ICD_FILENAMES=/no/driver.json
   step "building tests" build_tests --test host
-  say "tests that need no driver"
-  exec scripts/run_tests.py <"$messages"
+  run_tests
+  exit
 fi
 
 environment=$(scripts/drivers.sh)
 eval "$environment"
 say "test drivers: $VK_DRIVER_FILES"
-step "lints for Windows" windows
+[ "$form" != full ] || step "lints for Windows" windows
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
-# Last, and alone: what ends the output is the count of the tests.
 if [ $# -gt 0 ]; then
   say "tests"
-  exec cargo test --locked "$@"
+  cargo test --locked "$@"
+  exit
 fi
 step "building tests" build_tests --examples --test '*'
-say "tests"
-exec scripts/run_tests.py --doc <"$messages"
+run_tests --doc

@@ -18,7 +18,7 @@ use lanescope::record::Record;
 use lanescope::shader::{Compiler, Library, Prepared, prepare};
 
 use crate::support::faults::Faults;
-use crate::support::{Found, Ran, devices, lanescope, rows};
+use crate::support::{Found, Ran, devices_in_turn, lanescope, rows};
 
 /// Three cases, of which faults can hit the second alone: by its 40 workgroups, by its local size of 24.
 const SWEEP: [&str; 5] = ["workgroup/linear", "-a", "local_size_x=8,24,40", "-a", "n=960"];
@@ -73,7 +73,7 @@ fn without_faults_the_layer_changes_nothing() {
     let plain = ran(&mut lanescope(&["devices", "--json"]));
     let layered = ran(Faults::none().meet(&mut lanescope(&["devices", "--json"])));
     assert_eq!((plain.code, plain.out), (layered.code, layered.out));
-    for device in devices() {
+    for device in devices_in_turn() {
         let rows = swept(&device, &Faults::none());
         assert!(rows.iter().all(|row| row.status == "ok" && row.timer == "device"), "on {}", device.driver);
     }
@@ -114,7 +114,7 @@ fn what_can_not_be_understood_ends_the_process() {
 
 #[test]
 fn a_fault_comes_once_whatever_the_number_of_processes() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let faults = Faults::new("wrong:groups=40").once();
         let statuses = || swept_in(3, &device, &faults).iter().map(|row| row.status.clone()).collect::<Vec<_>>();
         assert!(!faults.has_come());
@@ -126,7 +126,7 @@ fn a_fault_comes_once_whatever_the_number_of_processes() {
 
 #[test]
 fn a_fault_comes_at_the_calls_that_are_named() {
-    for device in devices() {
+    for device in devices_in_turn() {
         for (faults, wrong) in [("wrong:dispatch=2:groups=40", "0 24 0 0"), ("wrong:dispatch=3+:groups=40", "0 0 24 24")] {
             let ran = child("child_that_counts", &device, &Faults::new(faults));
             assert!(ran.out.contains(&format!("missing: {wrong}\n")), "{ran:?}");
@@ -147,7 +147,7 @@ fn child_that_counts() {
 /// Instances, devices and threads side by side.
 #[test]
 fn instances_and_devices_do_not_disturb_each_other() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let ran = child("child_that_opens_many", &device, &Faults::new("wrong:groups=40"));
         assert_eq!(ran.out.matches("thread ended").count(), 4, "{ran:?}");
     }
@@ -210,7 +210,7 @@ const SOON: [&str; 2] = ["--timeout=1500ms", "--first-timeout=1500ms"];
 
 #[test]
 fn a_driver_that_crashes_costs_the_case_it_was_at() {
-    for device in devices() {
+    for device in devices_in_turn() {
         for (faults, signal) in [
             ("abort:pipeline:constant=24", "SIGABRT"),
             ("abort:groups=40", "SIGABRT"),
@@ -230,7 +230,7 @@ fn a_driver_that_crashes_costs_the_case_it_was_at() {
 
 #[test]
 fn without_isolation_a_driver_that_crashes_ends_the_run() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let mut command = run_on(&device, &[&SWEEP[..], &["--no-isolate"]].concat());
         let output = Faults::new("abort:groups=40").meet(&mut command).output().unwrap();
         assert_eq!(output.status.signal(), Some(SIGABRT), "on {}", device.driver);
@@ -239,7 +239,7 @@ fn without_isolation_a_driver_that_crashes_ends_the_run() {
 
 #[test]
 fn a_driver_that_fails_when_it_is_closed_takes_no_row_along() {
-    for device in devices() {
+    for device in devices_in_turn() {
         for (faults, said) in [
             ("abort:close", "crashed"),
             ("segfault:close", "crashed"),
@@ -258,7 +258,7 @@ fn a_driver_that_fails_when_it_is_closed_takes_no_row_along() {
 
 #[test]
 fn a_driver_that_hangs_costs_the_case_it_was_at() {
-    for device in devices() {
+    for device in devices_in_turn() {
         // Far more of this is in tests/isolation.rs.
         let faults = Faults::new("hang:submit=4:groups=40");
         let hung = ran(faults.meet(&mut run_on(&device, &[&SWEEP[..], &SOON].concat())));
@@ -278,7 +278,7 @@ fn a_driver_that_hangs_costs_the_case_it_was_at() {
 /// What never ends is left by its time limit, nothing of it is destroyed, and nothing that follows is given a figure.
 #[test]
 fn work_that_never_ends_times_out() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let ran = child("child_that_waits", &device, &Faults::new("unfinished:groups=40"));
         assert!(ran.out.contains("timeout: ") && ran.out.contains("did not end within 0.2 s"), "{ran:?}");
         assert!(ran.out.contains("then: the device still hangs on earlier work"), "{ran:?}");
@@ -303,7 +303,7 @@ fn child_that_waits() {
 
 #[test]
 fn a_lost_device_has_no_figures() {
-    for device in devices() {
+    for device in devices_in_turn() {
         // At its check, and while it is timed.
         for faults in ["device_lost:groups=40", "device_lost:submit=5:groups=40"] {
             let rows = swept(&device, &Faults::new(faults));
@@ -326,7 +326,7 @@ fn a_lost_device_has_no_figures() {
 fn memory_that_is_not_there_fails_the_cases_that_need_it() {
     // More than the staging buffers have.
     let arguments = ["workgroup/linear", "-a", "local_size_x=64", "-a", "n=1000,5000000,2000"];
-    for device in devices() {
+    for device in devices_in_turn() {
         for faults in ["out_of_memory:bytes=20000000", "out_of_memory:buffer:bytes=20000000"] {
             let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &arguments)));
             let rows = rows(&ran.out);
@@ -343,7 +343,7 @@ fn memory_that_is_not_there_fails_the_cases_that_need_it() {
 
 #[test]
 fn a_pipeline_that_the_driver_refuses_fails_its_case() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let case = "local_size_x=24";
         hits_alone(
             &device,
@@ -358,7 +358,7 @@ fn a_pipeline_that_the_driver_refuses_fails_its_case() {
 
 #[test]
 fn a_wrong_result_has_no_figure() {
-    for device in devices() {
+    for device in devices_in_turn() {
         hits_alone(&device, "wrong:groups=40", "wrong_result", "(24 of 960 elements are wrong)");
         // Right at its check, and wrong from then on.
         hits_alone(&device, "wrong:dispatch=2+:groups=40", "wrong_result", "after a timed batch");
@@ -367,7 +367,7 @@ fn a_wrong_result_has_no_figure() {
 
 #[test]
 fn a_drivers_log_does_not_mix_with_rows() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let faults = Faults::new("chatter:pipeline,chatter:submit=20");
         for (mode, least) in [("-v", 4), ("-q", 0)] {
             let mut command = lanescope(&["run", mode, "--format=csv", "--max-time=20ms", "-d", &device.index]);
@@ -403,7 +403,7 @@ fn told(device: &Found, faults: &Faults) -> (u64, serde_json::Value) {
 
 #[test]
 fn few_bits_wraps_and_fractional_periods_leave_times_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let (plain, _) = timed(&device, &Faults::none());
         let (bits, period) = told(&device, &Faults::none());
         for (faults, shown) in [
@@ -428,7 +428,7 @@ fn few_bits_wraps_and_fractional_periods_leave_times_right() {
 
 #[test]
 fn timestamps_that_are_none_give_way_to_the_hosts_clock() {
-    for device in devices() {
+    for device in devices_in_turn() {
         for (faults, said) in [
             ("timestamps=zero", "the device's clock runs at 0.0000 times the host's"),
             ("timestamp_bits=20", "the device's timestamps wrap after 1.05 ms"),
@@ -445,7 +445,7 @@ fn timestamps_that_are_none_give_way_to_the_hosts_clock() {
 /// Rows about the device's timestamps themselves.
 #[test]
 fn what_timestamps_are_not_is_not_measured_cleanly() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let of_timer = |faults: &str| {
             let ran = ran(Faults::new(faults).meet(&mut run_on(&device, &["calibration/timer", "calibration/clock"])));
             rows(&ran.out)
@@ -464,7 +464,7 @@ fn what_timestamps_are_not_is_not_measured_cleanly() {
 /// A clock that jumps back and forth.
 #[test]
 fn timestamps_that_go_backwards_are_not_believed() {
-    for device in devices() {
+    for device in devices_in_turn() {
         for faults in ["timestamps=backwards", "timestamps=backwards,timestamp_bits=36"] {
             let (row, _) = timed(&device, &Faults::new(faults));
             let is_doubted = row.timer == "host" || row.quality_flags.contains("implausible");
@@ -482,7 +482,7 @@ struct Stamp {
 
 #[test]
 fn the_layer_shows_timestamps_as_asked_for() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let read = |faults: &str| {
             let ran = child("child_that_reads_timestamps", &device, &Faults::new(faults));
             let stamps: Vec<Stamp> = ran.out.lines().filter_map(stamp).collect();

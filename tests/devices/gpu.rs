@@ -21,6 +21,8 @@ use lanescope::model::{
 };
 use lanescope::shader::{Module, Prepared, Reflection, SpecializationEntry, Specialized};
 
+use crate::support::skip;
+
 // ---- the gate, and cases by hand ------------------------------------------------------------------------------------------
 
 /// Runs a test on every usable device, and hands back what validation said in all that time, destruction included.
@@ -392,7 +394,7 @@ fn a_batch_of_none_is_the_floor_and_a_larger_batch_takes_longer() {
         let slot = load(device, &scale(1 << 16, 64, 3).done());
         device.run_checked(slot).unwrap();
         if device.queue_family().timestamp_valid_bits == 0 {
-            return;
+            skip!("{} has no timestamps", device.info().name);
         }
         let floor = median(durations(device, slot, 0, 21));
         let one = median(durations(device, slot, 1, 21));
@@ -641,8 +643,7 @@ fn can_hang() -> Option<usize> {
 #[test]
 fn a_hung_device_is_a_timeout_and_does_not_block() {
     if can_hang().is_none() {
-        eprintln!("no driver here that can hang without harm (SwiftShader and lavapipe from 23 on are such)");
-        return;
+        skip!("no driver here can hang without harm: SwiftShader can, and lavapipe from 23 on");
     }
     let mut process = child("child_that_hangs").spawn().unwrap();
     let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);

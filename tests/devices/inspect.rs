@@ -1,11 +1,7 @@
 //! `lanescope inspect -d`: what devices make of a shader, those that aren't there included, and what becomes of the others where one
 //! fails.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, helpers included; an absent driver is told"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +13,7 @@ use lanescope::shader::{BindingKind, Reading, from_file, specialize_entry};
 use serde_json::{Value, json};
 
 use crate::support::inspected::{SHADER, json_of, told};
-use crate::support::{Folder, Ran, devices, lanescope, ran};
+use crate::support::{Folder, Ran, devices, lanescope, ran, skip};
 
 // ---- on each device -------------------------------------------------------------------------------------------------------
 
@@ -163,11 +159,7 @@ fn a_driver_that_fails_costs_its_own_part() {
 fn radv() -> Option<PathBuf> {
     let names = [format!("radeon_icd.{}.json", std::env::consts::ARCH), "radeon_icd.json".to_owned()];
     let folder = Path::new("/usr/share/vulkan/icd.d");
-    let found = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("RADV is not installed: mesa-vulkan-drivers brings it");
-    }
-    found
+    names.iter().map(|name| folder.join(name)).find(|path| path.exists())
 }
 
 /// Beside the drivers that the tests have.
@@ -181,7 +173,7 @@ fn on_radv(command: &mut Command, radv: &Path, family: &str) -> Ran {
 
 #[test]
 fn gpus_that_are_not_there_tell_statistics_beside_others() {
-    let Some(radv) = radv() else { return };
+    let Some(radv) = radv() else { skip!("RADV is not installed: mesa-vulkan-drivers brings it") };
     let folder = Folder::new();
     let shader = folder.write("shader.comp", SHADER);
     let isa = folder.path("isa");

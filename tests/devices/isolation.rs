@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use lanescope::record::Record;
 
 use crate::support::faults::Faults;
-use crate::support::{Found, Ran, devices, lanescope, rows};
+use crate::support::form::sample;
+use crate::support::{Found, Ran, devices, lanescope, rows, skip};
 
 // ---- 200 cases ------------------------------------------------------------------------------------------------------------
 
@@ -109,13 +110,18 @@ fn whatever_making_a_pipeline_does_costs_one_row_each() {
 #[test]
 fn it_is_the_same_on_other_drivers() {
     let quickest = quickest().index;
-    for device in devices().into_iter().filter(|device| device.index != quickest) {
+    let others: Vec<Found> = devices().into_iter().filter(|device| device.index != quickest).collect();
+    if others.is_empty() {
+        skip!("there is one driver here");
+    }
+    for device in others {
         let losses: [Loss; 4] = [
             (49, "abort:submit=3:groups=50", "crashed", &["its process died", "SIGABRT"]),
             (79, "device_lost:groups=80", "device_lost", &["VK_ERROR_DEVICE_LOST"]),
             (129, "out_of_memory:bytes=20000000", "out_of_memory", &["buffer"]),
             (149, "unfinished:submit=3:groups=150", "timeout", &["its process was killed"]),
         ];
+        let losses: Vec<Loss> = sample(losses, 3, 3).collect();
         costs_a_row_each(&device, &BY_GROUPS, &losses);
     }
 }

@@ -1,16 +1,14 @@
-//! The checks can fail: every kernel is broken on purpose, run on every driver found, and found wrong.
+//! The checks can fail: every kernel is broken on purpose, run and found wrong. Each mutant is tried at one of its points, on one driver
+//! that can run it; `scripts/test.sh --full` tries each at all of its points, on every driver.
 //!
 //! LANESCOPE_TEST_MUTANTS=peak/arith takes only those of the experiments whose names begin so, while one is written.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test fails by panicking and says where it ran, helpers included"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
 
-use std::collections::{BTreeSet, HashMap};
-use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use lanescope::experiments::{CATALOGUE, Config, Experiment};
@@ -20,97 +18,124 @@ use lanescope::plan::check_limits;
 use lanescope::shader::{self, Compiler, Library};
 use lanescope::validate::Verdict;
 
-use crate::support::mutants::{At, Mutants, places, setting};
+use crate::support::form::{Form, form};
+use crate::support::mutants::{At, Mutant, Mutants, places, setting};
 
-/// The compilers of all mutants, by their names: what one device's thread has compiled, the others needn't.
-#[derive(Default)]
-struct Compilers(Mutex<HashMap<String, Arc<Mutex<Compiler>>>>);
+/// A device, which one at a time uses, and the kernels that are right.
+struct Driver {
+    info: DeviceInfo,
+    device: Mutex<Device>,
+    originals: Mutex<Compiler>,
+    /// Where a kernel itself was tried already.
+    known: Mutex<BTreeSet<(&'static str, At)>>,
+}
 
-impl Compilers {
-    fn of(&self, name: &str, library: impl FnOnce() -> Library) -> Arc<Mutex<Compiler>> {
-        let mut known = self.0.lock().unwrap();
-        let new = || Arc::new(Mutex::new(Compiler::new(library()).unwrap()));
-        Arc::clone(known.entry(name.to_owned()).or_insert_with(new))
+impl Driver {
+    /// Every usable device, without the validation layer: what the mutants do, they do within their buffers.
+    fn all() -> Vec<Self> {
+        let instance = Instance::load(InstanceOptions { validation: false }).unwrap_or_else(|error| panic!("{error}"));
+        let usable = instance.devices().into_iter().filter(|info| info.unusable.is_none());
+        let opened = usable.map(|info| Self {
+            device: Mutex::new(instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}"))),
+            originals: Mutex::new(Compiler::new(Library::embedded()).unwrap()),
+            known: Mutex::default(),
+            info,
+        });
+        let all: Vec<Self> = opened.collect();
+        assert!(!all.is_empty(), "{NO_DEVICE_ADVICE}");
+        crate::support::devices();
+        all
+    }
+
+    /// Compiles, runs and checks one case as a run would, with the kernels of this compiler; nothing where the device can't run it.
+    fn verdict(&self, compiler: &Mutex<Compiler>, experiment: &dyn Experiment, at: &At) -> Option<Verdict> {
+        let setting = setting(&self.info);
+        let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
+        check_limits(&built.case, &self.info).ok()?;
+        let prepared = shader::prepare(built.case.clone(), &mut compiler.lock().unwrap())
+            .unwrap_or_else(|failure| panic!("{} {} {}: {}", experiment.name(), at.variant, at.point, failure.reason));
+        let mut device = self.device.lock().unwrap();
+        let slot = device.load(&prepared).unwrap().slot;
+        device.run_checked(slot).unwrap();
+        let outputs: Vec<Vec<u8>> =
+            prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect();
+        device.unload();
+        drop(device);
+        Some(built.check(&outputs))
+    }
+
+    /// Whether the kernel itself is right here, unless that was asked before.
+    fn is_right(&self, experiment: &'static dyn Experiment, at: &At) -> bool {
+        let is_new = self.known.lock().unwrap().insert((experiment.name(), at.clone()));
+        !is_new || self.verdict(&self.originals, experiment, at) == Some(Ok(()))
     }
 }
 
-/// Compiles, runs and checks one case as a run would, with the kernels of this library; nothing where the device can't run it.
-fn verdict(device: &mut Device, compiler: &Mutex<Compiler>, experiment: &dyn Experiment, at: &At) -> Option<Verdict> {
-    let info = device.info().clone();
-    let setting = setting(&info);
-    let built = experiment.build(&Config::new(&at.variant, &at.point, &setting)).ok()?;
-    check_limits(&built.case, &info).ok()?;
-    let prepared = shader::prepare(built.case.clone(), &mut compiler.lock().unwrap())
-        .unwrap_or_else(|failure| panic!("{} {} {}: {}", experiment.name(), at.variant, at.point, failure.reason));
-    let slot = device.load(&prepared).unwrap().slot;
-    device.run_checked(slot).unwrap();
-    let outputs: Vec<Vec<u8>> =
-        prepared.case.check.outputs().iter().map(|&output| device.read(slot, output).unwrap()).collect();
-    let verdict = built.check(&outputs);
-    device.unload();
-    Some(verdict)
-}
-
-/// Runs a test on every usable device, on all of them at once, without the validation layer: what the mutants do, they do within
-/// their buffers.
-fn on_each_device<R: Send>(test: impl Fn(&mut Device) -> R + Sync) -> Vec<R> {
-    let instance = Instance::load(InstanceOptions { validation: false }).unwrap_or_else(|error| panic!("{error}"));
-    let usable: Vec<_> = instance.devices().into_iter().filter(|device| device.unusable.is_none()).collect();
-    assert!(!usable.is_empty(), "{NO_DEVICE_ADVICE}");
-    crate::support::devices();
-    let (instance, test) = (&instance, &test);
-    let on = |info: &DeviceInfo| {
-        eprintln!("on {} ({}, {})", info.name, info.driver.name, info.driver.info);
-        test(&mut instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}")))
+/// All points of a mutant on all drivers; but for the full form, in an order that differs from mutant to mutant.
+fn trials<'d>(drivers: &'d [Driver], experiment: &dyn Experiment, mutant: &Mutant) -> Vec<(&'d Driver, At)> {
+    let of_driver = |driver: &'d Driver| {
+        let points = mutant.at.iter().flat_map(move |line| places(experiment, &setting(&driver.info), line));
+        points.map(move |at| (driver, at))
     };
-    thread::scope(|scope| {
-        let all: Vec<_> = usable.iter().map(|info| scope.spawn(move || on(info))).collect();
-        all.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
+    let mut trials: Vec<_> = drivers.iter().flat_map(of_driver).collect();
+    if form() < Form::Full {
+        trials.sort_by_cached_key(|(driver, at)| hash(&(mutant.describe(at), &driver.info.driver.id)));
+    }
+    trials
 }
 
-/// How the names of the experiments begin whose mutants are run.
-fn selected() -> String {
-    std::env::var("LANESCOPE_TEST_MUTANTS").unwrap_or_default()
+fn hash(text: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What is wrong with a mutant, or with the kernel where the mutant was tried.
+fn faults(drivers: &[Driver], experiment: &'static dyn Experiment, mutant: &Mutant) -> Vec<String> {
+    let compiler = Mutex::new(Compiler::new(mutant.library()).unwrap());
+    let ran = trials(drivers, experiment, mutant).into_iter().filter_map(|(driver, at)| {
+        let verdict = driver.verdict(&compiler, experiment, &at)?;
+        let is_as_it_should_be = (verdict == Ok(())) == mutant.survives.is_some();
+        let fault = (!is_as_it_should_be).then(|| format!("{verdict:?}: {}", mutant.describe(&at)));
+        let itself = (!driver.is_right(experiment, &at))
+            .then(|| format!("the kernel itself: {} {} {}", experiment.name(), at.variant, at.point));
+        let on = |fault| format!("on {}: {fault}", driver.info.name);
+        Some([fault, itself].into_iter().flatten().map(on).collect::<Vec<_>>())
+    });
+    let ran: Vec<Vec<String>> = if form() == Form::Full { ran.collect() } else { ran.take(1).collect() };
+    // A mutant that ran nowhere proves nothing.
+    if ran.is_empty() && mutant.elsewhere.is_none() {
+        return vec![format!("on no device here: {} {} {}", experiment.name(), mutant.name, mutant.from)];
+    }
+    ran.concat()
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Each mutant is found wrong wherever it should be, and the kernel itself is right there; each survivor is right.
 #[test]
 fn every_mutant_is_found_wrong_and_no_kernel_is() {
-    let compilers = Compilers::default();
-    let found = on_each_device(|device| {
-        let mut ran: BTreeSet<(String, String)> = BTreeSet::new();
-        let mut all: BTreeSet<(String, String)> = BTreeSet::new();
-        let original = compilers.of("", Library::embedded);
-        let mut faults = Vec::new();
-        for experiment in CATALOGUE.iter().filter(|experiment| experiment.name().starts_with(&selected())) {
-            let mutants = Mutants::read(*experiment);
-            let mut known: BTreeSet<At> = BTreeSet::new();
-            for mutant in &mutants.mutants {
-                let mutated = compilers.of(&format!("{} {mutant:?}", experiment.name()), || mutant.library());
-                let info = device.info().clone();
-                for at in mutant.at.iter().flat_map(|line| places(*experiment, &setting(&info), line)) {
-                    let key = (experiment.name().to_owned(), format!("{} {}", mutant.name, mutant.from));
-                    if mutant.elsewhere.is_none() {
-                        all.insert(key.clone());
-                    }
-                    let Some(found) = verdict(device, &mutated, *experiment, &at) else { continue };
-                    ran.insert(key);
-                    if (found == Ok(())) != mutant.survives.is_some() {
-                        faults.push(format!("{found:?}: {}", mutant.describe(&at)));
-                    }
-                    if known.insert(at.clone()) && verdict(device, &original, *experiment, &at) != Some(Ok(())) {
-                        faults.push(format!("the kernel itself: {} {} {}", experiment.name(), at.variant, at.point));
-                    }
-                }
-            }
+    let selected = std::env::var("LANESCOPE_TEST_MUTANTS").unwrap_or_default();
+    let experiments = CATALOGUE.iter().filter(|experiment| experiment.name().starts_with(&selected));
+    let of = |experiment: &&'static dyn Experiment| {
+        let experiment = *experiment;
+        Mutants::read(experiment).mutants.into_iter().map(move |mutant| (experiment, mutant))
+    };
+    let mutants: Vec<_> = experiments.flat_map(of).collect();
+    assert!(!mutants.is_empty(), "no experiment's name begins with {selected}");
+    let drivers = Driver::all();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((experiment, mutant)) = mutants.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let faults = faults(&drivers, *experiment, mutant);
+            found.lock().unwrap().extend(faults);
         }
-        assert!(faults.is_empty(), "on {}: {faults:#?}", device.info().name);
-        (ran, all)
-    });
-    let (ran, all): (Vec<BTreeSet<_>>, Vec<BTreeSet<_>>) = found.into_iter().unzip();
-    let [ran, all] = [ran, all].map(|sets| sets.into_iter().flatten().collect::<BTreeSet<_>>());
-    // A mutant that ran nowhere proves nothing.
-    let nowhere: Vec<_> = all.difference(&ran).collect();
-    assert!(nowhere.is_empty(), "on no device here: {nowhere:#?}");
+    };
+    // While one waits for a driver, another one compiles. No threads of rayon's: a device's own work uses those, and one that waits for
+    // that work would take on a mutant meanwhile, and wait for the device that it has.
+    thread::scope(|scope| (0..2 * processors()).for_each(|_| drop(scope.spawn(work))));
+    let found = found.into_inner().unwrap();
+    assert!(found.is_empty(), "{found:#?}");
 }

@@ -11,7 +11,7 @@ use lanescope::experiments::{CATALOGUE, Setting};
 use lanescope::model::{AxisKind, AxisValue, DeviceInfo, Preset};
 use lanescope::record::Record;
 
-use crate::support::{Found, devices, little_work, ran, rows};
+use crate::support::{Found, devices, devices_in_turn, little_work, ran, rows};
 
 /// Runs on one device under validation, and demands that nothing fails: every row is measured and checked whole, or skipped with
 /// the limit that it would break, and no message of the layer shows up anywhere.
@@ -101,7 +101,7 @@ fn the_catalogue_is_right_on_every_driver() {
 #[test]
 fn every_class_of_subgroup_operations_is_right() {
     let ops = "op=elect,broadcast,shuffle_xor,shuffle_up,rotate,rotate_clustered,clustered_add,quad_swap_horizontal";
-    for device in devices() {
+    for device in devices_in_turn() {
         let rows = profile(&device, &["subgroup/ops", "-a", ops, "-a", "chain=32"]);
         let ok: BTreeSet<&AxisValue> = rows.iter().filter(|row| row.status == "ok").map(|row| &row.by_axis["op"]).collect();
         assert!(ok.len() >= 5, "on {}: {ok:?}", device.driver);
@@ -135,7 +135,7 @@ fn assert_covers_the_catalogue(rows: &[Record], driver: &str) {
 
 #[test]
 fn sizes_that_no_workgroup_divides_are_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let edges = format!("local_size_x=1,7,64,{}", device.largest_workgroup);
         let rows = profile(&device, &["workgroup/linear", "-a", "n=1,1000,1001", "-a", &edges]);
         assert_eq!(rows.iter().filter(|row| row.status == "ok").count(), 12);
@@ -184,7 +184,7 @@ fn is_measured(row: &&Record) -> bool {
 /// they look back for.
 #[test]
 fn arrays_in_tiles_of_any_size_are_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let edges = ["-a", "n=1,1001", "-a", "local_size_x=1,7,48", "-a", "items=4"];
         for (ladder, variants) in [("algo/scan:*", 4), ("algo/compact:*", 5)] {
             let rows = profile(&device, &[&[ladder], &edges[..]].concat());
@@ -203,7 +203,7 @@ fn arrays_in_tiles_of_any_size_are_right() {
 /// Keys that fill no tile, in workgroups that fill no subgroup, in each way of sorting; and where no tile waits for another one.
 #[test]
 fn any_number_of_keys_is_sorted() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let edges = ["-a", "n=1,301", "-a", "local_size_x=7,48", "-a", "items=2", "-a", "payload=word", "-a", "order=few"];
         for (filter, spins, count) in [("algo/sort:*", "spins=99", 4 * 4), ("algo/sort:onesweep", "spins=0", 4)] {
             let rows = profile(&device, &[&[filter, "-a", spins], &edges[..]].concat());
@@ -215,7 +215,7 @@ fn any_number_of_keys_is_sorted() {
 /// Sizes that fill no workgroup, and a grid that is folded where the device's x is short, in all that reads and writes memory.
 #[test]
 fn memory_of_any_size_is_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let arrays = ["gather", "scatter", "layout", "dtype", "misaligned"].map(|name| format!("memory/{name}"));
         let arrays: Vec<&str> = arrays.iter().map(String::as_str).collect();
         let partly_filled = ["-a", "n=8,1000", "-a", "local_size_x=7,48", "-a", "unroll=8"];
@@ -239,7 +239,7 @@ fn memory_of_any_size_is_right() {
 /// The overview has a few of the many paths by which a shader can read. All others are held to the same.
 #[test]
 fn every_path_is_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let small = ["-a", "n=1000", "-a", "local_size_x=48", "-a", "loads=32", "-a", "pattern=linear"];
         let rows = profile(&device, &[&["load/path:*"], &small[..]].concat());
         let lacks = |row: &&Record| row.status == "skipped" && row.reason.contains("format");
@@ -252,7 +252,7 @@ fn every_path_is_right() {
 /// The same of arrays, in both orders, that no workgroup divides, and in grids that are folded where the device's x is short.
 #[test]
 fn every_path_through_arrays_of_any_size_is_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let odd = ["-a", "array_bytes=50000", "-a", "local_size_x=7", "-a", "invocation_bytes=64", "-a", "unroll=2,4"];
         let folded = ["-a", "array_bytes=1120000", "-a", "local_size_x=1", "-a", "invocation_bytes=16", "-a", "unroll=1"];
         for (axes, count) in [(&odd[..], 2 * 39), (&folded, 39)] {
@@ -291,7 +291,7 @@ fn every_form_of_workgroups_and_of_their_memory_is_right() {
         (&["shared/bandwidth", "-a=op=read,write,read_modify_write", "-a=width=1,2,4", "-a=local_size_x=1,33"], 18),
         (&["shared/tile:*", "-a=tile=8,16,32,64", "-a=iterations=1,17", "-a=local_size_x=1,33"], 48),
     ];
-    for device in devices() {
+    for device in devices_in_turn() {
         for (arguments, count) in forms {
             let rows = profile(&device, arguments);
             // A tile of 64 x 65 words is more than the least that devices have.
@@ -309,7 +309,7 @@ fn every_form_of_workgroups_and_of_their_memory_is_right() {
 /// Sizes that no load, tile or workgroup divides, and workgroups that fill no subgroup.
 #[test]
 fn reductions_of_any_size_are_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let odd = ["-a=n=1,1003", "-a=local_size_x=1,12,100", "-a=items=4", "-a=data=random,ascending"];
         let rows = profile(&device, &[&["algo/reduce:*", "algo/argmax:*"], &odd[..]].concat());
         let lacks = |row: &&Record| row.status == "skipped" && row.reason.contains("shaderInt64 is missing");
@@ -327,7 +327,7 @@ fn reductions_of_any_size_are_right() {
 /// Layers that no tile and no vector divides, in workgroups that fill no subgroup, of both types.
 #[test]
 fn convolutions_of_any_size_are_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let layers = ["-a=layer=1x7x5x3x3", "-a=images=2", "-a=image_size=6", "-a=channels=1,12", "-a=filters=5,8"];
         let shapes = ["-a=filter_size=1,3", "-a=type=f32,f16_f32", "-a=local_size_x=3", "-a=local_size_y=6"];
         let rows = profile(&device, &[&["algo/conv2d:*"], &layers[..], &shapes[..]].concat());
@@ -338,7 +338,7 @@ fn convolutions_of_any_size_are_right() {
 /// Pictures that no tile divides, smaller than the filter as well, in workgroups that fill no subgroup.
 #[test]
 fn pictures_of_any_size_are_blurred_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let pictures = ["-a=image_size=1,29", "-a=radius=0,5", "-a=filter=gaussian,box", "-a=items=4", "-a=segment=8"];
         let rows = profile(&device, &[&["algo/blur:*"], &pictures[..], &["-a=local_size_x=5", "-a=local_size_y=3"]].concat());
         let measured: Vec<&Record> = rows.iter().filter(|row| row.row_kind == "measured").collect();
@@ -358,7 +358,7 @@ fn pictures_of_any_size_are_blurred_right() {
 /// and element by element; and every rung, also where all tiles and vectors are whole.
 #[test]
 fn products_of_any_size_are_right() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let tile =
             ["-a=matrix_size=4", "-a=local_size_x=3", "-a=local_size_y=2", "-a=items_m=4", "-a=items_n=4", "-a=tile_k=4"];
         let products = |variants: &[&str], sides: [&str; 3], types: &str, transposed: &str| {
@@ -385,7 +385,7 @@ fn products_of_any_size_are_right() {
 
 #[test]
 fn a_size_beyond_the_limit_is_skipped() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let beyond = format!("local_size_x={}", device.largest_workgroup + 1);
         let rows = profile(&device, &["workgroup/linear", "memory/stream", "-a", "n=64", "-a", "width=1", "-a", &beyond]);
         assert!(rows.iter().all(|row| row.status == "skipped"));
@@ -394,7 +394,7 @@ fn a_size_beyond_the_limit_is_skipped() {
 
 #[test]
 fn a_grid_beyond_the_limit_of_one_dimension_is_folded() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let rows = profile(&device, &["workgroup/linear", "-a", "n=70000", "-a", "local_size_x=1"]);
         let more = ["memory/stream", "-a", "n=70000", "-a", "local_size_x=1", "-a", "width=1", "-a", "unroll=1"];
         // 265 x 265 tiles, all whole: workgroups behind the last one have nowhere to store.
@@ -413,7 +413,7 @@ fn a_grid_beyond_the_limit_of_one_dimension_is_folded() {
 
 #[test]
 fn cold_caches_are_right_as_well() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let cold = ["--cold", "--evict-bytes=1Mi", "workgroup/linear", "workgroup/tile2d", "memory/stream"];
         let axes = ["-a", "n=1000", "-a", "image_size=100", "-a", "local_size_x=8", "-a", "local_size_y=8", "-a", "width=4"];
         let rows = profile(&device, &[&cold[..], &EVERY_OP, &axes].concat());
@@ -425,7 +425,7 @@ fn cold_caches_are_right_as_well() {
 /// Twice the work of a chain of arithmetic is exactly twice the operations, and seeds change data, not what is right.
 #[test]
 fn other_work_and_other_data_are_right_as_well() {
-    for device in devices() {
+    for device in devices_in_turn() {
         let rows = profile(&device, &["calibration/sentinel", "-a", "groups=1,3,64", "-a", "steps=1,255,256,1000"]);
         assert_eq!(rows.iter().filter(|row| row.checked == "true").count(), 12);
         assert!(rows.iter().all(|row| row.ops_per_pass

@@ -1,6 +1,6 @@
 //! What rows say of real drivers: flags, ratios and derived figures.
 
-use crate::support::{devices, measured, ran, rows};
+use crate::support::{devices, measured, ran, rows, skip, software};
 
 /// The one driver with a fault that the catalogue can show: the row is wrong, and says by what fault.
 #[test]
@@ -20,7 +20,8 @@ fn loops_that_a_driver_cuts_short_are_wrong_and_flagged() {
 /// Software has no banks, and its rows must not invent any.
 #[test]
 fn no_banks_are_seen_where_there_are_none() {
-    for device in devices().into_iter().filter(|device| device.is_cpu) {
+    let Some(software) = software() else { skip!("no driver here is software") };
+    for device in software {
         let rows = measured(&["-q", "--preset=quick", "shared/banks", "--max-time=100ms", "-d", &device.index]);
         let said: Vec<_> = rows.iter().filter(|row| row.row_kind == "derived").collect();
         assert_eq!(said.len(), 2, "on {}", device.driver);
@@ -59,7 +60,7 @@ mod contention {
 
     use lanescope::platform::processor_time;
 
-    use crate::support::{devices, measured};
+    use crate::support::{measured, skip, software};
 
     /// Processes that do nothing but take the processor; they end with this value.
     struct Spinners(Vec<Child>);
@@ -100,10 +101,11 @@ mod contention {
 
     #[test]
     fn others_that_take_the_processor_are_contended() {
+        let Some(software) = software() else { skip!("no driver here is software") };
         // A kernel without scheduler statistics tells nothing, and then nothing may be said.
         let is_told = processor_time().is_some();
         let spinners = Spinners::start();
-        for device in devices().into_iter().filter(|device| device.is_cpu) {
+        for device in software {
             let rows = measured(&["-q", "workgroup/linear", "--max-time=1s", "-a", "local_size_x=64", "-d", &device.index]);
             let are_flagged = rows.iter().all(|row| row.quality_flags.contains("contended"));
             assert_eq!(are_flagged, is_told, "on {}: {}", device.driver, rows[0].quality_flags);

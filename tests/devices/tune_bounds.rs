@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::judge::subject;
 use crate::support::tunings::SHORT;
-use crate::support::{Folder, Ran, devices, ran, rows, tunings};
+use crate::support::{Folder, Ran, devices_in_turn, ran, rows, skip, software, tunings};
 #[cfg(unix)]
 use crate::support::{faults::Faults, lanescope};
 
@@ -102,7 +102,7 @@ fn is_flagged(rows: &[Record]) -> bool {
 #[test]
 fn what_lies_beyond_a_buffer_or_an_array_is_told_with_its_size() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let of = |arguments: &[&str]| tuned(&folder, &[&["-d", &device.index], arguments].concat());
         let push = |ahead: &'static str, part: &'static str| ["--push", ahead, "--push", part];
 
@@ -169,7 +169,7 @@ fn tuned_literal(folder: &Folder, arguments: &[&str]) -> (Vec<Record>, Ran) {
 #[test]
 fn configurations_that_leave_shared_memory_are_skipped() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let (rows, ran) = tuned_literal(&folder, &["-d", &device.index, "-a", "local_size_x=16,64,128,256", "--push", "at=3"]);
         assert_eq!((rows.len(), ran.code), (4, Some(0)), "{}", ran.err);
         for row in &rows {
@@ -189,7 +189,7 @@ fn configurations_that_leave_shared_memory_are_skipped() {
 #[test]
 fn an_array_in_shared_memory_follows_the_size_where_the_user_says_so() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let of = |length: &str| {
             let axes = ["-a", "local_size_x=16,64,128", "--push", "at=3", "--shared", length];
             tuned_literal(&folder, &[&["-d", &device.index][..], &axes].concat())
@@ -212,7 +212,7 @@ fn an_array_in_shared_memory_follows_the_size_where_the_user_says_so() {
 #[test]
 fn a_reference_that_leaves_memory_of_its_own_is_none() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let (rows, ran) = tuned_literal(&folder, &["-d", &device.index, "-a", "local_size_x=16,64", "--push", "at=4"]);
         assert_eq!((rows.len(), ran.code), (0, Some(1)), "{}", ran.err);
         let told = "`own` (a variable of each invocation) has 4 elements, and is indexed up to 4";
@@ -224,7 +224,7 @@ fn a_reference_that_leaves_memory_of_its_own_is_none() {
 #[test]
 fn configurations_that_leave_a_buffer_are_skipped_unless_the_reference_does() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let of = |n: &str| tuned_literal(&folder, &["-d", &device.index, n, "-a", "local_size_x=32,48,64", "--push", "at=0"]);
         let (rows, ran) = of("-n=1024");
         let reason = |row: &Record| (row.by_axis["local_size_x"].to_string(), row.status.clone(), row.reason.clone());
@@ -261,7 +261,8 @@ fn loops_that_a_driver_ends_silently_are_flagged() {
             y[i] = count;
         }";
     let shader = folder.write("loops.comp", shader);
-    for device in devices().iter().filter(|device| device.has_endless_loops || device.is_cpu) {
+    let Some(software) = software() else { skip!("no driver here is software") };
+    for device in software {
         for most in ["most=5000", "most=70000"] {
             let arguments = ["-n=32", "-d", &device.index, "-a", "local_size_x=16,32", "--push", most];
             let ran = ran(&[&["tune", shader.as_str()], &SHORT[..], &arguments].concat());
@@ -286,7 +287,7 @@ const SOON: [&str; 6] = ["--push", "ahead=0", "--push", "part=0", "--timeout=150
 fn a_driver_that_fails_in_the_pass_costs_no_row() {
     let folder = Folder::new();
     let shader = folder.write("shader.comp", SHADER);
-    for device in devices() {
+    for device in devices_in_turn() {
         for (faults, told) in
             [("abort:submit=1", "crashed: its process died"), ("hang:submit=1", "timeout: no end within 3.0 s")]
         {
@@ -306,7 +307,7 @@ fn a_driver_that_fails_in_the_pass_costs_no_row() {
 fn who_stops_it_during_the_pass_waits_for_nothing_else() {
     let folder = Folder::new();
     let shader = folder.write("shader.comp", SHADER);
-    for device in devices() {
+    for device in devices_in_turn() {
         let faults = Faults::new("hang:open");
         let mut command = lanescope(&[&["tune", &shader, "-d", &device.index], &SHORT[..], &FEW, &SOON].concat());
         let mut child = faults.meet(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -322,7 +323,7 @@ fn who_stops_it_during_the_pass_waits_for_nothing_else() {
 #[test]
 fn robust_access_is_a_matter_of_rows() {
     let folder = Folder::new();
-    for device in devices() {
+    for device in devices_in_turn() {
         let arguments = ["-d", &device.index, "--push", "ahead=2000", "--push", "part=0", "--robust"];
         let (rows, said) = tuned(&folder, &arguments);
         assert!(is_flagged(&rows) && said.contains("indexed up to 3023"), "{said}");

@@ -8,7 +8,7 @@ use lanescope::subject::{Reference, Subject};
 
 use crate::judge::{on_each_device, subject, verdicts};
 use crate::support::tunings::{BLUR, found, tuned};
-use crate::support::{Folder, devices, rows};
+use crate::support::{Folder, devices, devices_in_turn, rows};
 
 const WIDTHS: [u64; 2] = [4, 8];
 
@@ -25,7 +25,7 @@ fn check(name: &str, shader: &str, arguments: &[&str], expected: &[(&str, Vec<u8
     };
     let right: Vec<String> =
         files(expected, "right").iter().map(|(place, file)| format!("{place}={}", file.display())).collect();
-    for device in devices() {
+    for device in devices_in_turn() {
         let sizes = [shader.as_str(), "-d", &device.index, "-a", "local_size_x=4,8"];
         let all = found(0, &[&sizes[..], arguments, &["--reference", &right.join(",")]].concat());
         assert_eq!(all.len(), 2, "{name}");
@@ -63,7 +63,7 @@ fn a_blur_needs_nothing_but_its_shader() {
     let folder = Folder::new();
     let blur = folder.write("blur.comp", BLUR);
     let wide = folder.write("wide.comp", BLUR.replace("#version 450", "#version 450\n#define WIDE"));
-    for device in devices() {
+    for device in devices_in_turn() {
         // 64 x 64 texels, and as many invocations.
         let sizes = ["-d", &device.index, "-n", "4096", "-a", "local_size_x=8,16", "-a", "local_size_y=4,8"];
         let all = found(0, &[&[blur.as_str()], &sizes[..]].concat());
@@ -98,7 +98,7 @@ fn another_shader_of_images_is_a_reference() {
     let wrong = folder.write("wrong.comp", other.replace("int dy = -radius", "int dy = 0"));
     let taller = folder.write("taller.comp", other.replace("rgba8", "rgba16f"));
     let other = folder.write("other.comp", other);
-    for device in devices() {
+    for device in devices_in_turn() {
         let arguments = ["-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
         let arguments =
             [&[blur.as_str()], &arguments[..], &["--image", "source=r8[32,32]", "--sampler", "source=repeat"]].concat();
@@ -121,7 +121,7 @@ fn what_a_device_can_not_do_with_a_format_is_said_before_anything_runs() {
         layout(binding = 1) writeonly buffer Out { float values[]; };
         void main() { values[gl_GlobalInvocationID.x] = texelFetch(texels, int(gl_GlobalInvocationID.x)).r; }";
     let read = folder.write("read.comp", read);
-    for device in devices() {
+    for device in devices_in_turn() {
         let told = crate::support::succeeded(&["devices", "--json"]).out;
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         let index = device.index.parse::<u64>().unwrap();
@@ -194,7 +194,7 @@ fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
     check("scale", scale, &["-n", "21", "--image", "y=[7,3]:iota"], &[("y", twice)]);
     let folder = Folder::new();
     let scale = folder.write("scale.comp", scale);
-    for device in devices() {
+    for device in devices_in_turn() {
         let arguments = [scale.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=4,8", "--image", "y=[7,3]"];
         assert!(found(0, &arguments).iter().all(|row| row.batch == Some(1)));
     }
@@ -210,7 +210,7 @@ fn an_image_that_is_read_and_written_is_restored_before_each_pass() {
     check("store", store, &["-n", "21", "--image", "y=[7,3]"], &[("y", stored)]);
     let store = folder.write("store.comp", store.replace("at.y < imageSize(y).y", "at.y < 2"));
     let file = folder.write("unwritten.bin", bytes((0..21).flat_map(|i| [i % 7, i / 7, 7, 9]).map(u16::to_ne_bytes)));
-    for device in devices() {
+    for device in devices_in_turn() {
         let arguments = [store.as_str(), "-d", &device.index, "-n", "21", "-a", "local_size_x=8", "--image", "y=[7,3]"];
         let all = found(1, &[&arguments[..], &["--reference", &file]].concat());
         let reason = "y[0, 2].r is never written, should be 0";
@@ -371,7 +371,7 @@ fn an_image_that_holds_no_result_is_not_compared() {
          imageStore(sizes, ivec2(gl_GlobalInvocationID.xy), uvec4(gl_WorkGroupSize.x));",
     );
     let two = folder.write("two.comp", two);
-    for device in devices() {
+    for device in devices_in_turn() {
         let arguments = [two.as_str(), "-d", &device.index, "-n", "1024", "-a", "local_size_x=8,16", "-a", "local_size_y=4"];
         for row in found(0, &arguments) {
             assert_eq!(row.status == "ok", row.local_size_x == Some(8), "{}", row.reason);

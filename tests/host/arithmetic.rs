@@ -13,6 +13,7 @@ use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{GlslStd450Op, Op, Word};
 
 use crate::support::blocks::{depths, label};
+use crate::support::form::{Form, form, sample};
 use crate::support::{device_classes, optimized};
 
 /// The experiments that compute.
@@ -145,7 +146,8 @@ fn kernels_compute_what_their_cases_count() {
     let mut checked: BTreeMap<String, u32> = BTreeMap::new();
     for device in [&device_classes()[0], &device_classes()[2]] {
         for experiment in EXPERIMENTS {
-            for case in plan(device, Preset::Default, experiment, &[]).iter().filter_map(|planned| planned.case.ok()) {
+            let plan = plan(device, Preset::Default, experiment, &[]);
+            for case in sample(plan.iter().filter_map(|planned| planned.case.ok()), 1, 3) {
                 let [kernel] = &case.kernels[..] else { panic!("{experiment}: one kernel") };
                 let (kernel, blocks) = alone(&case, kernel);
                 let module = compiler.compile(&kernel.source, &kernel.macros, kernel.target).unwrap();
@@ -158,7 +160,7 @@ fn kernels_compute_what_their_cases_count() {
         }
     }
     // All types and signs but bfloat16, of arithmetic and of latency, three of dot products, and the roofline.
-    assert_eq!(checked.len(), 7 + 7 + 3 + 1, "{checked:?}");
+    assert!(form() == Form::Quick || checked.len() == 7 + 7 + 3 + 1, "{checked:?}");
 }
 
 /// The kernel as the optimizer gets it, and how often what it leaves of the loop stands there. Sums of floats must be precise, else the

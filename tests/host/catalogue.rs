@@ -19,6 +19,7 @@ use lanescope::shader::{
 use lanescope::validate::Output;
 use rayon::prelude::*;
 
+use crate::support::form::{Form, form, sample};
 use crate::support::passes::{check_repeat, readies};
 use crate::support::{PRESETS, device_classes, every_feature, given, little_work, optimized, spirv_tool, to_bytes, to_words};
 
@@ -27,7 +28,7 @@ fn each_case(mut act: impl FnMut(Case)) {
     for device in device_classes() {
         for preset in PRESETS {
             let plan = Plan::new(&Request::default(), Setting { queue: None, device: &device, preset, seed: 1 }).unwrap();
-            plan.iter().filter_map(|planned| planned.case.ok()).for_each(&mut act);
+            sample(plan.iter(), 1, 4).filter_map(|planned| planned.case.ok()).for_each(&mut act);
         }
     }
 }
@@ -361,7 +362,7 @@ fn no_number_is_too_large_to_be_planned() {
     let large = [1 << 31, (1 << 32) - 8, (1 << 32) - 1, 1 << 32, MOST_NUMBER];
     for device in device_classes() {
         let setting = Setting { queue: None, device: &device, preset: Preset::Default, seed: 1 };
-        for experiment in CATALOGUE {
+        for experiment in sample(CATALOGUE, 1, 3) {
             let axes = experiment.axes(&setting);
             let variants = if experiment.variants().is_empty() { &[""] } else { experiment.variants() };
             let firsts: Vec<usize> = (0..axes.iter().map(|axis| axis.defaults.len()).max().unwrap_or(1)).collect();
@@ -453,7 +454,8 @@ fn a_module_declares_nothing_that_its_device_lacks() {
     let all: BTreeSet<&Capability> = every_feature().into_iter().flat_map(capabilities_of).collect();
     let mut declared = BTreeSet::new();
     let alone = every_feature().into_iter().map(|feature| vec![feature]);
-    for features in [Vec::new()].into_iter().chain(alone).chain(TOGETHER.iter().map(|pair| pair.to_vec())) {
+    let sets = [Vec::new()].into_iter().chain(alone).chain(TOGETHER.iter().map(|pair| pair.to_vec()));
+    for features in sample(sets, 1, 8) {
         let device = DeviceInfo { features: features.iter().copied().collect(), ..device_classes().remove(0) };
         let setting = Setting { queue: None, device: &device, preset: Preset::Thorough, seed: 1 };
         let allowed: Vec<&Capability> = features.iter().flat_map(|feature| capabilities_of(*feature)).collect();
@@ -471,7 +473,7 @@ fn a_module_declares_nothing_that_its_device_lacks() {
         }
     }
     // What no module needs any more is no feature to know.
-    assert_eq!(declared, all.into_iter().copied().collect());
+    assert!(form() == Form::Quick || declared == all.into_iter().copied().collect(), "{declared:?}");
 }
 
 /// Each module as it is, and with the constants of one of its forms. Which form goes round: a shader's modules are many, so that the
@@ -485,7 +487,8 @@ fn every_module_is_valid_before_and_after_specialization() {
         }
     }
     let modules: Vec<Vec<(&Kernel, &Specialized)>> = by_module.into_values().collect();
-    modules.par_iter().enumerate().for_each(|(number, forms)| {
+    let sampled: Vec<_> = sample(modules.iter().enumerate(), 1, 6).collect();
+    sampled.into_par_iter().for_each(|(number, forms)| {
         let edges = [0, forms.len() / 2, forms.len() - 1];
         let (kernel, specialized) = forms[edges[number % edges.len()]];
         shader::validate(&specialized.module.words).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
@@ -522,7 +525,7 @@ fn a_case_is_its_experiments_and_comes_out_the_same_each_time() {
         for preset in PRESETS {
             let setting = Setting { queue: None, device: &device, preset, seed: 1 };
             let plan = Plan::new(&Request::default(), setting).unwrap();
-            for planned in plan.iter() {
+            for planned in sample(plan.iter(), 1, 4) {
                 let Ok(case) = planned.case else { continue };
                 assert_eq!(
                     planned.experiment.case(&Config::new(planned.variant, &planned.point, &setting)).as_ref(),
@@ -546,7 +549,7 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
     let [first, second] =
         [1, 2].map(|seed| Plan::new(&Request { axes: axes.clone(), ..Request::default() }, setting(seed)).unwrap());
     let mut checked = BTreeSet::new();
-    for (planned, other) in first.iter().zip(second.iter()) {
+    for (planned, other) in sample(first.iter().zip(second.iter()), 1, 4) {
         let experiment = planned.experiment;
         let settings = [1, 2].map(setting);
         let [first, again] = [0, 0].map(|_| experiment.build(&Config::new(planned.variant, &planned.point, &settings[0])));
@@ -576,7 +579,8 @@ fn a_twin_is_whole_and_comes_out_the_same_each_time() {
             matches!(case.map(|case| case.check), Ok(Check::Twin(_)))
         })
     };
-    assert_eq!(checked.len(), CATALOGUE.iter().filter(with_twin).count());
+    let all = CATALOGUE.iter().filter(with_twin).count();
+    assert!(form() == Form::Quick || checked.len() == all, "{} of {all}", checked.len());
 }
 
 #[test]

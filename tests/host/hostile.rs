@@ -148,6 +148,7 @@ mod on_unix {
     use std::process::Command;
 
     use super::{Ran, is_calm};
+    use crate::support::skip;
 
     const BINARY: &str = env!("CARGO_BIN_EXE_lanescope");
 
@@ -188,8 +189,7 @@ mod on_unix {
         // One whose processes nobody else starts: other tests' would count, and come and go.
         let user = if is_root { "setpriv --reuid=65533 --clear-groups --" } else { "" };
         if behind(&format!("exec prlimit --nproc=4096 {user}"), "schema").code != Some(0) {
-            println!("skipped: there is no prlimit, no setpriv, or no other user may run {BINARY}");
-            return;
+            skip!("there is no prlimit, no setpriv, or no other user may run {BINARY}");
         }
         let run = "run workgroup/linear -d mock --preset quick -q --format csv --no-lock -a n=4096";
         let mut told = 0;
@@ -335,8 +335,7 @@ mod on_unix {
     #[test]
     fn what_is_no_driver_is_told_of() {
         if lanescope(&[OsStr::new("devices")]).err.contains("can't load the Vulkan loader") {
-            println!("skipped: there is no Vulkan loader");
-            return;
+            skip!("there is no Vulkan loader");
         }
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {

@@ -1,6 +1,7 @@
 //! Isolation on the mock device: what happens to the process that measures costs the case that it was at, and a device that can't be
 //! used costs the others nothing. `tests/devices/isolation.rs` has drivers with faults.
 
+use crate::support::form::sample;
 use crate::support::{Ran, lanescope_as_it_is, ran, rows, succeeded};
 
 const SOME: [&str; 9] =
@@ -62,18 +63,17 @@ fn isolation_changes_no_row() {
 fn what_takes_a_process_down_costs_one_row_whatever_their_number() {
     // How a process ended that called abort().
     let aborted = if cfg!(windows) { "its process died: exit code: 0xc0000409" } else { "SIGABRT" };
-    for (fault, status, reason) in [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed")] {
-        for processes in ["1", "3"] {
-            let device = format!("mock:{fault}=workgroup/linear local_size_x=64*");
-            let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat());
-            assert_eq!(ran.code, Some(1), "{}", ran.err);
-            let (lost, others): (Vec<_>, Vec<_>) = rows(&ran.out).into_iter().partition(|row| row.status != "ok");
-            assert_eq!(lost.iter().map(|row| row.axis_values.as_str()).collect::<Vec<_>>(), ["local_size_x=64;n=4096"]);
-            assert!(lost[0].status == status && lost[0].reason.contains(reason), "{}: {}", lost[0].status, lost[0].reason);
-            let asked = processes.parse().ok();
-            assert!(others.len() > 10 && others.iter().all(|row| row.row_kind == "derived" || row.processes >= asked));
-            assert!(ran.err.contains(&format!("workgroup/linear local_size_x=64;n=4096: {status}: ")), "{}", ran.err);
-        }
+    let ends = [("crash", "crashed", aborted), ("hang", "timeout", "its process was killed")];
+    for (processes, (fault, status, reason)) in sample(["1", "3"].into_iter().flat_map(|n| ends.map(|end| (n, end))), 1, 3) {
+        let device = format!("mock:{fault}=workgroup/linear local_size_x=64*");
+        let ran = ran(&[&SOME[..], &["-d", &device, "--timeout=500ms", "--processes", processes]].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        let (lost, others): (Vec<_>, Vec<_>) = rows(&ran.out).into_iter().partition(|row| row.status != "ok");
+        assert_eq!(lost.iter().map(|row| row.axis_values.as_str()).collect::<Vec<_>>(), ["local_size_x=64;n=4096"]);
+        assert!(lost[0].status == status && lost[0].reason.contains(reason), "{}: {}", lost[0].status, lost[0].reason);
+        let asked = processes.parse().ok();
+        assert!(others.len() > 10 && others.iter().all(|row| row.row_kind == "derived" || row.processes >= asked));
+        assert!(ran.err.contains(&format!("workgroup/linear local_size_x=64;n=4096: {status}: ")), "{}", ran.err);
     }
 }
 

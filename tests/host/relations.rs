@@ -115,7 +115,7 @@ fn what_too_few_rows_can_not_tell_is_no_row_but_a_note() {
     let asked = run(&["shared/bank_conflict", "-a", "stride=1,2"]);
     assert!(derived(&rows(&asked.out)).is_empty());
     assert!(asked.err.contains("note: shared/banks count: no banks to be inferred: at least 8 strides"), "{}", asked.err);
-    let overview = run(&["-a", "stride=1,2"]);
+    let overview = run(&["-a", "stride=1,2", "-a", "loads=16", "-a", "n=4096"]);
     assert!(derived(&rows(&overview.out)).iter().all(|row| row.experiment != "shared/banks"));
     assert!(!overview.err.contains("to be inferred"), "{}", overview.err);
 }

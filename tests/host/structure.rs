@@ -15,13 +15,91 @@ use lanescope::record::schema::may_name_axis;
 use lanescope::shader::Library;
 
 /// Modules that every stage may import, and that import only each other.
-const LEAVES: [&str; 11] =
-    ["model", "units", "error", "digest", "globs", "platform", "process", "regular", "staged", "stats", "validate"];
+const LEAVES: [&str; 12] = [
+    "model",
+    "units",
+    "error",
+    "digest",
+    "globs",
+    "platform",
+    "process",
+    "properties",
+    "regular",
+    "staged",
+    "stats",
+    "validate",
+];
 /// The stages, in the order in which data flows: each may import those to its left.
 const STAGES: [&str; 11] =
     ["experiments", "plan", "shader", "subject", "tuning", "gpu", "measure", "record", "analysis", "output", "report"];
 /// What composes the stages, and may import them all.
 const ROOTS: [&str; 4] = ["cli", "worker", "main", "lib"];
+
+// ---- tests that skip themselves ----------------------------------------------------------------------------------------------
+
+/// Ways out of a test that say nothing. A part of a test, in a process that the test starts, may have them.
+fn silent_ends(source: &Source) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (start, _) in source.code.match_indices("#[test]") {
+        let Some(open) = source.code[start..].find('{').map(|length| start + length) else { continue };
+        let end = open + block(&source.code[open..]);
+        let is_part = source.code[start..open].contains("#[ignore");
+        let names = source.names().filter(|(position, name)| *name == "return" && (open..end).contains(position));
+        let ends = names.filter(|(position, name)| source.after(*position, name).starts_with([';', '}', ',']));
+        let fault = |(position, _)| source.fault(position, "a test ends early: `skip!` says why");
+        faults.extend(ends.filter(|_| !is_part).map(fault));
+    }
+    faults
+}
+
+/// How long the block is that the code begins with.
+fn block(code: &str) -> usize {
+    let mut depth = 0;
+    let is_end = |(_, c): &(usize, char)| {
+        depth += i32::from(*c == '{') - i32::from(*c == '}');
+        depth == 0
+    };
+    code.char_indices().find(is_end).map_or(code.len(), |(end, _)| end + 1)
+}
+
+#[test]
+fn no_test_is_skipped_unseen() {
+    let sources: Vec<Source> = ["src", "tests"].into_iter().flat_map(whole_tree_below).collect();
+    let tests: usize = sources.iter().map(|source| source.code.matches("#[test]").count()).sum();
+    assert!(tests > 1000, "only {tests} tests");
+    let faults: Vec<String> = sources.iter().flat_map(silent_ends).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn a_silent_end_is_found() {
+    let faults = |text: &str| silent_ends(&Source::new("a.rs", text)).len();
+    for end in [
+        "let Some(a) = b() else { return };",
+        "if a { return; }",
+        "match a { B => return, C => {} }",
+        "on(|d| if d { return; });",
+    ] {
+        assert_eq!(faults(&format!("#[test]\nfn f() {{ {end} }}")), 1, "{end}");
+        assert_eq!(faults(&format!("#[test]\n#[ignore = \"a part of g\"]\nfn f() {{ {end} }}")), 0, "{end}");
+        assert_eq!(faults(&format!("#[test]\nfn f() {{}}\nfn helper() {{ {end} }}")), 0, "{end}");
+    }
+    assert_eq!(faults("#[test]\nfn f() { if a { skip!(\"return;\"); } let b = || return 3; }"), 0);
+}
+
+/// By its own choice, proptest would keep what failed in a folder at the top.
+#[test]
+fn what_failed_once_is_kept_below_tests() {
+    let blocks = |source: &Source| source.code.matches("proptest! {").count();
+    let chosen = |source: &Source| {
+        source.code.split("proptest! {").skip(1).filter(|block| block.trim_start().starts_with("#![proptest_config(")).count()
+    };
+    let sources = whole_tree_below("src");
+    assert!(sources.iter().map(blocks).sum::<usize>() > 10);
+    let others: Vec<&PathBuf> =
+        sources.iter().filter(|source| blocks(source) != chosen(source)).map(|source| &source.path).collect();
+    assert!(others.is_empty(), "no `#![proptest_config(crate::properties::config())]`: {others:?}");
+}
 
 // ---- reading Rust ---------------------------------------------------------------------------------------------------------
 
@@ -39,6 +117,11 @@ impl Source {
 
     fn below(root: &'static str, path: &str, text: &str) -> Self {
         Self { root, path: path.into(), code: without_tests(&without_words(text)) }
+    }
+
+    /// With its tests.
+    fn whole(root: &'static str, path: &str, text: &str) -> Self {
+        Self { root, path: path.into(), code: without_words(text) }
     }
 
     /// The module directly below the crate's root that it belongs to.
@@ -224,10 +307,18 @@ fn tree() -> Vec<Source> {
 }
 
 fn tree_below(root: &'static str) -> Vec<Source> {
+    read_below(root, Source::below)
+}
+
+fn whole_tree_below(root: &'static str) -> Vec<Source> {
+    read_below(root, Source::whole)
+}
+
+fn read_below(root: &'static str, read: fn(&'static str, &str, &str) -> Source) -> Vec<Source> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
     let source = |path: &PathBuf| {
         let relative = path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
-        Source::below(root, &relative, &fs::read_to_string(path).unwrap())
+        read(root, &relative, &fs::read_to_string(path).unwrap())
     };
     files(&folder, "rs").iter().map(source).collect()
 }

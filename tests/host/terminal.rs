@@ -116,13 +116,13 @@ fn what_is_typed_is_no_command() {
     let folder = Folder::new();
     let shader = folder.write("plain.comp", crate::support::tunings::COPY);
     let hostile = HOSTILE.replace('\n', "");
-    let (flag, preset) = (format!("--{hostile}"), format!("--preset={hostile}"));
+    let (flag, preset, device) = (format!("--{hostile}"), format!("--preset={hostile}"), format!("mock:{hostile}"));
     for arguments in [
         &[hostile.as_str()][..],
         &[&flag],
-        &["run", &hostile],
+        &["run", "-d", "mock", &hostile],
         &["run", &preset],
-        &["run", "-d", &hostile],
+        &["run", "-d", &device],
         &["run", "-d", "mock", "-a", &hostile],
         &["list", "--", &hostile],
         &["describe", &hostile],

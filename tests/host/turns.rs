@@ -41,20 +41,17 @@ fn turns(folder: &Folder) -> Vec<String> {
 #[test]
 fn devices_take_turns_by_processes() {
     let expected: Vec<String> = (1..=6).flat_map(|process| [0, 1].map(|device| format!("{device}.{process}"))).collect();
-    for _ in 0..20 {
+    let killed = || {
         let folder = Folder::new();
         let mut command = lanescope(&[&RUN[..], &["-d=mock:noise=0,speed=2"]].concat());
         let mut family = Family::start(command.arg("-o").arg(folder.path("rows.csv")));
         family.wait_until("both devices had two turns", |_| turns(&folder).len() >= 5);
         family.signal(Signal::KILL);
         family.end();
-        let turns = turns(&folder);
-        if turns.len() >= 4 {
-            assert_eq!(turns, expected[..turns.len()]);
-            return;
-        }
-    }
-    panic!("no run was killed in its first block");
+        turns(&folder)
+    };
+    let turns = (0..20).map(|_| killed()).find(|turns| turns.len() >= 4).expect("no run was killed in its first block");
+    assert_eq!(turns, expected[..turns.len()]);
 }
 
 /// No device begins a block before the others have ended the one before.

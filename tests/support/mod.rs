@@ -6,6 +6,7 @@
 pub mod blocks;
 pub mod console;
 pub mod faults;
+pub mod form;
 pub mod inspected;
 pub mod mutants;
 pub mod passes;
@@ -13,6 +14,8 @@ pub mod processes;
 pub mod shapes;
 pub mod tunings;
 pub mod windows;
+
+pub(crate) use form::skip;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -28,6 +31,7 @@ use lanescope::plan::parse_values;
 use lanescope::record::schema::position;
 use lanescope::record::{Reader, Record};
 use lanescope::shader::{ScalarType, SpecConstant, Specialized};
+use sha2::{Digest, Sha256};
 
 // ---- files ----------------------------------------------------------------------------------------------------------------
 
@@ -189,6 +193,23 @@ pub fn devices() -> Vec<Found> {
     }
     assert!(!found.is_empty(), "no usable device: run eval \"$(scripts/drivers.sh)\"");
     found
+}
+
+/// The devices that a test asks the same of: in the full form all of them, else one, by the test's name.
+pub fn devices_in_turn() -> Vec<Found> {
+    let mut all = devices();
+    if form::form() == form::Form::Full {
+        return all;
+    }
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let turn = usize::from(Sha256::digest(test)[0]) % all.len();
+    vec![all.swap_remove(turn)]
+}
+
+/// The devices that are software on the host's processor; nothing where there is none.
+pub fn software() -> Option<Vec<Found>> {
+    let found: Vec<Found> = devices().into_iter().filter(|device| device.is_cpu).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 // ---- the catalogue --------------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ fn an_indirect_dispatch_has_the_workgroups_of_its_buffer() {
 fn timestamps_of_a_pass_do_not_disturb_those_around_it() {
     on_each_device(|device| {
         if device.queue_family().timestamp_valid_bits == 0 {
-            return;
+            skip!("{} has no timestamps", device.info().name);
         }
         let written = [TimestampStage::Top, TimestampStage::Bottom];
         let written = (0..2).zip(written).map(|(query, stage)| Step::Timestamp { query, stage });

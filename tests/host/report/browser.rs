@@ -15,7 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{between, data, hostile, page};
-use crate::support::Folder;
+use crate::support::{Folder, skip};
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -117,8 +117,7 @@ fn asked_by_the_page(log: &Value) -> Vec<String> {
 #[test]
 fn a_page_works_in_a_browser() {
     let Some(browser) = browser() else {
-        println!("skipped: there is none of {BROWSERS:?}");
-        return;
+        skip!("there is none of {BROWSERS:?}");
     };
     let folder = Folder::new();
     let files = [data("nvidia-h100-overview-6.csv"), data("lavapipe.csv")];
@@ -147,8 +146,7 @@ fn a_page_works_in_a_browser() {
 #[test]
 fn a_page_of_strangers_words_does_nothing_in_a_browser() {
     let Some(browser) = browser() else {
-        println!("skipped: there is none of {BROWSERS:?}");
-        return;
+        skip!("there is none of {BROWSERS:?}");
     };
     let folder = Folder::new();
     let rows = hostile(&folder);
@@ -162,8 +160,7 @@ fn a_page_of_strangers_words_does_nothing_in_a_browser() {
 #[test]
 fn what_a_page_asks_for_and_what_breaks_in_it_is_seen() {
     let Some(browser) = browser() else {
-        println!("skipped: there is none of {BROWSERS:?}");
-        return;
+        skip!("there is none of {BROWSERS:?}");
     };
     let folder = Folder::new();
     let bad = "<!DOCTYPE html><title>a</title><img src=\"http://127.0.0.1:9/a.png\"><script>undefined.b</script>";
