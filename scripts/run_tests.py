@@ -19,6 +19,7 @@ import csv
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -167,19 +168,27 @@ def steps_of(path: str) -> dict[str, Took]:
     return steps
 
 
+def slowness(taken: dict[str, Took], before: dict[str, Took]) -> float:
+    """How many times as long as on the machine of the record things take here: the median of all that takes long enough to tell."""
+    known = [what for what in taken if what in before and before[what].processor > 2]
+    ratios = [taken[what].processor / before[what].processor for what in known]
+    return statistics.median(ratios) if ratios else 1.0
+
+
 def show(taken: dict[str, Took], before: dict[str, Took]) -> None:
-    """A line for each, slowest first, with how the processor time differs from what is recorded."""
-    print(f"\n{'wall':>9} {'processor':>9} {'recorded':>9}")
+    """A line for each, slowest first; and how the processor time differs from what the record leads to expect on this machine."""
+    times = slowness(taken, before)
+    more = {what: took.processor - times * before.get(what, Took(0, 0)).processor for what, took in taken.items()}
+    print(f"\n{'wall':>9} {'processor':>9} {'more':>7}")
     for what, took in sorted(taken.items(), key=lambda item: -item[1].wall):
-        more = f"{took.processor - before[what].processor:+9.1f}" if what in before else f"{'new':>9}" * bool(before)
-        print(f"{took.wall:7.1f} s {took.processor:7.1f} s {more}  {what}")
-
-
-def show_difference(together: Took, before: Took) -> None:
-    wall, processor = together.wall - before.wall, together.processor - before.processor
-    print(f"against {TIMES}: {wall:+.0f} s by the clock, {processor:+.0f} s of processors", end="")
-    # Two processors: a minute by the clock of an idle machine.
-    print("; no change may cost more than a minute: where does it go?" if processor > 120 else "")
+        is_new = bool(before) and what not in before
+        print(f"{took.wall:7.1f} s {took.processor:7.1f} s {more[what] if before else 0:+7.1f}  {what}" + " (new)" * is_new)
+    gone = [what for what in before if what not in taken and what != "together"]
+    if before:
+        in_all = sum(more.values()) - times * sum(before[what].processor for what in gone)
+        # Two processors: a minute by the clock of an idle machine.
+        question = ": no change may cost more than a minute by the clock, so where does it go?" if in_all > 120 * times else ""
+        print(f"against {TIMES}, {times:.2f} times as slow: {in_all:+.0f} s of processors{question}")
 
 
 # Parts that start the whole program hundreds of times, compile all of the catalogue or simulate thousands of measurements: that takes
@@ -225,8 +234,6 @@ def main() -> int:
     together = Took(*(getattr(all_tests, of) + sum(getattr(took, of) for took in steps.values()) for of in ("wall", "processor")))
     print(f"{all_tests.wall:7.0f} s {all_tests.processor:7.0f} s  all tests")
     print(f"{together.wall:7.0f} s {together.processor:7.0f} s  together")
-    if "together" in before:
-        show_difference(together, before["together"])
     if chosen.record:
         record(chosen.form, {**steps, **of_parts, "together": together})
     failed = [part.name for part in parts if part.status]
