@@ -84,7 +84,8 @@ class Part:
         results = [[int(count) for count in found] for found in RESULT.findall(self.output)]
         # A process that ended well without a count has tested nothing.
         self.status = self.status or (0 if results else 1)
-        passed, self.failed, _ = map(sum, zip(*results)) if results else (0, 0, 0)
+        # One that died has failed at the test that it was at.
+        passed, self.failed, _ = map(sum, zip(*results)) if results else (0, 1, 0)
         self.skipped = skips(self.output)
         ignored = {name for name, _ in IGNORED.findall(self.output)}
         self.passed = passed - sum(name not in ignored for name, _ in self.skipped)

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use lanescope::experiments::{CATALOGUE, Config, Experiment};
-use lanescope::gpu::{Device, Instance, InstanceOptions, NO_DEVICE_ADVICE};
+use lanescope::gpu::{Device, DeviceOptions, Instance, InstanceOptions, NO_DEVICE_ADVICE};
 use lanescope::model::DeviceInfo;
 use lanescope::plan::check_limits;
 use lanescope::shader::{self, Compiler, Library};
@@ -31,12 +31,14 @@ struct Driver {
 }
 
 impl Driver {
-    /// Every usable device, without the validation layer: what the mutants do, they do within their buffers.
+    /// Every usable device, without the validation layer, but with robust access: one that reads where to write beyond its input's end
+    /// finds what others left there.
     fn all() -> Vec<Self> {
         let instance = Instance::load(InstanceOptions { validation: false }).unwrap_or_else(|error| panic!("{error}"));
+        let robust = DeviceOptions { is_robust: true, ..DeviceOptions::default() };
         let usable = instance.devices().into_iter().filter(|info| info.unusable.is_none());
         let opened = usable.map(|info| Self {
-            device: Mutex::new(instance.open(info.index, None).unwrap_or_else(|error| panic!("{error}"))),
+            device: Mutex::new(instance.open_with(info.index, robust).unwrap_or_else(|error| panic!("{error}"))),
             originals: Mutex::new(Compiler::new(Library::embedded()).unwrap()),
             known: Mutex::default(),
             info,

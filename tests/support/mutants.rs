@@ -1,7 +1,7 @@
 //! Mutants: kernels that are broken on purpose.
 //!
 //! `tests/mutants/FAMILY/NAME.toml` holds those of the experiment FAMILY/NAME: each is a replacement in the embedded GLSL that must
-//! apply exactly once, compiled and checked as a run would at all the points that it names. None writes out of bounds. Those that
+//! apply exactly once, compiled and checked as a run would at all the points that it names. Those that
 //! no check can find say why they survive, and have to.
 
 use std::fs;
