@@ -3,19 +3,15 @@
 //! A strategy is asked for configurations and told what they cost; in between, the caller compiles and measures as it likes. None
 //! knows how much may be measured in all: each gives its best guess at any time, and goes on until everything was tried.
 
-mod annealing;
 mod book;
 mod exhaustive;
-mod genetic;
 mod hill_climbing;
 mod random;
 
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
-use annealing::Annealing;
 use exhaustive::Exhaustive;
-use genetic::Genetic;
 use hill_climbing::HillClimbing;
 use random::Random;
 
@@ -29,15 +25,11 @@ pub enum Strategy {
     Random,
     /// From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search).
     HillClimbing,
-    /// Steps to neighbours, also worse ones, ever more rarely (simulated annealing).
-    Annealing,
-    /// The best are crossed and mutated.
-    Genetic,
 }
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 5] = [Self::Exhaustive, Self::Random, Self::HillClimbing, Self::Annealing, Self::Genetic];
+    pub const ALL: [Self; 3] = [Self::Exhaustive, Self::Random, Self::HillClimbing];
 
     /// As written on the command line.
     pub fn as_str(self) -> &'static str {
@@ -45,8 +37,6 @@ impl Strategy {
             Self::Exhaustive => "exhaustive",
             Self::Random => "random",
             Self::HillClimbing => "hill-climbing",
-            Self::Annealing => "annealing",
-            Self::Genetic => "genetic",
         }
     }
 }
@@ -74,8 +64,6 @@ pub fn search_from<'s>(strategy: Strategy, space: &'s Space, seed: u64, start: O
         Strategy::Exhaustive => Box::new(Exhaustive::new(space, start)),
         Strategy::Random => Box::new(Random::new(space, seed, start)),
         Strategy::HillClimbing => Box::new(HillClimbing::new(space, seed, start)),
-        Strategy::Annealing => Box::new(Annealing::new(space, seed, start)),
-        Strategy::Genetic => Box::new(Genetic::new(space, seed, start)),
     }
 }
 

@@ -1,11 +1,9 @@
 //! The configurations that a search may choose from.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
-use rand::Rng;
 use thiserror::Error;
 
 use crate::model::{AxisValue, Point};
@@ -169,26 +167,6 @@ impl Space {
         self.numbered(&places?)
     }
 
-    /// The configuration nearest to these values, which need be neither allowed nor on the axes: by the sum over the axes of the
-    /// distance, in logarithms and as a share of the axis's length for numbers, 0 or 1 for words. An axis that the point doesn't
-    /// have is free. Of several that are as near, the first.
-    pub fn nearest(&self, point: &Point) -> usize {
-        if let Some(exact) = self.find(point) {
-            return exact;
-        }
-        let distances: Vec<Vec<f64>> = self.axes.iter().map(|axis| distances(axis, point.get(&axis.name))).collect();
-        let distance = |configuration: usize| -> f64 {
-            self.places(configuration).into_iter().zip(&distances).map(|(place, distances)| distances[place]).sum()
-        };
-        let measured = (0..self.len()).map(|configuration| (distance(configuration), configuration));
-        measured.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map_or(0, |(_, configuration)| configuration)
-    }
-
-    /// Any configuration.
-    pub fn random(&self, rng: &mut impl Rng) -> usize {
-        rng.random_range(0..self.len())
-    }
-
     /// The configurations that differ from one in one axis: by the next value below or above that is allowed where the axis has
     /// numbers, by any value where it has words.
     pub fn adjacent(&self, configuration: usize) -> Vec<usize> {
@@ -285,23 +263,6 @@ fn allowed<E>(
     Ok(allowed)
 }
 
-/// How far each value of an axis is from another value.
-fn distances(axis: &Dimension, from: Option<&AxisValue>) -> Vec<f64> {
-    let logarithm = |value: &AxisValue| match value {
-        #[expect(clippy::cast_precision_loss, reason = "distances are compared, not counted")]
-        AxisValue::Integer(n) => Some((*n as f64 + 1.0).ln()),
-        AxisValue::Choice(_) => None,
-    };
-    let ends = [axis.values.first(), axis.values.last()].map(|end| end.and_then(logarithm).unwrap_or(0.0));
-    let length = if ends[1] > ends[0] { ends[1] - ends[0] } else { 1.0 };
-    let distance = |value: &AxisValue| match (from, from.and_then(logarithm), logarithm(value)) {
-        (None, ..) => 0.0,
-        (Some(_), Some(from), Some(to)) if axis.is_ordered() => (from - to).abs() / length,
-        (Some(from), ..) => f64::from(from.cmp(value) != Ordering::Equal),
-    };
-    axis.values.iter().map(distance).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -333,20 +294,6 @@ mod tests {
         assert_eq!(shown(&space, space.adjacent(from)), ["op=b;x=2", "op=b;x=5", "op=a;x=3", "op=c;x=3"]);
         assert_eq!(space.neighbours(from).len(), 4 + 2);
         assert_eq!(at(4, "b"), None);
-    }
-
-    #[test]
-    fn the_nearest_is_found_from_anywhere() {
-        let space = space(&[("x", &[32, 64, 128, 256]), ("y", &[1, 2, 4])], |p| p.integer("x") * p.integer("y") <= 256);
-        let nearest = |x: u64, y: u64| {
-            let point = Point::new([("x".into(), x.into()), ("y".into(), y.into()), ("other".into(), 7_u64.into())]);
-            space.point(space.nearest(&point)).to_string()
-        };
-        assert_eq!(nearest(100, 1), "x=128;y=1");
-        assert_eq!(nearest(256, 1), "x=256;y=1");
-        assert_eq!(nearest(1024, 1), "x=256;y=1");
-        assert_eq!(nearest(128, 4), "x=64;y=4", "one step of three is nearer than one of two");
-        assert_eq!(space.point(space.nearest(&Point::new([("y".into(), 4_u64.into())]))).to_string(), "x=32;y=4");
     }
 
     #[test]
@@ -404,7 +351,6 @@ mod tests {
                 let point = space.point(configuration);
                 prop_assert_eq!(sum(&point) % modulus, 0);
                 prop_assert_eq!(space.find(&point), Some(configuration));
-                prop_assert_eq!(space.nearest(&point), configuration);
                 for neighbour in space.neighbours(configuration) {
                     let differing = space.places(neighbour).iter().zip(space.places(configuration)).filter(|(a, b)| **a != *b).count();
                     prop_assert_eq!(differing, 1);

@@ -115,8 +115,6 @@ flag_values!(Strategy {
     Exhaustive: "exhaustive", "Every configuration, in order";
     Random: "random", "Configurations by chance: the yardstick for the others";
     HillClimbing: "hill-climbing", "From good ones to better neighbours; from where there is none, a jump nearby (greedy iterated local search)";
-    Annealing: "annealing", "Steps to neighbours, also worse ones, ever more rarely (simulated annealing)";
-    Genetic: "genetic", "The best are crossed and mutated";
 });
 
 /// A number of bytes that a buffer may have.

@@ -17,7 +17,6 @@ pub(super) struct Book<'s> {
     /// What was asked for and isn't told yet.
     out: HashSet<usize>,
     costs: HashMap<usize, f64>,
-    best: Option<usize>,
     /// All configurations in an order of chance, and how many of them were looked at.
     order: Permutation,
     passed: u64,
@@ -33,7 +32,6 @@ impl<'s> Book<'s> {
             seen: HashSet::new(),
             out: HashSet::new(),
             costs: HashMap::new(),
-            best: None,
             order: Permutation::new(seed, space.len() as u64),
             passed: 0,
             start,
@@ -72,9 +70,6 @@ impl<'s> Book<'s> {
         self.seen.insert(configuration);
         self.out.remove(&configuration);
         self.costs.insert(configuration, cost);
-        if cost.is_finite() && self.best.is_none_or(|best| cost < self.costs[&best]) {
-            self.best = Some(configuration);
-        }
     }
 
     /// Whether answers are owed.
@@ -89,11 +84,6 @@ impl<'s> Book<'s> {
     /// What a configuration costs, infinitely much where it failed; nothing where that isn't told.
     pub fn cost(&self, configuration: usize) -> Option<f64> {
         self.costs.get(&configuration).copied()
-    }
-
-    /// The cheapest so far, if any didn't fail.
-    pub fn best(&self) -> Option<usize> {
-        self.best
     }
 
     /// Those of some configurations that are told, the cheapest first.

@@ -137,12 +137,10 @@ fn the_best_is_found_before_all_is_tried_where_neighbours_are_alike() {
         Some((1 + far) as f64)
     };
     let best = space.at(&[8, 8, 8]).unwrap();
-    for strategy in [Strategy::HillClimbing, Strategy::Annealing, Strategy::Genetic] {
-        for most in [1, 64] {
-            let course = course(&mut *search(strategy, &space, 11), most, bowl);
-            let found = course.iter().position(|configuration| *configuration == best).unwrap();
-            assert!(found < space.len() / 5, "{strategy:?} by {most} after {found}");
-        }
+    for most in [1, 64] {
+        let course = course(&mut *search(Strategy::HillClimbing, &space, 11), most, bowl);
+        let found = course.iter().position(|configuration| *configuration == best).unwrap();
+        assert!(found < space.len() / 5, "by {most} after {found}");
     }
 }
 
