@@ -30,10 +30,10 @@ from pathlib import Path
 TIMES = Path("tests/times.csv")
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;", re.MULTILINE)
 LISTED = re.compile(r"^(.+): test$", re.MULTILINE)
-STARTED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (?!ignored)", re.MULTILINE)
-IGNORED = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*))?$", re.MULTILINE)
+STARTED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (?!ignored)", re.MULTILINE)
+IGNORED = re.compile(r"^test (.+?) \.\.\. ignored(?:, (.*))?$", re.MULTILINE)
 # What a test printed, behind a line with its name, up to the next one's or the end of the list.
-PRINTED = re.compile(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^(?:successes|failures):$|\Z)", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^---- (.+?) stdout ----\n(.*?)(?=^---- |^(?:successes|failures):$|\Z)", re.MULTILINE | re.DOTALL)
 SKIPPED = re.compile(r"^skipped: (.+)$", re.MULTILINE)
 PART_OF = re.compile(r"a part of (\w+)$")
 
@@ -215,7 +215,7 @@ def main() -> int:
         print(f"left to the longer forms: {', '.join(left)}")
         parts = [part for part in parts if part.name not in LONG]
     if chosen.doc:
-        parts.append(Part("examples in the documentation", ["cargo", "test", "--locked", "--quiet", "--doc"]))
+        parts.append(Part("examples in the documentation", ["cargo", "test", "--locked", "--doc", "--", "--show-output"]))
     before = recorded(chosen.form)
     # A part that is new may be the longest.
     urgency = {part.name: -before[part.name].wall if part.name in before else float("-inf") for part in parts}
