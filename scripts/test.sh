@@ -20,7 +20,7 @@ while :; do
   esac
   shift
 done
-[ $# -eq 0 ] || [ "$form${record[*]}" = short ] || die "--quick, --full and --record run all tests of theirs: leave out $*"
+[ $# -eq 0 ] || [ "$form${record[*]-}" = short ] || die "--quick, --full and --record run all tests of theirs: leave out $*"
 
 # What each step took: seconds by the clock, of the program and of the system, and the step's name.
 steps=$(mktemp)
