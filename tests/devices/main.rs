@@ -1,5 +1,5 @@
-//! What only a Vulkan driver can show, on every driver that is found. All other tests run without one: `scripts/test.sh --quick` runs
-//! those alone, where no driver can be found.
+//! What only a Vulkan driver can show. `scripts/test.sh --full` asks every driver that is found; otherwise most tests ask one of them.
+//! All other tests run without a driver, in `tests/host`.
 //!
 //! LANESCOPE_TEST_DRIVERS names the drivers that must be there (`eval "$(scripts/drivers.sh)"` sets it); where it doesn't, any
 //! usable device will do, and none is a failure.

@@ -1,4 +1,4 @@
-//! Files that somebody else has put in place: each place that reads or writes one meets each kind of file. Nothing hangs, nothing fills
+//! Files that somebody else has put in place: each place that reads or writes one meets each kind of file (all of them in `scripts/test.sh --full`). Nothing hangs, nothing fills
 //! the memory, nothing follows a link that it shouldn't, and what can't be used is refused in words.
 
 #![cfg(unix)]
